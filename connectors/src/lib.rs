@@ -1,6 +1,6 @@
-//! Everything outside except chat: the model endpoint, Google's sign-in and Gmail.
+//! The external services except chat: the model endpoint, and Google's sign-in, Gmail and Calendar.
 //!
-//! A vendor's types stay in the folder that owns the vendor; what leaves it are the core's.
+//! A vendor's types stay in the vendor's folder; its public interface uses the core's types.
 
 pub mod google;
 pub mod llm;

@@ -1,4 +1,4 @@
-//! A service account that acts as people of its domain, against a Google that checks what is signed.
+//! A service account that acts as people of its domain, against a fake Google that verifies signatures.
 
 #![allow(clippy::unwrap_used)]
 
@@ -59,7 +59,7 @@ async fn a_key_that_google_does_not_know_and_one_for_another_address_are_not_tak
     let stranger = Delegation::new(ServiceKey::read(&stranger_key(), Some(&here)).unwrap());
     let refused = stranger.token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
     assert_eq!(refused, Undelegated::Key { code: "invalid_grant".to_owned() });
-    // The key of one with the name of another.
+    // The key of one account with the email of another.
     let known: Value = serde_json::from_str(&google.service_account("acme.test", &[READONLY])).unwrap();
     let mut forged: Value = serde_json::from_str(&stranger_key()).unwrap();
     forged["client_email"] = known["client_email"].clone();

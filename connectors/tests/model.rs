@@ -1,4 +1,4 @@
-//! The model client against the fake endpoint: what it understands, when it tries again, when it gives up.
+//! The model client against the fake endpoint: what it understands, when it retries, when it gives up.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -88,7 +88,7 @@ async fn words_and_calls_are_streamed_and_put_together() {
     assert_eq!(calls, [r#"{"q":"a"}"#, r#"{"q":"b"}"#]);
     assert_ne!(answer.calls[0].id, answer.calls[1].id);
 
-    // Its own answer is acceptable as history.
+    // The answer is accepted as history of the next request.
     let mut next = ask();
     next.turns.push(Turn::Ai { text: String::new(), calls: answer.calls.clone() });
     for call in answer.calls {
@@ -145,7 +145,7 @@ async fn retry_after_is_honoured_within_the_deadline() {
     client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
 
-    // Waiting for longer than anybody waits for the answer is of no use.
+    // A wait beyond the deadline is useless.
     model.will(Answer::status(429, Some(3600)));
     let begun = Instant::now();
     let error = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
@@ -199,7 +199,7 @@ async fn a_refusal_is_for_the_operator_and_tells_no_secret() {
     ended_quietly(&model);
 }
 
-/// Quotes everything it was given, key included.
+/// Quotes the whole request, including the key.
 async fn gossip(headers: axum::http::HeaderMap) -> impl IntoResponse {
     let bearer = headers[header::AUTHORIZATION].to_str().unwrap().to_owned();
     let refused = json!({"error": {"message": format!("who is {bearer}?")}});
@@ -225,7 +225,7 @@ async fn unknown_finish_reasons_and_cut_answers_are_understood() {
     ended_quietly(&model);
 }
 
-/// A server that knows neither streams nor schemas.
+/// A server without streams and schemas.
 async fn simple(body: String) -> impl IntoResponse {
     let request: Value = serde_json::from_str(&body).unwrap();
     if request.get("response_format").is_some() {
@@ -271,7 +271,7 @@ fn scope() -> Scope {
     }
 }
 
-/// A client whose first endpoint has another one behind it.
+/// A client whose first endpoint has a fallback.
 async fn pair() -> (Model, Model, OpenAi) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (first, second) = (world().await.0, world().await.0);
@@ -298,7 +298,7 @@ async fn another_model_stands_in_for_one_that_is_down_or_has_no_money_left() {
     second.will(Answer::text("Here again."));
     let answer = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.model.as_str(), answer.from_fallback), ("Here.", "other", true));
-    // Nobody waits again for the one that has just been down.
+    // The endpoint that was just down is skipped.
     assert_eq!(
         client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap().text,
         "Here again."

@@ -1,4 +1,4 @@
-//! Google's sign-in as Nod goes through it, against the fake.
+//! Google's sign-in as Nod uses it, against the fake.
 #![allow(clippy::unwrap_used)]
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -1,5 +1,5 @@
-//! What each provider sends, as its public documentation shows it, and what becomes of it. The payloads are given
-//! as they go over the wire.
+//! The responses of each provider, as in its public documentation, and what the client makes of them. The payloads are
+//! given exactly as they are sent.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
@@ -18,10 +18,10 @@ use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_sandbox::serve::Server;
 use serde_json::{Value, json};
 
-/// What is sent: a status, and a body that is JSON or the lines of a stream.
+/// A response: a status, and a body that is JSON or the lines of a stream.
 type Recorded = (u16, &'static str);
 
-/// Plays recorded answers one after another, and keeps what was asked.
+/// Plays recorded responses one after another, and records the requests.
 struct Tape {
     server: Server,
     asked: Arc<Mutex<Vec<Value>>>,
@@ -92,7 +92,7 @@ fn scope() -> Scope {
     }
 }
 
-/// Asks once, and gives what was answered, what was heard on the way, and the requests.
+/// Sends one request, and returns the answer, the streamed text and the requests.
 async fn asks(
     recorded: &[Recorded],
     dialect: Dialect,
@@ -273,7 +273,7 @@ data: [DONE]
 "#;
     let tape = Tape::of(&[(200, aloud), (200, aloud)]).await;
     let client = tape.client(Dialect::default());
-    // The first time nobody can know; from then on it is known, and not even heard on the way.
+    // The first time this is unknown; from then on it is known, and the reasoning is not even streamed.
     for heard in [None, Some("Hello.")] {
         let (words, ear) = TokenSender::channel();
         assert_eq!(client.complete(&scope(), &ask(), &words).await.unwrap().text, "Hello.");

@@ -1,8 +1,9 @@
-//! Gives the access token of each person's own account, renewed when it is about to end, or of one that is lent to them.
+//! Provides the access token of each person's own Google account, refreshed shortly before it expires, or of an account
+//! that is delegated to them.
 //!
-//! One renewal at a time per person, in all replicas: a turn is written in the account's row, and ends by itself after ten
-//! seconds where a replica is killed in it.
-//! A grant that Google took back is noted, so that the next call says so without asking again.
+//! Only one refresh runs at a time per person, across all replicas: the lease is stored in the account's row and
+//! expires after ten seconds if a replica is killed while it holds it. A grant that Google revoked is recorded, so the
+//! next call reports it without asking Google again.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -30,17 +31,17 @@ use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 use super::reading::Reading;
 use nod_contract::provider::Provider;
 
-/// How long the job waits before it tries again when Google's sign-in does not answer.
+/// How many seconds the job waits before a retry if Google's sign-in does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;
 
-/// Longer than a turn of another replica, which may have been killed in it.
+/// Longer than another replica's refresh lease lasts, because that replica might have been killed.
 const OTHERS_TURN: Duration = Duration::from_secs(12);
-/// How often it is looked what came of another replica's turn.
+/// How often the row is read again while another replica refreshes the token.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 type Owner = (TenantId, PersonId);
 
-/// The Google accounts that people connected, and those that are lent to them.
+/// The Google accounts that people connected, and those that are delegated to them.
 pub struct Accounts {
     connections: Connections,
     lent: Arc<Lent>,
@@ -52,8 +53,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Over the stored connections and what is lent, Google's sign-in and its calendars, the files of conversations, and
-    /// where documents are read.
+    /// Creates it over the stored connections and the delegated accounts, Google's sign-in and its calendars, the
+    /// attachments of conversations, and the reader of documents.
     #[must_use]
     pub fn new(
         connections: Connections,
@@ -66,7 +67,7 @@ impl Accounts {
         Arc::new(Self { connections, lent, oauth, calendar, shelf, reading, renewing: Mutex::default() })
     }
 
-    /// Where this call reads what others wrote.
+    /// Returns the reader for untrusted text in this call.
     fn reading(&self, cx: &ToolContext) -> Reading {
         let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person };
         Reading::new(self.reading.clone(), whose, Instant::now() + cx.time_left())
@@ -76,7 +77,7 @@ impl Accounts {
         &self.lent
     }
 
-    /// The mailbox of the person on whose behalf `cx` is, to read it and to write mail.
+    /// Returns the mailbox of the person on whose behalf `cx` runs, to read it and to write mail.
     ///
     /// # Errors
     /// As [`Accounts::access`].
@@ -84,7 +85,7 @@ impl Accounts {
         self.mailbox_with(cx, &SCOPES).await
     }
 
-    /// The same to do no more than what these scopes allow.
+    /// Returns the same mailbox, limited to these scopes.
     ///
     /// # Errors
     /// As [`Accounts::access`].
@@ -102,7 +103,7 @@ impl Accounts {
         ))
     }
 
-    /// Their calendar, to do no more than what these scopes allow.
+    /// Returns the person's calendar, limited to these scopes.
     ///
     /// # Errors
     /// As [`Accounts::access`].
@@ -115,11 +116,12 @@ impl Accounts {
         Ok(Diary::new(&self.calendar, token, account, until, refused, self.reading(cx)))
     }
 
-    /// The way to the account of the person on whose behalf `cx` is, where these scopes are granted.
+    /// Returns access to the account of the person on whose behalf `cx` runs, if these scopes are granted.
     ///
     /// # Errors
-    /// [`Fault::NeedsConnect`] where there is no good grant, or one that allows too little, and nothing is lent;
-    /// [`Fault::NeedsAdmin`] where what is lent cannot be used; [`Fault::Busy`] where Google does not answer.
+    /// [`ToolError::NeedsConnect`] if there is no valid grant or it lacks scopes, and no account is delegated;
+    /// [`ToolError::NeedsAdmin`] if the delegated account cannot be used; [`ToolError::RateLimited`] if Google does not
+    /// answer.
     pub(in crate::google) async fn access(
         self: &Arc<Self>,
         cx: &ToolContext,
@@ -148,7 +150,7 @@ impl Accounts {
         Ok(Access { account, token, refused, until: Instant::now() + cx.time_left() })
     }
 
-    /// A grant that allows these scopes, whose access token is good for a while, and is not `refused`, which Google
+    /// Returns a grant with these scopes whose access token is not about to expire and is not `refused`, which Google
     /// just rejected.
     async fn grant(
         &self,
@@ -164,7 +166,7 @@ impl Accounts {
         }
         let lock = self.lock(whose);
         let _one_at_a_time = lock.lock().await;
-        // Another call may have renewed it while this one waited.
+        // Another call might have refreshed it while this one waited.
         let (tenant, person) = whose;
         let (by, until) = (self.connections.renewer(), Instant::now() + OTHERS_TURN);
         while Instant::now() < until {
@@ -178,7 +180,7 @@ impl Accounts {
             })? {
                 return self.renew(whose, grant, by, now).await.map_err(|fault| asking(fault, needs));
             }
-            // Another replica renews it: what comes of that stands in the row.
+            // Another replica refreshes it and stores the result in the row.
             sleep(LOOK_AGAIN).await;
         }
         Err(ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS })
@@ -240,7 +242,7 @@ impl Accounts {
     }
 }
 
-/// Whoever connects again is asked for what the tool needs.
+/// Adds the scopes that the tool needs to the error, so that a person who reconnects is asked for them.
 fn asking(fault: ToolError, needs: &[&str]) -> ToolError {
     match fault {
         ToolError::NeedsConnect { provider, revoked, .. } => {
@@ -251,15 +253,15 @@ fn asking(fault: ToolError, needs: &[&str]) -> ToolError {
     }
 }
 
-/// A person's account for the length of one call of a tool.
+/// A person's account for the duration of one tool call.
 pub(in crate::google) struct Access {
-    /// Its address.
+    /// Its email address.
     pub(in crate::google) account: String,
-    /// What each request is made with.
+    /// The token source for every request.
     pub(in crate::google) token: PersonToken,
-    /// To be set where Google rejected the token: it is asked for another once.
+    /// Set if Google rejected the token: the source is then asked for another one, once.
     pub(in crate::google) refused: Arc<AtomicBool>,
-    /// Nothing is waited for beyond this.
+    /// The time after which no request is waited for.
     pub(in crate::google) until: Instant,
 }
 
@@ -270,20 +272,20 @@ pub(in crate::google) fn same(a: &SecretString, b: &SecretString) -> bool {
 /// Where the next token comes from.
 #[derive(Clone)]
 enum Source {
-    /// Whoever has to connect again is asked for these scopes.
+    /// The person's own account; a person who must reconnect is asked for these scopes.
     Own(Owner, Vec<String>),
-    /// To do no more than these scopes.
+    /// A delegated account, limited to these scopes.
     Lent(Loan, Vec<String>),
 }
 
-/// A person's access token as Google's client asks for it: before each request, and again after a 401.
+/// A person's access token. Google's client asks for it before each request, and again after a 401.
 #[derive(Clone)]
 pub(in crate::google) struct PersonToken {
     accounts: Arc<Accounts>,
     source: Source,
     now: Timestamp,
     current: Arc<Mutex<SecretString>>,
-    /// Set by the mailbox when Google rejected the current one.
+    /// Set by the mailbox if Google rejected the current token.
     refused: Arc<AtomicBool>,
 }
 

@@ -1,5 +1,5 @@
-//! Around every tool, where accounts are lent: says that it worked with the organisation's account, and sends nobody to a
-//! link who has nothing to connect.
+//! Wraps every tool where accounts are delegated: says that the tool worked with the organisation's account, and sends
+//! no one to a connect link who has nothing to connect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::lent::Lent;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
-/// A tool that may work with an account that is lent.
+/// A tool that might work with a delegated account.
 struct Borrowing<T: ?Sized> {
     tool: Arc<T>,
     lent: Arc<Lent>,
@@ -46,7 +46,7 @@ impl<T: ?Sized> Borrowing<T> {
     }
 }
 
-/// Google does not take a token that it gave out: no consent of the person's can mend that.
+/// Turns `NeedsConnect` into `NeedsAdmin`: Google rejected a token for a delegated account, which no consent can fix.
 fn plainly<T>(loan: Option<&Loan>, result: Result<T, ToolError>) -> Result<T, ToolError> {
     let account = match (loan, &result) {
         (Some(Loan::Own(address)), Err(ToolError::NeedsConnect { .. })) => address.as_str(),

@@ -1,5 +1,5 @@
-//! How Google is called: each call with a time limit. Looks are repeated up to twice when Google stumbles or asks for a
-//! moment; whatever changes something is asked once.
+//! Calls to Google, each with a time limit. Reads are retried up to twice if Google fails or asks for a short wait;
+//! writes are sent once.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,43 +12,43 @@ use super::trouble::{Quota, Trouble, Watch};
 
 const LOOK_WITHIN: Duration = Duration::from_secs(10);
 const ACT_WITHIN: Duration = Duration::from_secs(30);
-/// Before the second and the third look.
+/// The pauses before the second and the third attempt of a read.
 const LOOK_AGAIN: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(600)];
 
-/// The same where Google asks for fewer requests and does not say for how long
+/// The pauses if Google asks for fewer requests without a time
 /// (<https://developers.google.com/workspace/gmail/api/guides/handle-errors#exponential-backoff>).
 const SLOWER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
-/// What Google asks to wait longer than this, the person hears of instead.
+/// If Google asks for a longer wait, the person is told instead.
 const A_MOMENT: Duration = Duration::from_secs(3);
 
-/// The calls of one call of a tool.
+/// The requests of one tool call.
 pub(super) struct Calls {
     until: Instant,
     refused: Arc<AtomicBool>,
 }
 
 impl Calls {
-    /// Nothing is waited for beyond `until`.
+    /// Creates it; no request is waited for after `until`.
     pub(super) fn new(until: Instant) -> Self {
         Self { until, refused: Arc::default() }
     }
 
-    /// With a flag that tells the token's source when Google rejected its token.
+    /// Adds a flag that tells the token's source that Google rejected its token.
     pub(super) fn renewing(self, refused: Arc<AtomicBool>) -> Self {
         Self { refused, ..self }
     }
 
-    /// What is left of the time.
+    /// Returns the time left.
     fn time_left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// For one request.
+    /// Returns a watch for one request.
     pub(super) fn watch(&self) -> Watch {
         Watch::new(self.refused.clone())
     }
 
-    /// Only looks, so it may be repeated.
+    /// Sends a read, which can be retried.
     pub(super) async fn look<T, F>(&self, call: impl Fn() -> F + Send + Sync) -> Result<T, Trouble>
     where
         F: Future<Output = Result<T, Trouble>> + Send,
@@ -67,7 +67,7 @@ impl Calls {
         }
     }
 
-    /// Changes something, so it is asked once.
+    /// Sends a write, which is never retried.
     pub(super) async fn act<T>(
         &self,
         call: impl Future<Output = Result<T, Trouble>> + Send,
@@ -81,7 +81,7 @@ impl Calls {
         call: impl Future<Output = Result<T, Trouble>> + Send,
     ) -> Result<T, Trouble> {
         let limit = limit.min(self.time_left());
-        // On the heap: the generated calls are large, and several are under way at once.
+        // On the heap: the generated calls are large, and several run at once.
         match timeout(limit, Box::pin(call)).await {
             Ok(done) => done,
             Err(_) => Err(Trouble::Lost(format!("nothing came for {} s", limit.as_secs()))),
@@ -89,7 +89,7 @@ impl Calls {
     }
 }
 
-/// How long until another look may help, where it may.
+/// Returns the pause before a retry that might help; `None` if none would.
 fn pause(trouble: &Trouble, at: usize) -> Option<Duration> {
     match trouble.quota() {
         Some(Quota::Wait(seconds)) => Some(Duration::from_secs(seconds)).filter(|pause| *pause <= A_MOMENT),

@@ -1,10 +1,10 @@
-//! A Google Workspace service account that may act as people of its domain: the one place that uses yup-oauth2.
+//! A Google Workspace service account that can act as people of its domain: the only module that uses yup-oauth2.
 //!
-//! What is known of that library, and contained here. It keeps tokens by scope alone, so each call has an authenticator
-//! of its own, which keeps nothing; [`super::lent`] keeps them, by person too. It has no time limit, so there is one
-//! around it. It writes keys and tokens into its log, which is off whatever an operator asks for. It takes the
-//! address that it posts to for the audience that it signs, and panics where that is none. Its other way, a refresh
-//! token, always asks one fixed address and does not say what was granted, so that goes through [`super::oauth`].
+//! Known problems of that library, contained here. It caches tokens by scope only, so each call has its own
+//! authenticator, which caches nothing; [`super::lent`] caches tokens, keyed by person too. It has no time limit, so
+//! there is one around it. It logs keys and tokens, so its log is always off, whatever level is configured. It uses the
+//! URL that it posts to as the audience that it signs, and panics if the URL is invalid. Its flow for refresh tokens
+//! always calls one fixed URL and does not return the granted scopes, so [`super::oauth`] does that instead.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ use yup_oauth2::{ServiceAccountAuthenticator, ServiceAccountKey};
 use super::http::{self, Connector};
 
 const WITHIN: Duration = Duration::from_secs(10);
-/// Where Google does not say how long a token lasts.
+/// The lifetime of a token if Google does not return one.
 const USUAL_LIFE: TimeDelta = TimeDelta::seconds(3600);
 
-/// The service account's key, read and looked at.
+/// The service account's key, parsed and checked.
 #[derive(Clone)]
 pub struct ServiceKey {
     key: ServiceAccountKey,
@@ -37,23 +37,23 @@ impl std::fmt::Debug for ServiceKey {
     }
 }
 
-/// Why a text is no service account's key; never with anything of it.
+/// Why a text is not a service account's key; never contains any part of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyProblem {
-    /// Something else altogether.
+    /// It is something else.
     #[error("it is not the JSON key of a service account, as the Google Cloud console gives it out")]
     NotAKey,
-    /// It lacks this.
+    /// It lacks this field.
     #[error("its {0} is missing or cannot be read")]
     Lacks(&'static str),
 }
 
 impl ServiceKey {
-    /// From the JSON that the Google Cloud console gives out; asked at `token_url` instead of the key's own address
-    /// where there is one.
+    /// Parses the JSON from the Google Cloud console. Tokens are requested at `token_url` if given, otherwise at the
+    /// key's own URL.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem with the key.
     pub fn read(json: &str, token_url: Option<&Url>) -> Result<Self, KeyProblem> {
         let mut key: ServiceAccountKey = serde_json::from_str(json).map_err(|_| KeyProblem::NotAKey)?;
         if key.key_type.as_deref() != Some("service_account") {
@@ -76,20 +76,20 @@ impl ServiceKey {
         Ok(Self { key, client_id })
     }
 
-    /// What an admin of the domain allows, by number.
+    /// Returns the client id, which an admin of the domain authorises.
     #[must_use]
     pub fn client_id(&self) -> &str {
         &self.client_id
     }
 
-    /// The service account's own address.
+    /// Returns the service account's email address.
     #[must_use]
     pub fn email(&self) -> &str {
         &self.key.client_email
     }
 }
 
-/// The key must be one that can sign: found out at the start, and not when somebody waits.
+/// Checks that the key can sign, so that a bad key is found at startup and not when a person waits.
 fn signs(pem: &str) -> Result<(), KeyProblem> {
     use rustls::pki_types::PrivateKeyDer;
     use rustls::pki_types::pem::PemObject;
@@ -98,16 +98,16 @@ fn signs(pem: &str) -> Result<(), KeyProblem> {
     rustls::crypto::ring::sign::RsaSigningKey::new(&key).map(drop).map_err(|_| unread())
 }
 
-/// A token to act as somebody.
+/// A token to act as a person.
 #[derive(Debug, Clone)]
 pub struct Issued {
     /// The access token.
     pub access: SecretString,
-    /// How long it lasts from now on.
+    /// Its remaining lifetime.
     pub lives: TimeDelta,
 }
 
-/// Why there is none, sorted by who can mend it.
+/// Why there is no token, classified by who can fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Undelegated {
     /// An admin of the domain has not allowed it.
@@ -122,13 +122,13 @@ pub enum Undelegated {
          Workspace can look after it"
     )]
     NoAccount { code: String, subject: String },
-    /// The key is not taken any more, or the machine's clock is off.
+    /// The key is no longer accepted, or the machine's clock is wrong.
     #[error(
         "Google does not take the key of this Nod's service account ({code}). Whoever runs Nod has to look at \
          google.delegation.key_file, and at the machine's clock"
     )]
     Key { code: String },
-    /// No answer, or a broken one: time will mend it.
+    /// No answer, or a broken one: a retry can help.
     #[error("Google did not answer: {0}")]
     Silent(&'static str),
 }
@@ -141,16 +141,16 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// With this key; connects nothing yet.
+    /// Creates it with this key, without connecting.
     #[must_use]
     pub fn new(key: ServiceKey) -> Self {
         Self { key, client: http::client() }
     }
 
-    /// A token that lets Nod do no more than these scopes as `subject`. Over after ten seconds.
+    /// Requests a token for `subject`, limited to these scopes. Times out after ten seconds.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no token.
     pub async fn token(&self, subject: &str, scopes: &[String]) -> Result<Issued, Undelegated> {
         let asked = async {
             let client = CustomHyperClientBuilder::from(self.client.clone());
@@ -165,13 +165,13 @@ impl Delegation {
         };
         let access = token.token().filter(|token| !token.is_empty());
         let access = access.ok_or(Undelegated::Silent("its answer was not the expected one"))?;
-        // The library has added it to the machine's time.
+        // The library has added the lifetime to the machine's time.
         let ends = token.expiration_time().map(|at| at.unix_timestamp() - SystemClock.now().timestamp());
         let lives = ends.and_then(TimeDelta::try_seconds).unwrap_or(USUAL_LIFE);
         Ok(Issued { access: SecretString::from(access), lives })
     }
 
-    /// Texts of the library may quote whole answers; only Google's error code is kept.
+    /// Classifies an error. Messages of the library can quote whole answers, so only Google's error code is kept.
     fn sorted(&self, error: &Error, subject: &str, scopes: &[String]) -> Undelegated {
         let Error::AuthError(error) = error else {
             return Undelegated::Silent(match error {
@@ -181,7 +181,7 @@ impl Delegation {
         };
         let code = error.error.as_str().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(40);
         let code: String = code.collect();
-        // By its words alone Google tells a key that it does not take from a person whom it does not know.
+        // Only the description tells a key that Google rejects from a person it does not know.
         let said = error.error_description.as_deref().unwrap_or_default();
         let of_the_person = said.contains("email or User ID") || said.contains("not a valid email");
         match &error.error {

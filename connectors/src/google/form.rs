@@ -1,8 +1,8 @@
-//! Fields that a person fills in before they nod, and what is wrong with what they wrote.
+//! Form fields that a person fills in before approving, and errors in their values.
 
 use nod_contract::card::{Field, FieldError};
 
-/// One line of text; everything else is said by whoever needs it.
+/// Returns a field for one line of text; callers set the other properties.
 pub(super) fn field(id: &str, label: &str, value: &str, limit: usize, optional: bool) -> Field {
     Field {
         id: id.to_owned(),
@@ -15,7 +15,7 @@ pub(super) fn field(id: &str, label: &str, value: &str, limit: usize, optional: 
     }
 }
 
-/// Takes what was read, or says at its field why it cannot be.
+/// Stores a parsed value, or adds the error to its field.
 pub(super) fn keep<T>(read: Result<T, String>, place: &mut T, id: &str, errors: &mut Vec<FieldError>) {
     match read {
         Ok(value) => *place = value,
@@ -23,7 +23,7 @@ pub(super) fn keep<T>(read: Result<T, String>, place: &mut T, id: &str, errors: 
     }
 }
 
-/// What is said to a model, as it is said to a person.
+/// Turns a message for the model into a sentence for a person.
 pub(super) fn sentence(why: &str) -> String {
     let mut letters = why.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

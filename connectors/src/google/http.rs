@@ -1,5 +1,5 @@
-//! The HTTP client below Google's generated API client: plain http for loopback, TLS with the system's
-//! certificates otherwise.
+//! The HTTP client below Google's generated API client: plain http for loopback, otherwise TLS with the system's
+//! certificates.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) type HttpClient = google_gmail1::common::Client<Connector>;
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const KEEP_IDLE: Duration = Duration::from_secs(30);
 
-/// A client with a pool of its own.
+/// Creates a client with its own connection pool.
 pub(super) fn client<B>() -> hyper_util::client::legacy::Client<Connector, B>
 where
     B: hyper::body::Body + Send,
@@ -35,7 +35,8 @@ where
         .build(connector)
 }
 
-/// A machine without certificates can still play the demo on loopback; Google itself is then not trusted.
+/// Without certificates on the machine, the demo on loopback still works, but no https server is trusted, not even
+/// Google.
 fn tls() -> ClientConfig {
     match ClientConfig::builder().with_native_roots() {
         Ok(config) => config.with_no_client_auth(),

@@ -1,7 +1,9 @@
-//! Tokens for accounts that the operator lends: a person's own at the organisation, through its service account, and
-//! the organisation's, by a refresh token. They stand in no row; each replica keeps its own until they end.
+//! Tokens for delegated accounts: a person's own account at the organisation, through its service account, and the
+//! organisation's account, by a refresh token. They are not stored in the database; each replica caches its own until
+//! they expire.
 //!
-//! Where there is none, no person's consent helps: whoever administers the accounts is named, and nobody gets a link.
+//! If there is no token, no person's consent helps: the error names the administrator of the accounts and offers no
+//! link.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,15 +20,15 @@ use super::delegation::{Delegation, Undelegated};
 use super::oauth::{GoogleOAuth, OAuthError};
 use nod_contract::provider::Provider;
 
-/// How long the job waits before it tries again when Google does not answer.
+/// How many seconds the job waits before a retry if Google does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;
-/// A token that ends this soon is not used any more.
+/// A token that expires this soon is no longer used.
 const SOON: TimeDelta = TimeDelta::seconds(60);
 
-/// The accounts that are lent.
+/// The delegated accounts.
 pub struct Lent {
     loans: Loans,
-    /// `None` where the operator has set up none.
+    /// `None` if no service account is configured.
     delegation: Option<Delegation>,
     system: Option<SystemAccount>,
     kept: Mutex<HashMap<(Loan, Vec<String>), Slot>>,
@@ -47,34 +49,34 @@ pub struct SystemAccount {
     refresh: SecretString,
 }
 
-/// Why there is no token for the organisation's account, sorted by who can mend it.
+/// Why there is no token for the organisation's account, classified by who can fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSystem {
-    /// The grant is gone.
+    /// The grant was revoked.
     #[error(
         "Google no longer lets this Nod into the organisation's account ({0}). Whoever runs Nod has to sign in with it \
          anew, and to set google.system.refresh_token"
     )]
     Revoked(String),
-    /// The grant is there, and too narrow.
+    /// The grant lacks scopes.
     #[error(
         "The organisation's account does not allow this Nod to {0}. Whoever runs Nod has to sign in with it anew for \
          that too, and to set google.system.refresh_token"
     )]
     TooLittle(String),
-    /// No answer, or a broken one: time will mend it.
+    /// No answer, or a broken one: a retry can help.
     #[error("Google did not answer: {0}")]
     Silent(String),
 }
 
 impl SystemAccount {
-    /// By a refresh token that was given to `oauth`'s client.
+    /// Creates it with a refresh token that was issued to `oauth`'s client.
     #[must_use]
     pub fn new(oauth: GoogleOAuth, refresh: SecretString) -> Self {
         Self { oauth, refresh }
     }
 
-    /// A token, until when it lasts, and what was granted where Google says so.
+    /// Returns a fresh token with its expiry, and the granted scopes if Google names them.
     async fn renewed(&self, now: Timestamp) -> Result<(Kept, Option<Vec<String>>), NoSystem> {
         let tokens = self.oauth.refresh(&self.refresh, now).await.map_err(|error| match error {
             OAuthError::Revoked => NoSystem::Revoked("invalid_grant".to_owned()),
@@ -83,7 +85,7 @@ impl SystemAccount {
             }
             OAuthError::Silent { reason } => NoSystem::Silent(reason),
         })?;
-        // Whose it is can be asked by that alone.
+        // Only this scope lets us look up the account's address.
         let missing =
             tokens.scopes.as_ref().map(|granted| scopes::GOOGLE.missing(granted, &[scopes::READONLY]));
         if missing.is_some_and(|missing| !missing.is_empty()) {
@@ -92,10 +94,10 @@ impl SystemAccount {
         Ok((Kept { access: tokens.access, until: tokens.expires_at }, tokens.scopes))
     }
 
-    /// Whose it is, as Gmail tells.
+    /// Asks Gmail for the account's email address.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// Why it is not known.
     pub async fn address(&self, now: Timestamp) -> Result<String, NoSystem> {
         let (kept, _) = self.renewed(now).await?;
         self.address_by(&kept.access).await
@@ -106,31 +108,31 @@ impl SystemAccount {
     }
 }
 
-/// An account that is lent, for one call.
+/// A delegated account, for one call.
 pub(super) struct Borrowed {
     pub(super) account: String,
     pub(super) access: SecretString,
 }
 
 impl Lent {
-    /// To whom `loans` says.
+    /// Creates it; `loans` decides who can use which account.
     #[must_use]
     pub fn new(loans: Loans, delegation: Option<Delegation>, system: Option<SystemAccount>) -> Arc<Self> {
         Arc::new(Self { loans, delegation, system, kept: Mutex::default() })
     }
 
-    /// Whether anything is.
+    /// Returns whether any account is delegated.
     pub(super) fn lends(&self) -> bool {
         self.loans.lending().lends()
     }
 
-    /// What is lent to whoever this is for.
+    /// Returns the account that is delegated to the person of this call.
     pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<Loan>, ToolError> {
         let loan = self.loans.of(cx.scope.tenant, cx.principal.person, Provider::Google).await;
         loan.map_err(|error| ToolError::internal(format!("whose account is used cannot be read: {error}")))
     }
 
-    /// The way to it, to do no more than `needs`, by a token that is not `refused`, which Google just rejected.
+    /// Returns access to it, limited to `needs`, with a token that is not `refused`, which Google just rejected.
     pub(super) async fn borrow(
         &self,
         loan: &Loan,
@@ -139,7 +141,7 @@ impl Lent {
         refused: Option<&SecretString>,
     ) -> Result<Borrowed, ToolError> {
         let slot = self.slot(loan, needs, now);
-        // One asks, and the others have what it got.
+        // One call requests the token, and concurrent calls use the same one.
         let mut kept = slot.lock().await;
         let good = |one: &&Kept| one.until - now >= SOON && !refused.is_some_and(|r| same(r, &one.access));
         let access = match kept.as_ref().filter(good) {
@@ -182,7 +184,7 @@ impl Lent {
         }
     }
 
-    /// Its address; the organisation's is asked for once.
+    /// Returns its address; the organisation's is looked up once.
     async fn account(&self, loan: &Loan, access: &SecretString) -> Result<String, ToolError> {
         let lending = self.loans.lending();
         match (loan, lending.organisations()) {
@@ -197,7 +199,7 @@ impl Lent {
         }
     }
 
-    /// "assistant@acme.test"
+    /// Returns the organisation's address: "assistant@acme.test".
     pub(super) fn organisations(&self) -> &str {
         self.loans.lending().organisations().unwrap_or("the organisation's account")
     }
@@ -215,13 +217,13 @@ fn silent(why: &str) -> ToolError {
     ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
 }
 
-/// For the operator too: nobody else may come by this line. It names an address at most.
+/// Also logs the reason, because no one else might notify the administrator. It contains at most an address.
 fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
     tracing::warn!(%why, "an account that is lent cannot be used");
     ToolError::NeedsAdmin { reason: why.to_string() }
 }
 
-/// The rules say so of what is configured, so this is a fault of ours.
+/// A delegated account implies a configured one, so this is a bug.
 fn unset() -> ToolError {
     ToolError::internal("an account is lent that is not configured")
 }

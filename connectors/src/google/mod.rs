@@ -1,7 +1,7 @@
-//! Google: the sign-in, access tokens for each person's own account and for those that are lent, and Gmail and Calendar
-//! with them.
+//! Google: the sign-in, access tokens for each person's own account and for delegated ones, and Gmail and Calendar with
+//! them.
 //!
-//! Google's types stay in this folder. Mail is sent in `gmail::send_email` and nowhere else.
+//! Google's types stay in this folder. Mail is sent only in `gmail::send_email`.
 
 pub mod account;
 mod borrowing;
@@ -37,9 +37,9 @@ pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 /// Google's endpoints and Nod's identity there.
 #[derive(Debug, Clone)]
 pub struct GoogleSettings {
-    /// Of the OAuth client.
+    /// The id of the OAuth client.
     pub client_id: String,
-    /// Of the OAuth client.
+    /// The secret of the OAuth client.
     pub client_secret: SecretString,
     /// `https://accounts.google.com/o/oauth2/v2/auth`
     pub auth_url: Url,
@@ -49,17 +49,17 @@ pub struct GoogleSettings {
     pub revoke_url: Url,
     /// `https://gmail.googleapis.com/`
     pub gmail_url: Url,
-    /// Nod's own callback, as registered with Google, to the letter.
+    /// Nod's own callback, exactly as registered with Google.
     pub redirect_url: Url,
 }
 
-/// The names of the tools that change something.
+/// Returns the names of the tools that change something.
 #[must_use]
 pub fn acts() -> Vec<&'static str> {
     [&gmail::ACTS[..], &calendar::ACTS[..]].concat()
 }
 
-/// Every tool that works on a person's Google account; `rooms` may be booked.
+/// Returns all tools that work on a person's Google account; `rooms` can be booked.
 #[must_use]
 pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleagues) -> Vec<Tool> {
     let tools = [gmail::tools(accounts), calendar::tools(accounts, rooms, colleagues)].concat();
@@ -71,14 +71,14 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
     }
 }
 
-/// Whom each person writes with, as their own Gmail knows them.
+/// Returns the people that each person writes with, from their own Gmail.
 #[must_use]
 pub fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn ContactSource> {
     gmail::contacts(accounts)
 }
 
-/// Arguments as the tool's own type. They passed the schema, so a failure here is the schema's fault; the
-/// model is told all the same.
+/// Parses arguments as the tool's own type. They passed the schema, so a failure is the schema's fault; the model still
+/// gets the error.
 fn arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, ToolError> {
     T::deserialize(args).map_err(|error| ToolError::invalid(error.to_string()))
 }

@@ -1,7 +1,7 @@
-//! Google's sign-in: the consent address, codes and refresh tokens for access tokens, and taking back.
+//! Google's sign-in: the consent URL, access tokens for codes and refresh tokens, and revocation.
 //!
-//! Keeps nothing: the caller stores state, verifier and tokens. Every call is over after ten seconds, and no
-//! token, code or secret is in an error.
+//! Stores nothing: the caller stores state, verifier and tokens. Every call times out after ten seconds, and no error
+//! contains a token, code or secret.
 
 use std::time::Duration;
 
@@ -32,15 +32,15 @@ use super::GoogleSettings;
 use super::gmail::{Gmail, Mailbox};
 use nod_contract::provider::Provider;
 
-/// What most of the mail tools need: reading, and writing drafts (which includes sending them).
+/// The scopes that most mail tools need: reading, and writing drafts (which includes sending them).
 pub const SCOPES: [&str; 2] = [scopes::READONLY, scopes::COMPOSE];
-/// Asked for with every consent, so that it is known whose account it was.
+/// Requested with every consent, to learn the account's address.
 const WHOSE: [&str; 2] = ["openid", "https://www.googleapis.com/auth/userinfo.email"];
 
 const WITHIN: Duration = Duration::from_secs(10);
-/// Less than a turn to renew lasts.
+/// Shorter than a refresh lease lasts.
 const RENEWED_WITHIN: Duration = Duration::from_secs(8);
-/// Where Google does not say how long a token lasts.
+/// The lifetime of a token if Google does not return one.
 const USUAL_LIFE: Duration = Duration::from_secs(3600);
 
 type Answer = StandardTokenResponse<Beside, BasicTokenType>;
@@ -57,11 +57,11 @@ type Client<HasAuth = EndpointSet, HasToken = EndpointSet> = oauth2::Client<
     HasToken,
 >;
 
-/// What Google says beside the tokens.
+/// The fields that Google returns in addition to the tokens.
 #[derive(Clone, Serialize, Deserialize)]
 struct Beside {
     id_token: Option<String>,
-    /// Only where the grant ends by itself.
+    /// Only if the grant expires.
     refresh_token_expires_in: Option<i64>,
 }
 
@@ -73,24 +73,24 @@ impl std::fmt::Debug for Beside {
     }
 }
 
-/// Why a sign-in or a refresh did not work, sorted by who can mend it.
+/// Why a sign-in or a refresh failed, classified by who can fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OAuthError {
-    /// The grant is gone (taken back, expired, password changed): the person will connect again.
+    /// The grant is no longer valid (revoked, expired, password changed): the person must connect again.
     #[error("Google took the grant back")]
     Revoked,
-    /// The code or the request is not good (used twice, too old): the person will start over.
+    /// The code or the request is invalid (used twice, too old): the person must start over.
     #[error("Google refused: {reason}")]
     Refused { reason: String },
-    /// Nod's own client id, secret or redirect is wrong: an operator will mend it.
+    /// Nod's own client id, secret or redirect is wrong: an administrator must fix it.
     #[error("Google refuses this installation: {reason}")]
     Misconfigured { reason: String },
-    /// No answer, or a broken one: time will mend it.
+    /// No answer, or a broken one: a retry can help.
     #[error("Google did not answer: {reason}")]
     Silent { reason: String },
 }
 
-/// Talks to Google's sign-in.
+/// The client of Google's sign-in.
 #[derive(Clone)]
 pub struct GoogleOAuth {
     client_id: String,
@@ -101,10 +101,10 @@ pub struct GoogleOAuth {
 }
 
 impl GoogleOAuth {
-    /// Connects nothing yet.
+    /// Creates the client without connecting.
     ///
     /// # Errors
-    /// When no HTTP client can be built.
+    /// If no HTTP client can be built.
     pub fn new(settings: &GoogleSettings) -> Result<Self, OAuthError> {
         let client = Client::<EndpointNotSet, EndpointNotSet>::new(ClientId::new(settings.client_id.clone()))
             .set_client_secret(ClientSecret::new(settings.client_secret.expose_secret().to_owned()))
@@ -112,7 +112,7 @@ impl GoogleOAuth {
             .set_token_uri(TokenUrl::from_url(settings.token_url.clone()))
             .set_redirect_uri(RedirectUrl::from_url(settings.redirect_url.clone()))
             .set_auth_type(AuthType::RequestBody);
-        // A redirect of a token request would carry the secret elsewhere.
+        // Following a redirect of a token request would send the secret elsewhere.
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(WITHIN)
@@ -128,11 +128,11 @@ impl GoogleOAuth {
         })
     }
 
-    /// Where the person gives their consent. `verifier` is 43 to 128 of `A-Z a-z 0-9 - . _ ~`; Google shows
+    /// Returns the URL where the person gives consent. `verifier` is 43 to 128 of `A-Z a-z 0-9 - . _ ~`; Google shows
     /// the account of `login_hint` first.
     ///
     /// # Errors
-    /// When the verifier has another length.
+    /// If the verifier has another length.
     pub fn authorize<S: AsRef<str>>(
         &self,
         state: &str,
@@ -147,7 +147,7 @@ impl GoogleOAuth {
         }
         let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
         let state = CsrfToken::new(state.to_owned());
-        // Offline and consent: otherwise Google gives no refresh token the second time.
+        // Offline access and forced consent: otherwise Google returns no refresh token the second time.
         let mut request = self
             .client
             .authorize_url(|| state)
@@ -162,10 +162,10 @@ impl GoogleOAuth {
         Ok(request.url().0)
     }
 
-    /// Tokens for the code that came back, and whose account they open: its address.
+    /// Exchanges a code for tokens, and returns them with the account's email address.
     ///
     /// # Errors
-    /// When Google refuses or does not answer.
+    /// If Google rejects it or does not answer.
     pub async fn exchange(
         &self,
         code: &str,
@@ -199,7 +199,7 @@ impl GoogleOAuth {
         }
     }
 
-    /// Whose account an access token opens, where no identity token says it: the mailbox knows.
+    /// Asks the mailbox for the account of an access token, if there is no identity token.
     pub(in crate::google) async fn profile(&self, access: &SecretString) -> Result<String, OAuthError> {
         let token = access.expose_secret().to_owned();
         let mailbox = Mailbox::new(&self.gmail, token, String::new(), Instant::now() + WITHIN);
@@ -207,10 +207,10 @@ impl GoogleOAuth {
         mailbox.profile().await.map_err(unsaid)
     }
 
-    /// The next access token.
+    /// Refreshes the access token.
     ///
     /// # Errors
-    /// [`OAuthError::Revoked`] where the grant is gone; else when Google refuses or does not answer.
+    /// [`OAuthError::Revoked`] if the grant is no longer valid; otherwise if Google rejects it or does not answer.
     pub async fn refresh(&self, refresh: &SecretString, now: Timestamp) -> Result<Tokens, OAuthError> {
         let refresh = RefreshToken::new(refresh.expose_secret().to_owned());
         let http = |request| send(self.http.clone(), request);
@@ -222,12 +222,12 @@ impl GoogleOAuth {
         }
     }
 
-    /// Takes a grant back, by either of its tokens. One that is gone already is no error.
+    /// Revokes a grant by either of its tokens. A grant that is already revoked is no error.
     ///
     /// # Errors
-    /// When Google does not answer.
+    /// If Google does not answer.
     pub async fn revoke(&self, token: &SecretString) -> Result<(), OAuthError> {
-        // By hand: the library refuses to revoke over plain http, which loopback needs.
+        // By hand: the library rejects revocation over plain http, which loopback needs.
         let form = [("token", token.expose_secret())];
         let response = self.http.post(self.revoke_url.clone()).form(&form).send().await;
         let response = response.map_err(|error| OAuthError::Silent { reason: plainly(&error).to_owned() })?;
@@ -240,7 +240,7 @@ impl GoogleOAuth {
         Err(OAuthError::Silent { reason: format!("status {status}") })
     }
 
-    /// The Gmail client beside it.
+    /// Returns the Gmail client.
     #[must_use]
     pub fn gmail(&self) -> &Gmail {
         &self.gmail
@@ -281,8 +281,9 @@ fn tokens(answer: &Answer, now: Timestamp) -> Tokens {
     }
 }
 
-/// Whose account it is, as an identity token says. Its signature need not be looked at: it came from Google's token
-/// endpoint itself (<https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken>).
+/// Returns the account's address from an identity token. Its signature needs no check, because it came directly from
+/// Google's token endpoint
+/// (<https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken>).
 fn address(id_token: &str, client_id: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Claims {
@@ -297,7 +298,8 @@ fn address(id_token: &str, client_id: &str) -> Option<String> {
     (googles && claims.aud == client_id && claims.email_verified).then_some(claims.email)
 }
 
-/// The library's texts may quote whole bodies, tokens included; only Google's error code is kept.
+/// Classifies an error. The library's messages can quote whole bodies, including tokens, so only Google's error code is
+/// kept.
 fn sorted<E: std::error::Error>(error: BasicRequestTokenError<E>) -> OAuthError {
     let RequestTokenError::ServerResponse(answer) = error else {
         let reason = match error {

@@ -1,4 +1,4 @@
-//! Where one call reads what others wrote in a person's account. Nothing of it is parsed here.
+//! Reads untrusted text of a person's account for one call. Nothing is parsed here.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use nod_people::file;
 use nod_people::reading::{Desk, Limits, Read, Reader, Unread, Whose};
 use tokio::time::Instant;
 
-/// Of one text, in bytes: well above what is passed on or shown.
+/// The limit for one text, in bytes: well above what is passed on or shown.
 const LIMITS: Limits = Limits { pages: 0, bytes_out: 8 * MAX_BODY_CHARS };
-/// The wait where others are read.
+/// The wait in seconds if all readers are busy.
 const BUSY_SECONDS: u64 = 5;
 
-/// Opens desks for one call of one person; none where somebody only signs in.
+/// Opens desks for one call of one person; empty during a sign-in.
 #[derive(Default)]
 pub(in crate::google) struct Reading(Option<(Arc<dyn Reader>, Whose, Instant)>);
 
 impl Reading {
-    /// Nothing is waited for beyond `until`.
+    /// Creates it; nothing is waited for after `until`.
     pub(in crate::google) fn new(reader: Arc<dyn Reader>, whose: Whose, until: Instant) -> Self {
         Self(Some((reader, whose, until)))
     }
 
-    /// For texts that are read one after another. It is one of few once something is read at it, so it is not kept
-    /// while Google is waited for.
+    /// Opens a desk to read texts one after another. A desk occupies one of few readers from its first text on, so it
+    /// is not kept while waiting for Google.
     pub(in crate::google) fn desk(&self) -> Texts {
         Texts(self.0.as_ref().map(|(reader, whose, until)| reader.desk(*whose, *until)))
     }
 
-    /// The words of a file, or why there are none, as the end of a sentence.
+    /// Returns the text of a file, or why there is none, as the end of a sentence.
     pub(in crate::google) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
         match self.desk().0 {
             Some(mut desk) => file::words(desk.as_mut(), bytes).await,
@@ -38,11 +38,11 @@ impl Reading {
     }
 }
 
-/// Texts at one desk.
+/// Texts read at one desk.
 pub(in crate::google) struct Texts(Option<Box<dyn Desk>>);
 
 impl Texts {
-    /// What HTML says. Where there is nothing, no reader is asked.
+    /// Converts HTML to text. Empty HTML needs no reader.
     pub(in crate::google) async fn html(&mut self, kind: Kind, html: &str) -> Result<String, Unread> {
         if html.trim().is_empty() {
             return Ok(String::new());
@@ -50,7 +50,7 @@ impl Texts {
         Ok(self.read(kind, html.as_bytes()).await?.text())
     }
 
-    /// A document that is no file.
+    /// Reads a document that is not a file.
     pub(in crate::google) async fn read(&mut self, kind: Kind, bytes: &[u8]) -> Result<Read, Unread> {
         match &mut self.0 {
             Some(desk) => desk.read(kind, bytes, LIMITS).await,
@@ -59,7 +59,8 @@ impl Texts {
     }
 }
 
-/// What comes of a text that a deed needs: where others are read it is tried again, else it is refused for this reason.
+/// Maps a text that an action needs but that was not read: retries if the readers are busy, otherwise rejects the
+/// action for this reason.
 pub(in crate::google) fn refused(unread: Unread, reason: &str) -> ToolError {
     match unread {
         Unread::Busy | Unread::Away => ToolError::RateLimited { retry_after_secs: BUSY_SECONDS },

@@ -1,4 +1,4 @@
-//! What Google can allow Nod to do: its names, and what they mean to a person.
+//! What Google can allow Nod to do: the scopes, and their descriptions for people.
 
 use nod_accounts::connection::scopes::{Known, Scopes};
 
@@ -10,10 +10,10 @@ pub const COMPOSE: &str = "https://www.googleapis.com/auth/gmail.compose";
 pub const MODIFY: &str = "https://www.googleapis.com/auth/gmail.modify";
 /// See and change the events of calendars.
 pub const EVENTS: &str = "https://www.googleapis.com/auth/calendar.events";
-/// See when somebody is busy.
+/// See when people are busy.
 pub const FREEBUSY: &str = "https://www.googleapis.com/auth/calendar.freebusy";
 
-/// What somebody is asked for who connects without saying what for: the fewest that serve the usual requests.
+/// The scopes requested if a person connects without a particular request: the fewest that cover the usual requests.
 pub const USUAL: [&str; 4] = [READONLY, COMPOSE, EVENTS, FREEBUSY];
 
 const MAIL: &str = "https://mail.google.com/";
@@ -21,7 +21,7 @@ const CALENDAR: &str = "https://www.googleapis.com/auth/calendar";
 const CALENDAR_READONLY: &str = "https://www.googleapis.com/auth/calendar.readonly";
 const CALENDAR_BUSY: &str = "https://www.googleapis.com/auth/calendar.events.freebusy";
 
-/// All of it, as the core is handed it.
+/// All scopes, for the core.
 pub static GOOGLE: Scopes = Scopes {
     usual: &USUAL,
     once: &[READONLY, COMPOSE],

@@ -1,5 +1,5 @@
-//! Why a call to Gmail or Calendar did not work, and what that means: for a look, and for a send, where "no answer" and
-//! "not done" are different things.
+//! Why a call to Gmail or Calendar failed, and what that means for a read and for a write, where "no answer" and "not
+//! done" differ.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,42 +11,42 @@ use nod_contract::provider::Provider;
 use nod_contract::tool::ToolError;
 use serde_json::Value;
 
-/// The job's wait where Google does not say how long.
+/// The job's wait in seconds if Google does not give a time.
 const BUSY_SECONDS: u64 = 5;
-/// The same where a quota is used up, many of which are a day's: an hour later some of it may be free again.
+/// The wait if a quota is used up. Many quotas are per day, but an hour later some of it might be available again.
 const USED_UP_SECONDS: u64 = 3600;
 const REASON_CHARS: usize = 200;
 
-/// What Google asks for that had too many requests.
+/// What Google asks for after too many requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::google) enum Quota {
-    /// To wait so many seconds.
+    /// To wait this many seconds.
     Wait(u64),
-    /// To ask less often; it does not say for how long.
+    /// To send fewer requests; it does not give a time.
     Slower,
-    /// Nothing for now, perhaps for today.
+    /// To stop for now, perhaps for the day.
     UsedUp,
 }
 
-/// A call that did not work.
+/// A failed call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(in crate::google) enum Trouble {
-    /// There was no access token to call with.
+    /// There was no access token for the call.
     #[error(transparent)]
     Token(ToolError),
-    /// Google said no. `code` is its machine word; `after` are the seconds that it asks to wait.
+    /// Google rejected it. `code` is its error code; `after` is how many seconds it asks to wait.
     #[error("status {status} {code}: {message}")]
     Refused { status: u16, code: String, message: String, after: Option<u64> },
-    /// The request never left.
+    /// The request was never sent.
     #[error("{0}")]
     Unreached(&'static str),
-    /// The request left and no whole answer came: nobody knows.
+    /// The request was sent but no complete answer came: the outcome is unknown.
     #[error("{0}")]
     Lost(String),
 }
 
 impl Trouble {
-    /// What a token's source says where it has none.
+    /// Returns the error of a token source that has no token.
     pub(in crate::google) fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
         match error.downcast::<ToolError>() {
             Ok(fault) => Self::Token(*fault),
@@ -54,7 +54,7 @@ impl Trouble {
         }
     }
 
-    /// Worth asking again at once, where asking is harmless.
+    /// Returns whether an immediate retry might help, if it is harmless.
     pub(in crate::google) fn passing(&self) -> bool {
         match self {
             Self::Refused { status, .. } => matches!(status, 500 | 502..=504),
@@ -63,7 +63,7 @@ impl Trouble {
         }
     }
 
-    /// Where it was too many requests, or Google asks to come back later.
+    /// Returns the quota problem, if there were too many requests or Google asks to come back later.
     /// (<https://developers.google.com/workspace/gmail/api/guides/handle-errors>,
     /// <https://developers.google.com/workspace/calendar/api/guides/errors>)
     pub(in crate::google) fn quota(&self) -> Option<Quota> {
@@ -79,7 +79,7 @@ impl Trouble {
         Some(after.map_or(quota, Quota::Wait))
     }
 
-    /// It is not as it was seen any more, or its id is taken.
+    /// Returns whether the object changed since it was seen, or its id is taken.
     pub(in crate::google) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409 | 412, .. })
     }
@@ -88,7 +88,7 @@ impl Trouble {
         matches!(self, Self::Refused { status: 404 | 410, .. })
     }
 
-    /// After a look, or after something that may be repeated without harm.
+    /// Maps a failed read, or a call that can be repeated without harm.
     pub(in crate::google) fn looking(self, what: &str) -> ToolError {
         match self {
             Self::Token(fault) => fault,
@@ -103,8 +103,8 @@ impl Trouble {
         }
     }
 
-    /// After preparing (a draft): it reaches nobody and is looked for before it is repeated, so the job may
-    /// simply come back.
+    /// Maps a failed preparation of a draft. The draft reaches no one and is looked up before a retry, so the job can
+    /// simply retry.
     pub(in crate::google) fn preparing(self) -> ToolError {
         match self {
             _ if self.passing() && self.quota().is_none() => {
@@ -114,7 +114,7 @@ impl Trouble {
         }
     }
 
-    /// After an act that must not happen twice.
+    /// Maps a failed write that must not happen twice.
     pub(in crate::google) fn acting(self) -> ToolError {
         match self {
             Self::Token(fault) => fault,
@@ -122,7 +122,7 @@ impl Trouble {
             Self::Lost(reason) => {
                 ToolError::UnknownOutcome { reason: format!("Google did not answer: {reason}") }
             }
-            // A draft that is gone may have been sent by the try before.
+            // A missing draft might have been sent by the previous attempt.
             _ if self.is_gone() => ToolError::UnknownOutcome { reason: "it is gone from Google".into() },
             Self::Refused { status, .. } if status >= 500 || status == 408 => {
                 ToolError::UnknownOutcome { reason: format!("Google broke while doing it: {self}") }
@@ -131,7 +131,7 @@ impl Trouble {
         }
     }
 
-    /// After a change of the person's own mailbox that may be made twice without harm.
+    /// Maps a failed change of the person's own mailbox that can be repeated without harm.
     pub(in crate::google) fn changing(self, what: &str) -> ToolError {
         match self {
             _ if self.is_gone() => ToolError::NotFound { what: what.to_owned() },
@@ -139,7 +139,7 @@ impl Trouble {
         }
     }
 
-    /// A status below 500, or a quota: it was surely not done.
+    /// Maps a status below 500, or a quota: it was certainly not done.
     fn refused(self) -> ToolError {
         match self.quota() {
             Some(Quota::Wait(after_seconds)) => {
@@ -162,8 +162,8 @@ impl Trouble {
     }
 }
 
-/// Rides along with one call of Google's client, which else loses status and Retry-After, and has it ask
-/// once for another token after a 401.
+/// Observes one call of Google's client, which otherwise drops the status and Retry-After. Also makes it retry once
+/// with another token after a 401.
 pub(in crate::google) struct Watch {
     refused: Arc<AtomicBool>,
     asked_again: bool,
@@ -175,7 +175,7 @@ impl Watch {
         Self { refused, asked_again: false, failure: None }
     }
 
-    /// What a refusal means; `None` where it is to be asked once more, with another token.
+    /// Maps a rejection; `None` if the request is to be retried once with another token.
     pub(in crate::google) fn refused(
         &mut self,
         response: &common::Response,
@@ -191,7 +191,7 @@ impl Watch {
         Some(Trouble::Refused { status, code, after: asked_to_wait(response, &message), message })
     }
 
-    /// What became of the call. Error texts of the client quote whole bodies; none of them is kept.
+    /// Returns the outcome of the call. Error messages of the client quote whole bodies, so none of them is kept.
     pub(in crate::google) fn outcome<T>(
         self,
         done: common::Result<(common::Response, T)>,
@@ -223,8 +223,8 @@ impl Delegate for Watch {
     }
 }
 
-/// Seconds to wait: as the header says (RFC 9110, section 10.2.3), or Gmail in its sentence ("User-rate limit exceeded.
-/// Retry after 2026-03-06T10:05:00.000Z"). A moment counts from when the answer was given.
+/// Returns the seconds to wait: from the header (RFC 9110, section 10.2.3), or from Gmail's message ("User-rate limit
+/// exceeded. Retry after 2026-03-06T10:05:00.000Z"). A date is compared with the response's own date.
 fn asked_to_wait(response: &common::Response, message: &str) -> Option<u64> {
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
     let said = header("retry-after").or_else(|| Some(message.split_once("Retry after ")?.1.trim()))?;

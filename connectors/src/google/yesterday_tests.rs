@@ -1,5 +1,5 @@
-//! Payloads that an earlier version showed to a person and that are approved now: each is read whole, see
-//! `tests/yesterday`. Their keys stay, because an approval's digest is over them.
+//! Payloads that an earlier version previewed and that are approved now: each must be read completely, see
+//! `tests/yesterday`. Their keys must stay, because an approval's digest covers them.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The payload, read as `T` and written again; what is not there is written as nothing, or not at all.
+/// Reads the payload as `T` and serialises it again; missing fields become empty or are left out.
 pub(super) fn again<T: Serialize + DeserializeOwned>(payload: &Value) -> Value {
     serde_json::to_value(T::deserialize(payload).unwrap_or_else(|e| panic!("{e}: {payload}"))).unwrap()
 }

@@ -1,8 +1,7 @@
-//! Puts an answer together from the pieces it comes in, or from one piece.
+//! Assembles an answer from the pieces of a stream, or from one whole piece.
 //!
-//! Lenient on purpose: compatible servers leave out ids, indexes and usage, invent finish reasons, and add
-//! fields for reasoning, which is nobody's business and is dropped. Strict in one thing: an answer that
-//! nobody declared finished is no answer.
+//! Lenient on purpose: compatible servers omit ids, indexes and usage, invent finish reasons, and add fields for
+//! reasoning, which is private and dropped. Strict in one thing: an answer without a finish reason is no answer.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use super::attempt::Miss;
 use super::transport::short;
 use super::veil::{CLOSE, Veil};
 
-/// More of an answer is not taken, in bytes: it counts as cut at the model's limit.
+/// The maximum size of an answer, in bytes: a longer one counts as cut at the model's limit.
 const MOST: usize = 1 << 20;
 
 #[derive(Debug, Default, Deserialize)]
@@ -24,7 +23,7 @@ struct Chunk {
     model: Option<String>,
     choices: Option<Vec<Piece>>,
     usage: Option<Counts>,
-    /// Groq counts here.
+    /// Groq puts the usage here.
     x_groq: Option<Groq>,
     error: Option<Value>,
 }
@@ -64,7 +63,7 @@ enum Content {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Part {
-    /// Words, or thoughts, which are nobody's business.
+    /// The kind: text, or reasoning, which is private.
     #[serde(rename = "type")]
     kind: Option<String>,
     text: String,
@@ -102,14 +101,14 @@ struct Counts {
     completion_tokens: Option<u32>,
 }
 
-/// An answer under way.
+/// An answer in progress.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     id: Option<String>,
     model: Option<String>,
     text: String,
     veil: Veil,
-    /// Thoughts were expected before the words.
+    /// Reasoning was expected before the text.
     aloud: bool,
     refusal: String,
     calls: BTreeMap<u64, Call>,
@@ -125,12 +124,12 @@ struct Call {
 }
 
 impl Assembly {
-    /// Nothing yet. `aloud` where the endpoint puts thoughts before a `</think>` that nothing opened.
+    /// Creates an empty answer. `aloud` if the endpoint puts reasoning before a `</think>` without an opening tag.
     pub(super) fn new(aloud: bool) -> Self {
         Self { veil: Veil::new(aloud), aloud, ..Self::default() }
     }
 
-    /// Takes the next piece, and gives the words that it added.
+    /// Adds the next piece, and returns the text that it added.
     pub(super) fn take(&mut self, piece: Value) -> Result<&str, Miss> {
         let before = self.text.len();
         let Ok(chunk) = serde_json::from_value::<Chunk>(piece) else {
@@ -150,7 +149,7 @@ impl Assembly {
             let (prompt, completion) = (counts.prompt_tokens, counts.completion_tokens);
             self.usage = Some(Usage { prompt: prompt.unwrap_or(0), completion: completion.unwrap_or(0) });
         }
-        // Only the first choice was asked for.
+        // Only the first choice was requested.
         for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index == 0) {
             self.finish = choice.finish_reason.filter(|reason| !reason.is_empty()).or(self.finish.take());
             for said in [choice.delta, choice.message].into_iter().flatten() {
@@ -189,8 +188,8 @@ impl Assembly {
         }
     }
 
-    /// Which call a piece belongs to. Some servers tell no index, and some the same one for every call: there a
-    /// name under another id begins a new one.
+    /// Returns the call that a piece belongs to. Some servers send no index, and some the same one for every call:
+    /// there, a name with another id begins a new call.
     fn place(&self, piece: &CallPiece) -> u64 {
         let next = self.calls.keys().next_back().map_or(0, |last| last + 1);
         let begins = piece.function.as_ref().is_some_and(|f| f.name.as_ref().is_some_and(|n| !n.is_empty()));
@@ -204,8 +203,8 @@ impl Assembly {
         }
     }
 
-    /// Whether the endpoint puts thoughts before the words without a sign: as it was told it does, until an answer
-    /// shows that it does not; else where it did so now.
+    /// Returns whether the endpoint puts unmarked reasoning before the text: if this was expected, until an answer
+    /// shows otherwise; if not, whether this answer did so.
     pub(super) fn thinks_aloud(&self) -> bool {
         match self.aloud {
             true => !self.veil.is_waiting(),
@@ -213,13 +212,13 @@ impl Assembly {
         }
     }
 
-    /// Whether more is not taken.
+    /// Returns whether the answer has reached its maximum size.
     pub(super) fn is_full(&self) -> bool {
         self.text.len() >= MOST
     }
 
-    /// The answer, once nothing more comes. `asked` is the model's name where the endpoint tells none;
-    /// `now` (microseconds) makes ids for calls that came without.
+    /// Returns the answer after the last piece. `asked` is the model's name if the endpoint sends none; `now`
+    /// (microseconds) makes ids for calls without one.
     pub(super) fn finish(self, asked: &str, now: i64) -> Result<Completion, Miss> {
         let full = self.is_full().then(|| "length".to_owned());
         let Some(finish) = full.or(self.finish).map(|finish| finish.to_lowercase()) else {
@@ -263,8 +262,8 @@ impl Assembly {
     }
 }
 
-/// The words after a thought that nothing opened. Its end stands in a line of its own; an answer that quotes such a
-/// tag, or is JSON, is no thought.
+/// Returns the text after reasoning without an opening tag. The closing tag must be on its own line; an answer that
+/// quotes such a tag, or is JSON, contains no reasoning.
 fn after_thought(text: &str) -> Option<&str> {
     let (before, after) = text.split_once(CLOSE)?;
     let alone =
@@ -360,7 +359,7 @@ mod tests {
             assert!(!assembly.thinks_aloud(), "{said}");
             assert_eq!(assembly.finish("asked", 7).unwrap().text, said);
         }
-        // It is forgotten where an endpoint turns out not to do it.
+        // The expectation is dropped if an endpoint does not do it.
         let mut assembly = Assembly::new(true);
         assembly.take(delta(json!({"content": "Hello."}), Some("stop"))).unwrap();
         assert!(!assembly.thinks_aloud());

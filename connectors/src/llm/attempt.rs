@@ -1,29 +1,29 @@
-//! Why one try at an answer missed, and what that means: try again, or tell an operator.
+//! Why one attempt at an answer failed, and whether to retry or to notify an administrator.
 
 use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use nod_contract::model::ModelError;
 
-/// A try without a usable answer.
+/// An attempt without a usable answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Miss {
-    /// Nothing came, it broke off, or the endpoint is overloaded. `after` where it says how long to wait.
+    /// No answer, a broken one, or an overloaded endpoint. `after` is how long it asks to wait, if it does.
     #[error("{reason}")]
     Lost { reason: String, after: Option<Duration> },
-    /// The endpoint does not take the request.
+    /// The endpoint rejects the request.
     #[error("{status}: {reason}")]
     Refused { status: u16, reason: String },
-    /// There is no money left: nothing is wrong with the request, and another endpoint may take it.
+    /// The credit is used up: the request is valid, and another endpoint might accept it.
     #[error("{status}: {reason}")]
     Spent { status: u16, reason: String },
     /// The model cannot call tools.
     #[error("{model} cannot call tools")]
     NoTools { model: String },
-    /// A content filter held the answer back.
+    /// A content filter withheld the answer.
     #[error("held back by a content filter")]
     Withheld,
-    /// A whole answer with nothing in it.
+    /// A complete answer without content.
     #[error("an empty answer")]
     Empty,
 }
@@ -37,7 +37,7 @@ impl Miss {
         Self::lost(format!("nothing came for {:.0} s", patience.as_secs_f32().max(1.0)))
     }
 
-    /// What the client library reports. Its texts quote whole bodies, so none of them is kept.
+    /// Maps an error of the client library. Its messages quote whole bodies, so none of them is kept.
     pub(super) fn from_client(error: OpenAIError) -> Self {
         match error {
             OpenAIError::Boxed(boxed) => match boxed.downcast::<Self>() {
@@ -58,7 +58,7 @@ impl Miss {
         self.to_string()
     }
 
-    /// For the log, which gets none of the endpoint's words.
+    /// Returns the kind for the log, which gets no text of the endpoint.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Lost { .. } => "lost",
@@ -74,13 +74,13 @@ impl Miss {
         matches!(self, Self::Lost { .. } | Self::Empty)
     }
 
-    /// Whether another endpoint might answer where this one does not: not where the request is at fault.
+    /// Returns whether another endpoint might answer: not if the request is at fault.
     pub(super) fn may_do_elsewhere(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Spent { .. })
     }
 
-    /// How long to wait before the next try: what the endpoint asked for, else twice as long each time, with
-    /// up to half as much again (`jitter` is in 0..1), so that many callers do not come back together.
+    /// Returns how long to wait before the next attempt: the time that the endpoint asked for, otherwise doubled each
+    /// time, plus up to half of it at random (`jitter` is in 0..1), so that many callers do not retry at once.
     pub(super) fn pause(&self, tries: u32, jitter: f64) -> Duration {
         let base = Duration::from_millis(300) * 2u32.saturating_pow(tries.saturating_sub(1));
         match self {

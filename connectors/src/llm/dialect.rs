@@ -1,46 +1,46 @@
-//! How an endpoint wants to be spoken to. "OpenAI-compatible" means something else everywhere: what is known of a
-//! provider stands in its preset, and what an endpoint refuses by name is left out from then on.
+//! The differences between endpoints. "OpenAI-compatible" means something else everywhere: known differences are in a
+//! provider's preset, and an argument that an endpoint rejects by name is left out from then on.
 
 use serde::Deserialize;
 
-/// How structured output is asked for.
+/// How structured output is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
-    /// The schema itself, enforced.
+    /// With the schema itself, enforced.
     #[default]
     Schema,
-    /// Some JSON object; the schema stands in the prompt.
+    /// As any JSON object; the schema is in the prompt.
     Object,
-    /// Only the prompt says so.
+    /// Only in the prompt.
     Prompt,
 }
 
-/// What one endpoint takes.
+/// What one endpoint accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Dialect {
-    /// How structured output is asked for.
+    /// How structured output is requested.
     pub structure: Structure,
     /// `max_completion_tokens` instead of `max_tokens`.
     pub completion_tokens: bool,
     /// No `temperature`.
     pub no_temperature: bool,
-    /// No `stream_options`, and so perhaps no count of tokens.
+    /// No `stream_options`, and so perhaps no token counts.
     pub no_stream_options: bool,
-    /// Only the first message may be the system's: others are moved or refused, so they go as a person's.
+    /// Only the first message can be a system message: others are moved or rejected, so they are sent as user messages.
     pub lone_system: bool,
-    /// Of JSON Schema only the plain words: no `additionalProperties`, one type for each value.
+    /// Only basic JSON Schema: no `additionalProperties`, one type for each value.
     pub plain_schemas: bool,
-    /// Thoughts stand in the text, before a `</think>` that nothing opened.
+    /// Reasoning is in the text, before a `</think>` without an opening tag.
     pub thinks_aloud: bool,
-    /// Calls in the history want a signature of their thoughts (Gemini 3).
+    /// Calls in the history need a signature of their reasoning (Gemini 3).
     pub signed_calls: bool,
 }
 
 impl Dialect {
-    /// A simpler one, where the refusal names an argument that can be said otherwise or left out.
+    /// Returns a simpler dialect, if the rejection names an argument that can be replaced or left out.
     pub(super) fn without(self, status: u16, reason: &str) -> Option<Self> {
         if !matches!(status, 400 | 422) {
             return None;
@@ -71,7 +71,7 @@ impl Dialect {
     }
 }
 
-/// Whether a refusal says that the model cannot call tools. Each provider has words of its own.
+/// Returns whether a rejection says that the model cannot call tools. Each provider words it differently.
 pub(super) fn has_no_tools(status: u16, reason: &str) -> bool {
     const WORDS: [&str; 11] = [
         "does not support tool",

@@ -1,8 +1,8 @@
-//! Models behind an endpoint that speaks the OpenAI chat protocol, whoever runs it.
+//! Models behind an endpoint that speaks the OpenAI chat protocol, at any provider.
 //!
-//! Classifications are asked for in one piece, everything else is streamed, so that a silent endpoint is
-//! noticed early. Retries happen here and nowhere below, inside the tier's deadline. Neither the key nor a
-//! word of a prompt or an answer is ever logged.
+//! Classifications are requested as a whole, everything else is streamed, so that a silent endpoint is noticed early.
+//! Retries happen only here and not below, within the tier's deadline. Neither the key nor any text of a prompt or an
+//! answer is ever logged.
 
 mod answer;
 mod attempt;
@@ -32,10 +32,10 @@ use attempt::Miss;
 pub use dialect::{Dialect, Structure};
 use transport::{Endpoint, Once};
 
-/// How often one question is put before giving up.
+/// How often one request is attempted before giving up.
 const TRIES: u32 = 3;
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// How long an endpoint that was down is not asked again, where another one stands in for it.
+/// How long an endpoint that was down is skipped, if it has a fallback.
 const REST: Duration = Duration::from_secs(60);
 const PROBE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -44,29 +44,29 @@ const PROBE_WITHIN: Duration = Duration::from_secs(10);
 pub struct TierSettings {
     /// Up to and including the version: `https://api.openai.com/v1`.
     pub base_url: String,
-    /// Empty where the endpoint wants none.
+    /// Empty if the endpoint needs none.
     pub api_key: SecretString,
-    /// As the endpoint names it.
+    /// The endpoint's name of the model.
     pub model: String,
-    /// Left to the endpoint where none.
+    /// The endpoint's default if `None`.
     pub temperature: Option<f32>,
-    /// For one answer with all its tries.
+    /// For one answer with all its attempts.
     pub timeout: Duration,
-    /// Of the answer; left to the endpoint where none.
+    /// The maximum length of the answer; the endpoint's default if `None`.
     pub max_tokens: Option<u32>,
-    /// How it wants to be spoken to, as far as that is known beforehand.
+    /// The endpoint's known differences.
     pub dialect: Dialect,
-    /// Who answers where this endpoint is down or has no money left.
+    /// The endpoint to use if this one is down or its credit is used up.
     pub fallback: Option<Box<TierSettings>>,
 }
 
 /// Settings that cannot work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
-    /// `base_url` is not an http or https address.
+    /// `base_url` is not an http or https URL.
     #[error("llm.{tier}.base_url is not a web address")]
     BaseUrl { tier: &'static str },
-    /// The key holds characters that no header can carry.
+    /// The key contains characters that no header can carry.
     #[error("llm.{tier}.api_key holds characters that a key cannot have (a line break?)")]
     ApiKey { tier: &'static str },
     /// The HTTP client could not be built (no certificate store?).
@@ -74,7 +74,7 @@ pub enum BadSettings {
     Client { reason: String },
 }
 
-/// The models of an installation, one a tier.
+/// The models of an installation, one per tier.
 pub struct OpenAi {
     router: Line,
     reasoner: Line,
@@ -91,15 +91,15 @@ struct Line {
     endpoint: Endpoint,
     dialect: Mutex<Dialect>,
     fallback: Option<Box<Line>>,
-    /// Until when nobody waits for this endpoint, since it has just been down.
+    /// Until this time the endpoint is skipped, because it was just down.
     down_until: Mutex<Option<Instant>>,
 }
 
 impl OpenAi {
-    /// Connects nothing yet.
+    /// Creates the clients without connecting.
     ///
     /// # Errors
-    /// When an address or a key cannot work.
+    /// If a URL or a key is invalid.
     pub fn new(
         router: TierSettings,
         reasoner: TierSettings,
@@ -112,10 +112,10 @@ impl OpenAi {
         Ok(Self { router, reasoner, summariser, clock })
     }
 
-    /// Whether the tier's endpoint is there and takes the key: `GET /models`, which some do not have.
+    /// Checks that the tier's endpoint is reachable and accepts the key: `GET /models`, which some do not have.
     ///
     /// # Errors
-    /// When it does not answer within ten seconds, or refuses.
+    /// If it does not answer within ten seconds, or rejects the request.
     pub async fn probe(&self, tier: Tier) -> Result<(), ModelError> {
         let line = self.line(tier);
         let begun = Instant::now();
@@ -134,10 +134,10 @@ impl OpenAi {
         }
     }
 
-    /// Whether the tier's model calls a tool when it is told to; a short question is put to it.
+    /// Returns whether the tier's model calls a tool when told to, by a short test request.
     ///
     /// # Errors
-    /// When it does not answer, or cannot call tools.
+    /// If it does not answer, or cannot call tools.
     pub async fn calls_tools(&self, tier: Tier) -> Result<bool, ModelError> {
         let ask = CompletionRequest {
             tier,
@@ -166,7 +166,7 @@ impl OpenAi {
         }
     }
 
-    /// One try, learning on the way which arguments the endpoint does not take.
+    /// Makes one attempt, and learns which arguments the endpoint does not accept.
     async fn attempt(
         &self,
         line: &Line,
@@ -299,7 +299,7 @@ impl Model for OpenAi {
                 line.was_down(false);
                 Err(ModelError::Both { first: Box::new(first), second: Box::new(second) })
             }
-            // Nobody waited for the first one: it may be back.
+            // The first endpoint was skipped as down; it might be available again.
             (Err((second, _)), None) => {
                 line.was_down(false);
                 words.reset();
@@ -314,7 +314,7 @@ impl Model for OpenAi {
 }
 
 impl OpenAi {
-    /// Asks one endpoint, with retries. What went wrong comes with whether another endpoint might answer.
+    /// Calls one endpoint, with retries. The error comes with whether another endpoint might answer.
     async fn on(
         &self,
         line: &Line,
@@ -351,12 +351,12 @@ impl OpenAi {
     }
 }
 
-/// A number in 0..1 that differs from caller to caller; nothing depends on which.
+/// Returns a number in 0..1 that differs between callers; nothing depends on its value.
 fn jitter(clock: &dyn Clock) -> f64 {
     f64::from(clock.now().timestamp_subsec_micros() % 1000) / 1000.0
 }
 
-/// The header that carries a key.
+/// Returns the header that carries a key.
 fn bearer(key: &SecretString) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose_secret().trim())).ok()?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! An [`Ask`] as the JSON of a chat completion. Pure; the static part comes first and tools keep their
+//! A [`CompletionRequest`] as the JSON of a chat completion. Pure; the static part comes first and tools keep their
 //! order, so that a provider can cache the prefix.
 
 use nod_contract::model::{CompletionRequest, ToolCall, ToolDefinition, Turn};
@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::TierSettings;
 use super::dialect::{Dialect, Structure};
 
-/// Whether the answer is streamed: all but constrained JSON, which is of use only whole.
+/// Returns whether the answer is streamed: all but constrained JSON, which is useful only as a whole.
 pub(super) fn streams(ask: &CompletionRequest) -> bool {
     ask.response_schema.is_none()
 }
 
-/// The request.
+/// Builds the request.
 pub(super) fn body(ask: &CompletionRequest, settings: &TierSettings, dialect: Dialect) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(settings.model));
@@ -71,13 +71,13 @@ fn message(turn: &Turn, dialect: Dialect) -> Value {
     }
 }
 
-/// Some endpoints refuse a message with nothing in it.
+/// Replaces empty text: some endpoints reject an empty message.
 fn something(text: &str) -> &str {
     if text.trim().is_empty() { "(nothing)" } else { text }
 }
 
-/// Some servers parse the arguments of past calls and fall over malformed ones, so those are wrapped: the
-/// model still sees what it wrote.
+/// Some servers parse the arguments of past calls and fail on malformed ones, so those are wrapped: the model still
+/// sees what it wrote.
 fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
     let arguments = match serde_json::from_str::<Value>(&call.arguments) {
         Ok(Value::Object(_)) => call.arguments.clone(),
@@ -86,7 +86,7 @@ fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
     let mut shown =
         json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}});
     if dialect.signed_calls {
-        // Gemini's own word for a call whose signature was not kept
+        // Gemini's own value for a call whose signature was not kept
         // (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
         shown["extra_content"] = json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
     }
@@ -103,8 +103,8 @@ fn tool(offer: &ToolDefinition, dialect: Dialect) -> Value {
     }})
 }
 
-/// Takes out of a schema what Gemini's own dialect of it does not know. Nod checks the arguments against the
-/// whole schema all the same.
+/// Removes parts of a schema that Gemini's dialect does not support. Nod still checks the arguments against the whole
+/// schema.
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,8 +1,8 @@
-//! The one HTTP exchange below the client library: no retries, no environment, lenient with errors.
+//! The only HTTP exchange below the client library: no retries, no environment, lenient with errors.
 //!
-//! The library would retry by itself without a cap, read its settings from the environment, and fail to
-//! parse errors whose `code` is a number. It also takes any body for a stream. All of that is settled here,
-//! before it sees the response.
+//! The library would retry by itself without a limit, read its settings from the environment, and fail to parse errors
+//! whose `code` is a number. It also accepts any body as a stream. This module handles all of that before the library
+//! sees the response.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,10 +23,10 @@ use serde_json::Value;
 use super::attempt::Miss;
 use super::{BadSettings, TierSettings};
 
-/// The longest part of an endpoint's own words that is passed on.
+/// The maximum number of characters of an endpoint's own message that is passed on.
 const REASON_CHARS: usize = 200;
 
-/// Where a tier's endpoint is, and its key.
+/// A tier's endpoint, and its key.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     base: String,
@@ -127,14 +127,14 @@ fn is_json(response: &Response) -> bool {
     kind.to_ascii_lowercase().starts_with("application/json")
 }
 
-/// A whole answer where a stream was asked for becomes a stream of one event: nothing is asked twice.
+/// Turns a whole answer to a streaming request into a stream of one event, so that nothing is requested twice.
 async fn as_stream(response: Response) -> Result<Response, OpenAIError> {
     let whole: Value = response.json().await.map_err(OpenAIError::Reqwest)?;
     let event = hyper::Response::new(format!("data: {whole}\n\ndata: [DONE]\n\n"));
     Ok(Response::from(event))
 }
 
-/// What a status other than 2xx means. Some endpoints quote the key they do not like: it is struck out.
+/// Maps a status other than 2xx. Some endpoints quote an invalid key, so it is removed from the message.
 pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn Clock) -> Miss {
     let status = response.status().as_u16();
     let after = retry_after(response.headers(), clock);
@@ -144,12 +144,12 @@ pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn 
         text = text.replace(key, "…");
     }
     let (reason, code) = words(&text);
-    // Out of money looks like out of breath, or like a bad request; only an operator can mend it.
+    // Used-up credit looks like a rate limit or an invalid request; only an administrator can fix it.
     let said = reason.to_lowercase();
     let broke = status == 402
         || ["insufficient_quota", "billing_hard_limit_reached"].contains(&code.as_str())
         || ["credit balance is too low", "insufficient credits"].iter().any(|words| said.contains(words));
-    // The model wrote a call that its own server could not read (Groq): it may do better next time.
+    // The model wrote a call that its own server could not parse (Groq): a retry might succeed.
     let clumsy = ["tool_use_failed", "output_parse_failed"].contains(&code.as_str());
     match status {
         _ if broke => Miss::Spent { status, reason },
@@ -159,7 +159,7 @@ pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn 
     }
 }
 
-/// The endpoint's own message, shortened, and its code. Whatever it quotes beyond that is dropped.
+/// Returns the endpoint's own message, shortened, and its code. Everything else that it quotes is dropped.
 fn words(text: &str) -> (String, String) {
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     // `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"message": …}`, and Google's one-element list.
@@ -178,7 +178,7 @@ pub(super) fn short(message: &str) -> String {
     line.chars().take(REASON_CHARS).collect()
 }
 
-/// Seconds or a date; a date is read against the clock.
+/// Parses seconds or a date; a date is compared with the clock.
 fn retry_after(headers: &HeaderMap, clock: &dyn Clock) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse::<f64>() {
@@ -188,7 +188,7 @@ fn retry_after(headers: &HeaderMap, clock: &dyn Clock) -> Option<Duration> {
     (at.to_utc() - clock.now()).to_std().ok()
 }
 
-/// A transport error without its address, which may carry a key in its query.
+/// Describes a transport error without its URL, which can contain a key in its query.
 pub(super) fn plainly(error: &reqwest::Error) -> String {
     let what = if error.is_timeout() {
         "it took too long"

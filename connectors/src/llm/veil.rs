@@ -1,9 +1,9 @@
-//! Thoughts that stand in the text itself, between tags: nobody reads them.
+//! Hides reasoning that is in the text itself, between tags: no user reads it.
 
-/// What ends a thought that nothing opened, since the prompt's template opened it.
+/// Closes reasoning without an opening tag, because the prompt's template contained that tag.
 pub(super) const CLOSE: &str = "</think>";
 
-/// How thoughts are marked at the beginning of an answer.
+/// The tags that mark reasoning at the beginning of an answer.
 const TAGS: [(&str, &str); 4] = [
     ("<think>", CLOSE),
     ("<thinking>", "</thinking>"),
@@ -11,12 +11,12 @@ const TAGS: [(&str, &str); 4] = [
     ("<reasoning>", "</reasoning>"),
 ];
 
-/// Hides thoughts while an answer comes in pieces.
+/// Hides reasoning while an answer is streamed.
 #[derive(Debug)]
 pub(super) enum Veil {
-    /// Nothing but what may become a tag has come.
+    /// All text so far might be the beginning of a tag.
     Beginning(String),
-    /// In a thought; what has come of it, its end, and whether a tag opened it.
+    /// Within reasoning: its text so far, its closing tag, and whether a tag opened it.
     Hidden { held: String, end: &'static str, opened: bool },
     /// In the answer.
     Lifted,
@@ -29,7 +29,7 @@ impl Default for Veil {
 }
 
 impl Veil {
-    /// `aloud` where a thought comes first without a tag before it.
+    /// Creates it; `aloud` if reasoning comes first without an opening tag.
     pub(super) fn new(aloud: bool) -> Self {
         if aloud {
             Self::Hidden { held: String::new(), end: CLOSE, opened: false }
@@ -38,7 +38,7 @@ impl Veil {
         }
     }
 
-    /// What of the next piece may be read.
+    /// Returns the visible text of the next piece.
     pub(super) fn lift(&mut self, piece: &str) -> String {
         let mut held = match std::mem::replace(self, Self::Lifted) {
             Self::Lifted => return piece.to_owned(),
@@ -68,12 +68,12 @@ impl Veil {
         begins.to_owned()
     }
 
-    /// Words came, and the end of the thought before them has not.
+    /// Returns whether text arrived, but not the closing tag of the expected reasoning.
     pub(super) fn is_waiting(&self) -> bool {
         matches!(self, Self::Hidden { held, opened: false, .. } if !held.is_empty())
     }
 
-    /// What was held back and turned out to be no thought, once nothing more comes.
+    /// Returns the hidden text that turned out not to be reasoning, after the last piece.
     pub(super) fn rest(&self) -> &str {
         match self {
             Self::Beginning(held) | Self::Hidden { held, opened: false, .. } => held,

@@ -1,4 +1,4 @@
-//! `calendar_cancel_event`: cancels an event as long as it is as the person saw it, and tells its guests.
+//! `calendar_cancel_event`: cancels an event if it is unchanged since the person saw it, and notifies its guests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,6 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 pub(super) const NAME: &str = "calendar_cancel_event";
 const SCHEMA: u32 = 1;
 
-/// The tool.
 pub(super) struct CancelEvent {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -40,7 +39,7 @@ struct Asked {
     series: bool,
 }
 
-/// What the person approves.
+/// The payload that the person approves.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cancel {
@@ -50,7 +49,7 @@ pub(super) struct Cancel {
     event: String,
     seen: String,
     known_as: String,
-    /// When it was to take place, for whoever reads that it is off.
+    /// When it was to take place, for readers of the cancellation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known_at: Option<String>,
 }
@@ -116,7 +115,7 @@ impl ActTool for CancelEvent {
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         seen::of_this_account(&cancel.account, &diary)?;
         let (_, version) = match seen::still(cx, &diary, &cancel.event, &cancel.seen).await {
-            // By an earlier try, or by hand a moment before: it is cancelled.
+            // An earlier attempt cancelled it, or a person did by hand a moment before.
             Err(ToolError::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
             still => still?,
         };

@@ -1,5 +1,5 @@
-//! A change of an event as it is approved: which event in which of its versions, what it becomes, and how that is
-//! shown. What is not named stays.
+//! An approved change of an event: which version of which event, the new values, and how they are shown. Fields that
+//! are not named stay unchanged.
 
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
@@ -18,7 +18,7 @@ use nod_contract::tool::effect::EffectKey;
 
 const SCHEMA: u32 = 1;
 
-/// What the model asks for.
+/// The arguments from the model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
     pub(super) event: String,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     remove_guests: Vec<String>,
     place: Option<String>,
     text: Option<String>,
-    /// What it has no more.
+    /// The parts to remove from the event.
     #[serde(default)]
     without: Vec<Part>,
     #[serde(default)]
@@ -47,7 +47,7 @@ enum Part {
     Text,
 }
 
-/// When it shall begin: an hour alone is one of the day on which it takes place.
+/// When it will begin; an hour without a day means that hour on the event's own day.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Begins {
@@ -55,7 +55,7 @@ enum Begins {
     Then(ExactTime),
 }
 
-/// What the person approves; nothing else decides what is written.
+/// The payload that the person approves; nothing else decides what is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
@@ -63,9 +63,9 @@ pub(super) struct Change {
     tool: String,
     account: String,
     pub(super) event: String,
-    /// The event as it was seen: what somebody changed since is not overwritten.
+    /// Fingerprint of the event as it was seen: later changes by other people are not overwritten.
     pub(super) seen: String,
-    /// As it was called.
+    /// Its title when it was seen.
     pub(super) known_as: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -78,10 +78,10 @@ pub(super) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     meet: bool,
-    /// What was taken for granted of the hour; it stands on the card.
+    /// What was assumed about the hour, shown on the card.
     #[serde(skip)]
     understood: Option<String>,
-    /// The time to which it moves had begun when that was asked for, and the card says so.
+    /// The new time had already begun when the change was requested; the card says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     over: bool,
 }
@@ -123,10 +123,10 @@ pub(super) fn series_schema() -> Value {
 }
 
 impl Change {
-    /// What the event becomes.
+    /// Builds the change from the arguments.
     ///
     /// # Errors
-    /// Where it is not the person's to change, or nothing would change.
+    /// If the person cannot change this event, or nothing would change.
     pub(super) fn new(
         asked: Asked,
         meant: &Meant,
@@ -150,7 +150,7 @@ impl Change {
         if let Some(stranger) = remove.iter().find(|one| !is_in(&guests, one)) {
             return Err(ToolError::invalid(format!("{stranger} is not among its guests")));
         }
-        // Models fill in what they leave as it is with nothing: that takes nothing away.
+        // Models fill fields that they leave unchanged with empty strings: these remove nothing.
         let given = |part: Part, written: Option<String>| match asked.without.contains(&part) {
             true => Some(String::new()),
             false => written.filter(|written| !written.trim().is_empty()),
@@ -191,7 +191,7 @@ impl Change {
         Ok(Self { over: over.is_err(), ..change })
     }
 
-    /// Refuses to move it to what has begun; a series has begun long since.
+    /// Rejects a move to a time that has begun. A series is exempt, because its first time is usually past.
     pub(super) fn is_in_time(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Result<(), ToolError> {
         let begins = |times: &Times| times.ends(zone).ok().map(|(start, _)| start);
         let was = show::times(event, zone);
@@ -206,10 +206,10 @@ impl Change {
         }
     }
 
-    /// The change of an approved payload.
+    /// Reads the change from an approved payload.
     ///
     /// # Errors
-    /// [`Fault::Broken`] where the payload is not one that `preview` made.
+    /// [`ToolError::Internal`] if the payload was not made by `preview`.
     pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let change = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
@@ -219,7 +219,7 @@ impl Change {
         Ok(change)
     }
 
-    /// Refuses to act on another account than the one on the card.
+    /// Rejects an account other than the one on the card.
     pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), ToolError> {
         seen::of_this_account(&self.account, diary)
     }
@@ -237,7 +237,7 @@ impl Change {
             && !self.meet
     }
 
-    /// As Calendar gets it: `now` is the event in the version that was seen.
+    /// Builds the patch for Calendar; `now` is the event in the version that was seen.
     pub(super) fn written(&self, now: &Event, key: EffectKey) -> Result<Event, ToolError> {
         let (start, end) = match &self.times {
             Some(times) => {
@@ -260,8 +260,8 @@ impl Change {
         })
     }
 
-    /// The whole event with this change in it, where a day takes the place of an hour, or an hour of a day: a change of what
-    /// is named alone would leave the other kind of time beside the new one.
+    /// Returns the whole event with this change if it turns a timed event into an all-day one or back. A patch of the
+    /// named fields would leave the old kind of time next to the new one.
     pub(super) fn whole(now: &Event, change: &Event) -> Option<Event> {
         let is_day = |event: &Event| event.start.as_ref().map(|start| start.date.is_some());
         if change.start.is_none() || is_day(change) == is_day(now) {
@@ -290,7 +290,7 @@ impl Change {
         Some(event)
     }
 
-    /// The whole new list: whoever stays keeps what they answered.
+    /// Returns the whole new guest list; guests who stay keep their answers.
     fn guests(&self, now: &Event) -> Vec<EventAttendee> {
         let goes = |guest: &EventAttendee| {
             let address = guest.email.as_deref().unwrap_or_default();
@@ -340,7 +340,7 @@ impl Change {
         })
     }
 
-    /// When it takes place, and when it will.
+    /// Describes when it takes place, and when it will.
     fn when(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> String {
         let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
         changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))
@@ -373,7 +373,7 @@ impl Change {
         fields
     }
 
-    /// "bo@example.com, + cho@example.com, − dan@example.com".
+    /// Describes the guests: "bo@example.com, + cho@example.com, − dan@example.com".
     fn guests_said(&self, event: &Event) -> String {
         let stay = show::others(event);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
@@ -392,7 +392,7 @@ impl Change {
     }
 }
 
-/// "Standup → Late standup", or how it stays.
+/// Formats a change: "Standup → Late standup", or the old value if it stays.
 fn changed(old: &str, new: Option<String>) -> String {
     match new {
         Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
@@ -400,14 +400,15 @@ fn changed(old: &str, new: Option<String>) -> String {
     }
 }
 
-/// When it takes place then, and what was taken for granted of that.
+/// The new times, and what was assumed about them.
 #[derive(Default)]
 struct Moved {
     times: Option<Times>,
     understood: Option<String>,
 }
 
-/// All times of a series move by as much as the one that was named does, by the clocks that the series follows.
+/// Computes the new times. All times of a series move by as much as the named one does, by the clocks that the series
+/// follows.
 fn moved(
     when: Option<&Begins>,
     minutes: Option<i64>,
@@ -433,7 +434,7 @@ fn moved(
     let new = match (exact, minutes) {
         (None, None) => return Ok(Moved::default()),
         (Some(exact), minutes) => was.moved_to(&exact, minutes, zone)?,
-        // One that was moved by itself says nothing of when the others begin.
+        // An instance that was moved by itself does not say when the others begin.
         (None, Some(minutes)) if meant.times == Of::All => {
             return found(first.lasting(minutes)?.placed(zone)?);
         }

@@ -1,5 +1,5 @@
-//! What else is at that time: double bookings, as lines on the card of the person whose calendar it is, which is named
-//! to them alone. Of others only that they are busy, never with what. A room's are for everybody who reads the card.
+//! Double bookings, as lines on the card. Events of the person's own calendar are named to that person only; for other
+//! people it says only that they are busy. Every reader of the card sees whether a room is taken.
 
 use google_calendar3::api::{Event, FreeBusyCalendar};
 use jiff::tz::TimeZone;
@@ -11,13 +11,13 @@ use super::room::Room;
 use super::show;
 use super::times::Times;
 
-/// As many calendars as Calendar looks at in one question.
+/// The limit of calendars in one free/busy query of Calendar.
 const MOST_LOOKED_AT: usize = 50;
 const MOST_NAMED: usize = 5;
-/// Of one's own calendar, looked through for what it is.
+/// The maximum number of events read from the person's own calendar, to name them.
 const MOST_LISTED: usize = 20;
 
-/// Whether the room is taken then, as a line.
+/// Returns a line if the room is taken then, or if that cannot be seen.
 pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZone) -> Option<String> {
     let (from, until) = times.stretch(zone)?;
     let found = diary.busy(std::slice::from_ref(&room.address), from, until).await;
@@ -29,8 +29,8 @@ pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZ
     }
 }
 
-/// Who is busy then. `but` is the event itself as it stands so far, which is no double booking. Being free all day is
-/// rare, so days are not looked at.
+/// Returns who is busy then. `but` is the current version of the event itself, which is no double booking. All-day
+/// times are not checked, because being free all day is rare.
 pub(super) async fn with(
     diary: &Diary,
     guests: &[String],
@@ -85,7 +85,8 @@ fn listed(all: &[&str]) -> String {
     }
 }
 
-/// What the person's own calendar has then; nothing where that cannot be seen, which the line then leaves open.
+/// Lists the events of the person's own calendar at that time; empty if they cannot be read, and the line then names
+/// none.
 async fn own_events(
     diary: &Diary,
     (from, until): (Timestamp, Timestamp),
@@ -102,7 +103,7 @@ async fn own_events(
     events
 }
 
-/// "your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)".
+/// Names them: "your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)".
 fn named(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
     let Some(first) = there.first() else {
         return "your calendar has something else at that time".to_owned();
@@ -123,8 +124,8 @@ fn busy(
 ) -> bool {
     calendar.busy.iter().flatten().any(|period| {
         let (Some(start), Some(end)) = (period.start, period.end) else { return false };
-        // Calendar joins what touches and tells no more than what was asked for: what is left of a period without
-        // the event itself is something else.
+        // Calendar merges adjacent busy periods and clips them to the query. The part of a period outside the event
+        // itself belongs to another event.
         let before = but.map_or((start, end), |(begins, _)| (start, end.min(begins)));
         let after = but.map_or((start, end), |(_, ends)| (start.max(ends), end));
         [before, after].iter().any(|&(start, end)| start < end && start < until && end > from)

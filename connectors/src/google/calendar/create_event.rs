@@ -1,5 +1,5 @@
-//! `calendar_create_event`: an event under an id of ours, so that it happens once: Calendar refuses the second
-//! one of that id, also after the first was deleted.
+//! `calendar_create_event`: creates an event under an id of ours, so that it happens once: Calendar rejects a second
+//! event with that id, even after the first was deleted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,12 +31,11 @@ use crate::google::arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_create_event";
-/// Of a meeting of which only the week is said.
+/// The length of a meeting if only a period such as a week was given.
 const USUAL_MINUTES: i64 = 30;
-/// Times to choose from.
+/// The maximum number of times to choose from.
 const MOST_SLOTS: usize = 6;
 
-/// The tool.
 pub(super) struct CreateEvent {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -44,7 +43,7 @@ pub(super) struct CreateEvent {
     colleagues: Colleagues,
 }
 
-/// Under which id it is created.
+/// The id under which the event is created.
 #[derive(Deserialize)]
 struct Handle {
     id: String,
@@ -58,7 +57,7 @@ impl CreateEvent {
     }
 }
 
-/// How the ids of events begin that Nod makes.
+/// The prefix of the ids of events that Nod creates.
 const OUR_IDS: &str = "nod";
 
 #[async_trait]
@@ -118,7 +117,7 @@ impl ActTool for CreateEvent {
         meeting.is_in_time(&show::zone(&cx.principal), cx.now)?;
         match Box::pin(diary.insert(meeting.written(&id, permit.key())?)).await {
             Ok(event) => Ok(receipt(cx, &meeting, &event)),
-            // By an earlier try: there is never a second one of an id.
+            // An earlier attempt created it: an id never exists twice.
             Err(trouble) if trouble.is_conflict() => {
                 match look(cx, &diary, &meeting, &id, permit.key()).await? {
                     EffectLookup::Done(output) => Ok(output),
@@ -148,7 +147,8 @@ impl ActTool for CreateEvent {
 }
 
 impl CreateEvent {
-    /// "Next week" is no time for an event, but one can be found in it: the person picks, or has the others vote.
+    /// Returns the error that lets the person pick a time or have the others vote: "next week" is not a time for an
+    /// event, but a time can be found in it.
     async fn slots(
         &self,
         cx: &ToolContext,
@@ -173,7 +173,7 @@ impl CreateEvent {
                 "there is no time in “{said}” at which everybody is free"
             )));
         };
-        // What could not be created is nothing to pick or to vote about.
+        // A slot at which the event could not be created is not offered or voted on.
         let slots: Vec<Slot> = found.slots.iter().filter(|slot| meeting_at(slot).is_ok()).cloned().collect();
         let meeting = meeting_at(slots.first().unwrap_or(first))?;
         let choices = free::spread(cx, &slots, MOST_SLOTS).into_iter().map(|slot| free::choice(cx, slot));
@@ -191,13 +191,13 @@ impl CreateEvent {
     }
 }
 
-/// Letters and digits that Calendar takes: 0–9 and a–v.
+/// Returns the event id, made of characters that Calendar accepts: 0–9 and a–v.
 fn id(key: EffectKey) -> String {
     format!("{OUR_IDS}{}", key.id.0.simple())
 }
 
-/// Nod made it, with its person's yes: nobody else says which id an event gets. The times of a series have its id in
-/// theirs.
+/// Returns whether Nod created the event with its person's approval: no one else chooses the id of an event. The
+/// instances of a series contain the id of the series.
 pub(super) fn is_made_here(event: &Event) -> bool {
     let id = event.recurring_event_id.as_ref().or(event.id.as_ref());
     id.and_then(|id| id.strip_prefix(OUR_IDS)).is_some_and(|rest| uuid::Uuid::try_parse(rest).is_ok())
@@ -209,7 +209,7 @@ fn read(handle: &Value) -> Result<String, ToolError> {
     Ok(handle.id)
 }
 
-/// Whether the event of this id is there, and is ours.
+/// Looks up whether the event of this id exists and is ours.
 async fn look(
     cx: &ToolContext,
     diary: &Diary,
@@ -218,7 +218,7 @@ async fn look(
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
     match diary.event(id).await {
-        // Cancelled since, by hand: it took place all the same, and is not made a second time.
+        // Cancelled since, by hand: it was created all the same, and is not created a second time.
         Ok(event) if seen::carries(&event, key) || show::is_cancelled(&event) => {
             Ok(EffectLookup::Done(receipt(cx, meeting, &event)))
         }
@@ -228,7 +228,7 @@ async fn look(
     }
 }
 
-/// Says what was created, and nothing else from the calendar.
+/// Reports what was created, and nothing else from the calendar.
 fn receipt(cx: &ToolContext, meeting: &Meeting, event: &Event) -> ToolOutput {
     let cancelled = show::is_cancelled(event);
     let mut content = json!({

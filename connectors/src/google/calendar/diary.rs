@@ -1,7 +1,7 @@
-//! One person's calendar: the calls Nod makes to Calendar, each with a time limit.
+//! One person's calendar: the calls that Nod makes to Calendar, each with a time limit.
 //!
-//! Looks are repeated up to twice when Calendar stumbles; whatever changes something is asked once. An event is
-//! created under an id of ours, and changed only as it was seen, so that neither happens twice.
+//! Reads are retried up to twice if Calendar fails; writes are sent once. An event is created under an id of ours, and
+//! changed only if it is unchanged since it was seen, so neither happens twice.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,13 +20,13 @@ use crate::google::reading::Reading;
 use crate::google::trouble::Trouble;
 
 pub(super) const PRIMARY: &str = "primary";
-/// Every guest is told; who is asked about an act has seen who they are.
+/// The value of `sendUpdates` that notifies every guest; the approver has seen who they are.
 pub(super) const TELL_ALL: &str = "all";
-/// Pages of a list of events, of at most [`PAGE`] each.
+/// The maximum number of pages of an event list, each of at most [`PAGE`] events.
 const MOST_PAGES: usize = 4;
 const PAGE: i32 = 250;
 
-/// Where Calendar is, and the connections to it.
+/// Where Calendar is, and the connection pool to it.
 #[derive(Clone)]
 pub struct Calendar {
     client: HttpClient,
@@ -34,14 +34,14 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// At this address, which ends in `/calendar/v3/`.
+    /// Creates it for this URL, which ends in `/calendar/v3/`.
     #[must_use]
     pub fn new(url: &Url) -> Self {
         Self { client: http::client(), base: format!("{}/", url.as_str().trim_end_matches('/')) }
     }
 }
 
-/// One account's calendar, for the length of one call of a tool.
+/// One account's calendar, for the duration of one tool call.
 pub(in crate::google) struct Diary {
     hub: google_calendar3::CalendarHub<Connector>,
     token: Box<dyn GetToken>,
@@ -52,19 +52,19 @@ pub(in crate::google) struct Diary {
     reading: Reading,
 }
 
-/// Which events are looked for.
+/// Which events to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Wanted<'a> {
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
     pub(super) query: Option<&'a str>,
-    /// How many at most; one more is asked for, to know whether there are more.
+    /// The maximum number; one more is requested, to know whether there are more.
     pub(super) max: usize,
 }
 
 impl Diary {
-    /// `token` is asked before each request; nothing is waited for beyond `until`. `refused` tells the token's
-    /// source when Google rejected its token.
+    /// `token` is asked before each request, and no request is waited for after `until`. `refused` tells the token's
+    /// source that Google rejected its token.
     pub(in crate::google) fn new<T: GetToken + Clone + 'static>(
         calendar: &Calendar,
         token: T,
@@ -82,17 +82,17 @@ impl Diary {
         Self { hub, token: Box::new(token), client, base, address, calls, reading }
     }
 
-    /// Where what others wrote is read.
+    /// Returns the reader for text that others wrote.
     pub(super) fn reading(&self) -> &Reading {
         &self.reading
     }
 
-    /// The account's address.
+    /// Returns the account's email address.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Events in the order in which they begin, repeating ones as their single times.
+    /// Lists events by start time; repeating events as their single instances.
     pub(super) async fn events(&self, wanted: Wanted<'_>) -> Result<Vec<Event>, Trouble> {
         let mut found: Vec<Event> = Vec::new();
         let mut page: Option<String> = None;
@@ -129,7 +129,7 @@ impl Diary {
         Ok(found)
     }
 
-    /// One event as it is now, also when it was cancelled.
+    /// Reads the current version of one event, even if it was cancelled.
     pub(super) async fn event(&self, id: &str) -> Result<Event, Trouble> {
         self.calls
             .look(|| async {
@@ -141,7 +141,7 @@ impl Diary {
             .await
     }
 
-    /// Creates an event, which names its id, and invites its guests.
+    /// Creates an event, which carries its id, and invites its guests.
     pub(super) async fn insert(&self, event: Event) -> Result<Event, Trouble> {
         let conference = i32::from(event.conference_data.is_some());
         self.calls
@@ -155,13 +155,13 @@ impl Diary {
             .await
     }
 
-    /// Changes an event, if it is still as it was seen, and tells its guests. What `event` leaves out stays.
+    /// Changes an event if it is unchanged since it was seen, and notifies its guests. Fields missing in `event` stay.
     pub(super) async fn patch(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
         let conference = i32::from(event.conference_data.is_some());
         self.written(id, seen, guarded::Act::Patch(event), conference).await
     }
 
-    /// The same; what `event` leaves out is gone, but a video call that it has stays.
+    /// Like `patch`, but fields missing in `event` are removed, except for an existing video call.
     pub(super) async fn put(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
         self.written(id, seen, guarded::Act::Put(event), 1).await
     }
@@ -178,13 +178,13 @@ impl Diary {
         written.ok_or_else(|| Trouble::Lost("the answer had no event".into()))
     }
 
-    /// Cancels an event, if it is still as it was seen, and tells its guests.
+    /// Cancels an event if it is unchanged since it was seen, and notifies its guests.
     pub(super) async fn delete(&self, id: &str, seen: &str) -> Result<(), Trouble> {
         let query = format!("sendUpdates={TELL_ALL}");
         self.calls.act(self.guarded(seen).send(guarded::Act::Delete, id, &query)).await.map(|_| ())
     }
 
-    /// When these calendars are busy, and nothing of what they do.
+    /// Returns when these calendars are busy, without any details.
     pub(super) async fn busy(
         &self,
         calendars: &[String],

@@ -1,4 +1,4 @@
-//! `calendar_find_free_slots`: when several people have time. Of others only free or busy, never what they do.
+//! `calendar_find_free_slots`: when several people are free. For other people it shows only free or busy.
 
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ const USUAL: usize = 5;
 const USUAL_MINUTES: i64 = 30;
 const LONGEST: i64 = 24 * 60;
 
-/// The tool.
 pub(super) struct FindFreeSlots {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

@@ -1,4 +1,4 @@
-//! What a person may change of an event before they nod, and what becomes of it then.
+//! What a person can change in an event before they approve it, and how the result is applied.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::meeting::{self, MOST_GUESTS, Meeting, PLACE_CHARS, TEXT_CHARS, TITLE_
 use super::times::{self, Times};
 use crate::google::form::{field, keep, sentence};
 
-/// A hundred addresses of the usual length.
+/// Enough for a hundred addresses of the usual length.
 const PEOPLE_CHARS: usize = 10_000;
 const WHEN_CHARS: usize = 200;
 
 impl Meeting {
-    /// The event as fields to fill in.
+    /// Returns the event as form fields.
     pub(super) fn form(&self, when: &str) -> Vec<Field> {
         let guests = self.guests.join(", ");
         vec![
@@ -29,10 +29,10 @@ impl Meeting {
         ]
     }
 
-    /// The same event with what was filled in; everything else stays as it was.
+    /// Returns the same event with the submitted values; everything else is unchanged.
     ///
     /// # Errors
-    /// A sentence for each field that cannot be so.
+    /// A sentence for each field with an invalid value.
     pub(super) fn revised(
         &self,
         filled: &BTreeMap<String, FieldValue>,
@@ -74,13 +74,13 @@ impl Meeting {
         Err(errors)
     }
 
-    /// What stood in the form's field and was left as it was.
+    /// Returns whether the form field was left unchanged.
     fn says(&self, filled: &FieldValue, now: Timestamp, zone: &TimeZone) -> bool {
         matches!(filled, FieldValue::Text(when) if when.trim() == self.times.said(zone, now))
     }
 }
 
-/// What was typed for its time, exactly; a text that has several readings is not guessed at.
+/// Resolves the time that was typed; a text with several readings is an error.
 fn resolved(text: &str, now: Timestamp, zone: &TimeZone, was: &Times) -> Result<Times, ToolError> {
     let exact = match when::is_hour_only(text, now, zone) {
         true => was.hour_of_its_day(text, (zone, now)).map(|(exact, _)| exact),
@@ -92,14 +92,14 @@ fn resolved(text: &str, now: Timestamp, zone: &TimeZone, was: &Times) -> Result<
     was.moved_to(&exact.map_err(with_choices)?, None, zone)
 }
 
-/// In a form nobody can press what could be meant: it is said.
+/// A form has no buttons to choose between readings, so the error names them.
 fn with_choices(fault: ToolError) -> ToolError {
     let ToolError::Ambiguous { choices, message: Some(why), .. } = fault else { return fault };
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     ToolError::invalid(format!("{why} ({})", labels.join("; ")))
 }
 
-/// Why, without the kind of fault.
+/// Returns the reason without the kind of error.
 fn why(fault: ToolError) -> String {
     match fault {
         ToolError::InvalidArguments { reason } => reason,

@@ -1,5 +1,5 @@
-//! Times at which several people are free: their calendars' busy times, and nothing of what they do, with the working
-//! hours that Nod keeps of them.
+//! Finds times at which several people are free, from the busy times of their calendars (without any details) and the
+//! working hours that Nod stores for them.
 
 use google_calendar3::api::FreeBusyCalendar;
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -13,31 +13,31 @@ use super::diary::Diary;
 use super::show;
 use super::times::{instant, utc};
 
-/// A slot begins on the half hour; short ones on the quarter.
+/// Slots begin on the half hour, short ones on the quarter hour.
 const STEP: i64 = 30;
 const SHORT_STEP: i64 = 15;
-/// Of those to choose from.
+/// The maximum number of slots per day to choose from.
 const A_DAY: usize = 2;
 
-/// What is looked for.
+/// What to search for.
 pub(super) struct Search<'a> {
     pub(super) people: &'a [String],
     pub(super) earliest: &'a Zoned,
     pub(super) latest: &'a Zoned,
     pub(super) minutes: i64,
-    /// The hour was named: it is looked at whatever the step.
+    /// The hour was named, so it is tried whatever the step is.
     pub(super) named: bool,
     pub(super) most: usize,
 }
 
-/// What was found.
+/// The result of a search.
 pub(super) struct Found {
     pub(super) slots: Vec<Slot>,
-    /// Whose calendars nobody lets us see.
+    /// People whose calendars we are not allowed to see.
     pub(super) unseen: Vec<String>,
 }
 
-/// The best times for the person and these others.
+/// Finds the best times for the person and these others.
 pub(super) async fn look(
     cx: &ToolContext,
     diary: &Diary,
@@ -55,7 +55,7 @@ pub(super) async fn look(
     let known =
         known.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
     let far = || ToolError::invalid("that is too far off");
-    // The asker is who asks, whatever their account is called.
+    // The asker is identified by their id, whatever their account's address is.
     let asker = colleagues.of(cx.scope.tenant, cx.principal.person).await;
     let asker =
         asker.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
@@ -63,11 +63,11 @@ pub(super) async fn look(
         Some(working) if *address == own => Some(working),
         _ => known.get(address).map(|known| &known.working),
     };
-    // What ends right before the window may want to be left alone for longer.
+    // The range is wider than the window, because events next to it might need a buffer.
     let buffer = all.iter().filter_map(working).map(|working| working.buffer).max().unwrap_or_default();
     let from = search.earliest.timestamp().checked_sub(buffer).ok().and_then(utc).ok_or_else(far)?;
     let until = search.latest.timestamp().checked_add(buffer).ok().and_then(utc).ok_or_else(far)?;
-    // Before Calendar is asked, so that what cannot be looked for costs nobody anything.
+    // Checked before Calendar is queried, so that an invalid search costs no request.
     let wish = wish(cx, search)?;
     let busy = diary.busy(&all, from, until).await.map_err(|trouble| trouble.looking("the calendars"))?;
     let busy = busy.calendars.unwrap_or_default();
@@ -107,16 +107,16 @@ fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<SlotQuery, ToolError> {
         zone: show::zone(&cx.principal),
         limit: search.most,
     };
-    // Nobody is busy: only whether it can be looked for.
+    // Without attendees: this only checks that the search is valid.
     slots::find_slots(&wish, &[]).map_err(|refused| ToolError::invalid(refused.to_string()))?;
     Ok(wish)
 }
 
-/// What is known of one of those who should have time.
+/// What is known of one attendee.
 struct Person<'a> {
     name: &'a str,
     working: Option<&'a Working>,
-    /// The slots are shown by their clocks.
+    /// The person who asks: slots are shown by their clocks.
     asks: bool,
 }
 
@@ -125,7 +125,7 @@ impl Person<'_> {
         let period = |period: &google_calendar3::api::TimePeriod| {
             Some(Interval { from: instant(period.start?)?, to: instant(period.end?)? })
         };
-        // Nobody knows when those work whose zone nobody knows. The asker reads the slots in UTC then, and is told so.
+        // Working hours are unknown without a known zone. The asker then reads the slots in UTC, and is told so.
         let hours = self.working.filter(|working| working.zone_known || self.asks);
         Attendee {
             name: self.name.to_owned(),
@@ -142,8 +142,8 @@ impl Person<'_> {
     }
 }
 
-/// Not all on one morning: at most two of a day, as long as there are enough. Nobody is asked to get up at night where
-/// everybody works at some of them.
+/// Spreads the slots over several days: at most two per day, as long as there are enough. Slots outside a person's
+/// working hours are dropped if there are slots within the hours of all.
 pub(super) fn spread<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Vec<&'a Slot> {
     let zone = show::zone(&cx.principal);
     let day = |slot: &Slot| slot.from.to_zoned(zone.clone()).date();
@@ -158,7 +158,7 @@ pub(super) fn spread<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Ve
     some
 }
 
-/// A slot as the person reads it on a button, and what it stands for.
+/// Formats a slot as a choice: the label of the button and its value.
 pub(super) fn choice(cx: &ToolContext, slot: &Slot) -> Choice {
     let zone = show::zone(&cx.principal);
     let zoned = |at: Timestamp| at.to_zoned(zone.clone());

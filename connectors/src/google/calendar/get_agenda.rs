@@ -1,4 +1,4 @@
-//! `calendar_get_agenda`: what stands in the calendar on some day, or between two times.
+//! `calendar_get_agenda`: lists the events of a day, or between two times.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use crate::google::arguments;
 
 const MOST: usize = 100;
 
-/// The tool.
 pub(super) struct GetAgenda {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

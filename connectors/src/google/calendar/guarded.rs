@@ -1,8 +1,7 @@
-//! Changes of an event that hold only while it is as it was seen (`If-Match`).
+//! Changes of an event that apply only if it is unchanged since it was seen (`If-Match`).
 //!
-//! The generated builders cannot send that header, and the client below them is one concrete type, so there is
-//! nothing to wrap: these requests are made by hand, over the same connections, with the same types, tokens and
-//! errors.
+//! The generated builders cannot send that header, and the client below them is one concrete type that cannot be
+//! wrapped. So these requests are built by hand, over the same connections, with the same types, tokens and errors.
 
 use crate::google::scopes::EVENTS;
 use google_calendar3::api::Event;
@@ -18,33 +17,33 @@ use crate::google::call::Calls;
 use crate::google::http::HttpClient;
 use crate::google::trouble::Trouble;
 
-/// An event with two hundred guests and the longest description is well below.
+/// The maximum size of a response; an event with two hundred guests and the longest description is well below.
 const LARGEST: usize = 4 << 20;
 
-/// What is to be done with an event.
+/// The change to make to an event.
 #[derive(Clone, Copy)]
 pub(super) enum Act<'a> {
-    /// Change what this names.
+    /// Changes the fields that this event sets.
     Patch(&'a Event),
-    /// Make it this, whole.
+    /// Replaces the whole event.
     Put(&'a Event),
-    /// Cancel it.
+    /// Cancels it.
     Delete,
 }
 
-/// Whatever a guarded request needs.
+/// What a guarded request needs.
 pub(super) struct Guarded<'a> {
     pub(super) client: &'a HttpClient,
     pub(super) base: &'a str,
     pub(super) token: &'a dyn GetToken,
     pub(super) calls: &'a Calls,
-    /// The ETag of what was seen.
+    /// The ETag of the version that was seen.
     pub(super) seen: &'a str,
 }
 
 impl Guarded<'_> {
-    /// Does it; [`Trouble::Refused`] with status 412 where the event is not as it was seen any more. After a 401
-    /// it is asked once more, with another token.
+    /// Sends the change. Returns [`Trouble::Refused`] with status 412 if the event changed since it was seen. After a
+    /// 401 it retries once, with another token.
     pub(super) async fn send(&self, act: Act<'_>, id: &str, query: &str) -> Result<Option<Event>, Trouble> {
         let mut watch = self.calls.watch();
         loop {
@@ -82,7 +81,7 @@ impl Guarded<'_> {
             Act::Delete => (Method::DELETE, Vec::new()),
             Act::Patch(event) | Act::Put(event) => {
                 let mut change = serde_json::to_value(event).map_err(|_| Trouble::Unreached("no JSON"))?;
-                // As the generated client does: what is left out stays, and a null is refused.
+                // Like the generated client: missing fields stay unchanged, and Calendar rejects a null.
                 remove_json_null_values(&mut change);
                 let method = if matches!(act, Act::Put(_)) { Method::PUT } else { Method::PATCH };
                 (method, change.to_string().into_bytes())

@@ -1,4 +1,4 @@
-//! `calendar_list_upcoming`: what comes next.
+//! `calendar_list_upcoming`: lists the next events.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use crate::google::arguments;
 const USUAL: usize = 10;
 const MOST: usize = 50;
 
-/// The tool.
 pub(super) struct ListUpcoming {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

@@ -25,12 +25,12 @@ pub(super) const MOST_GUESTS: usize = 100;
 pub(super) const TITLE_CHARS: usize = 500;
 pub(super) const TEXT_CHARS: usize = 8_000;
 pub(super) const PLACE_CHARS: usize = 500;
-/// What Calendar takes.
+/// Calendar's limits for reminders.
 const MOST_REMINDERS: usize = 5;
 const LONGEST_REMINDER: i64 = 40_320;
 const SCHEMA: u32 = 1;
 
-/// What the model asks for.
+/// The arguments from the model.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Asked {
     pub(super) title: String,
@@ -49,7 +49,7 @@ pub(super) struct Asked {
     room: Option<String>,
 }
 
-/// What the person approves; nothing else decides what is written.
+/// The payload that the person approves; nothing else decides what is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Meeting {
@@ -66,10 +66,10 @@ pub(super) struct Meeting {
     pub(super) meet: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) room: Option<Room>,
-    /// Minutes before; the calendar's usual ones where it is left out.
+    /// Minutes before the start; the calendar's default reminders if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reminders: Option<Vec<i64>>,
-    /// It had begun when it was asked for, and the card says so.
+    /// It had already begun when it was requested; the card says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     over: bool,
 }
@@ -105,22 +105,22 @@ pub(super) fn guests_schema(description: &str) -> Value {
 }
 
 impl Asked {
-    /// The same at that time.
+    /// Returns the same arguments for that time.
     pub(super) fn beginning(self, at: Zoned, minutes: i64) -> Self {
         Self { when: ExactTime::At { at }, minutes: Some(minutes), ..self }
     }
 
-    /// The room that is wanted.
+    /// Returns the requested room.
     pub(super) fn room(&self, rooms: &[Room]) -> Result<Option<Room>, ToolError> {
         self.room.as_ref().map(|name| room::named(rooms, name)).transpose()
     }
 }
 
 impl Meeting {
-    /// Checks what was asked for and puts it into its exact form.
+    /// Checks the arguments and converts them to their exact form.
     ///
     /// # Errors
-    /// [`Fault::InvalidArguments`] with the first thing that is wrong.
+    /// [`ToolError::InvalidArguments`] with the first thing that is wrong.
     pub(super) fn new(
         asked: Asked,
         tool: &str,
@@ -151,8 +151,8 @@ impl Meeting {
         meeting.settled(zone, now)
     }
 
-    /// Such that it can be written, as far as that is known before anybody is asked: nobody is invited to what is over,
-    /// but one's own calendar may tell what was.
+    /// Checks as far as possible before approval that the event can be written. No guests can be invited to a past
+    /// event, but the person can record one in their own calendar.
     pub(super) fn settled(self, zone: &TimeZone, now: Timestamp) -> Result<Self, ToolError> {
         self.rule()?;
         let over = self.times.has_begun(zone, now);
@@ -162,15 +162,15 @@ impl Meeting {
         Ok(Self { times: self.times.placed(zone)?, over, ..self })
     }
 
-    /// Refuses what has begun since it was asked for.
+    /// Rejects an event that has begun since it was requested.
     pub(super) fn is_in_time(&self, zone: &TimeZone, now: Timestamp) -> Result<(), ToolError> {
         if self.over { Ok(()) } else { self.times.still_ahead(zone, now) }
     }
 
-    /// The meeting of an approved payload.
+    /// Reads the meeting from an approved payload.
     ///
     /// # Errors
-    /// [`Fault::Broken`] where the payload is not one that `preview` made.
+    /// [`ToolError::Internal`] if the payload was not made by `preview`.
     pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let meeting = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
@@ -180,7 +180,7 @@ impl Meeting {
         Ok(meeting)
     }
 
-    /// Refuses to act on another account than the one on the card.
+    /// Rejects an account other than the one on the card.
     pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), ToolError> {
         seen::of_this_account(&self.account, diary)
     }
@@ -193,7 +193,7 @@ impl Meeting {
         self.repeats.as_ref().map(|repeats| repeats.rule(&self.times)).transpose()
     }
 
-    /// As Calendar gets it.
+    /// Builds the event for Calendar.
     pub(super) fn written(&self, id: &str, key: EffectKey) -> Result<Event, ToolError> {
         let (start, end) = self.times.written()?;
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
@@ -232,7 +232,7 @@ impl Meeting {
             recipient_noun: "invitation".into(),
         };
         let question = if self.guests.is_empty() { "Create this event?" } else { "Send this invitation?" };
-        // Of what is for nobody else, the hour tells one from another.
+        // Events without guests are told apart by their time.
         let about = match self.guests.is_empty() {
             true => format!("{} {}", self.title, self.times.said(&TimeZone::UTC, now)),
             false => self.title.clone(),
@@ -277,7 +277,7 @@ impl Meeting {
     }
 }
 
-/// "10 min, 60 min before", or that there is none.
+/// Formats the reminders: "10 min, 60 min before", or "none".
 fn reminded(minutes: &[i64]) -> String {
     let all: Vec<String> = minutes.iter().map(|minutes| format!("{minutes} min")).collect();
     if all.is_empty() { "none".to_owned() } else { format!("{} before", all.join(", ")) }
@@ -301,7 +301,7 @@ fn reminders(minutes: &[i64]) -> EventReminders {
     EventReminders { use_default: Some(false), overrides: Some(minutes.iter().map(one).collect()) }
 }
 
-/// Guests by address; whoever's calendar it is, is there anyway.
+/// Returns the guests' addresses, without the owner of the calendar, who attends anyway.
 pub(super) fn guests(asked: &[String], account: &str) -> Result<Vec<String>, ToolError> {
     let mut all: Vec<String> = Vec::new();
     for one in asked {

@@ -1,6 +1,6 @@
-//! Calendar with one person's own account: reading it, and changing it as that person approved.
+//! Calendar with a person's own account: reads it, and changes it as that person approved.
 //!
-//! [`Diary`] is the only way to Calendar; the tools stand each in a file of their own.
+//! [`Diary`] is the only access to Calendar; each tool has its own file.
 
 mod cancel_event;
 mod change;
@@ -35,7 +35,7 @@ pub use diary::Calendar;
 pub(in crate::google) use diary::Diary;
 pub use room::Room;
 
-/// The names of those that change something, for the rules that an operator writes about them.
+/// The names of the tools that change something, for the policy rules of an administrator.
 pub(super) const ACTS: [&str; 4] =
     [create_event::NAME, update_event::NAME, cancel_event::NAME, respond::NAME];
 

@@ -1,4 +1,4 @@
-//! How an event repeats: what a model may ask for, the rule that Calendar gets, and the words on the card.
+//! How an event repeats: the arguments of a model, the rule for Calendar, and the text on the card.
 
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
@@ -13,7 +13,7 @@ use super::times::Times;
 
 const MOST_TIMES: u32 = 730;
 const MOST_APART: u32 = 52;
-/// What repeats for longer is said to.
+/// The card warns about a series that lasts longer than this.
 const LONG_YEARS: i64 = 5;
 const DAYS: [(&str, &str, Weekday); 7] = [
     ("mo", "Monday", Weekday::Monday),
@@ -25,24 +25,24 @@ const DAYS: [(&str, &str, Weekday); 7] = [
     ("su", "Sunday", Weekday::Sunday),
 ];
 
-/// What is asked for.
+/// The repetition that the model asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Repeat {
     every: Every,
-    /// Every so many.
+    /// Every `apart` units.
     #[serde(default = "one")]
     apart: u32,
-    /// On which days of the week, or of a month's first week; the day of the start where there are none.
+    /// The days of the week; the weekday of the start if empty.
     #[serde(default)]
     on: Vec<String>,
     times: Option<u32>,
-    /// The last day. A model says it in words, and the gate resolves them.
+    /// The last day. A model gives it in words, and the gate resolves them.
     #[serde(default, deserialize_with = "last_day")]
     until: Option<Date>,
 }
 
-/// As it was said, or as it was approved.
+/// The last day as it was approved, or as it was said.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Until {
@@ -76,7 +76,7 @@ fn one() -> u32 {
     1
 }
 
-/// The part of a tool's schema that reads it.
+/// Returns the JSON schema of this argument.
 pub(super) fn schema() -> Value {
     json!({
         "type": "object",
@@ -98,10 +98,10 @@ pub(super) fn schema() -> Value {
 }
 
 impl Repeat {
-    /// Calendar's rule (RFC 5545) for an event that first takes place at `times`.
+    /// Returns Calendar's rule (RFC 5545) for an event that first takes place at `times`.
     ///
     /// # Errors
-    /// [`Fault::InvalidArguments`] where the rule would mean something else than it says.
+    /// [`ToolError::InvalidArguments`] if the rule would mean something other than it says.
     pub(super) fn rule(&self, times: &Times) -> Result<String, ToolError> {
         if self.times.is_some() && self.until.is_some() {
             return Err(ToolError::invalid("it repeats `times` times or `until` a day, not both"));
@@ -151,7 +151,7 @@ impl Repeat {
         DAYS.iter().filter(|(code, ..)| self.on.iter().any(|on| on == code))
     }
 
-    /// "every 2 weeks on Monday and Friday, 10 times", for what first takes place at `times`.
+    /// Describes it: "every 2 weeks on Monday and Friday, 10 times", for an event that first takes place at `times`.
     pub(super) fn said(&self, times: &Times) -> String {
         let unit = match self.every {
             Every::Day => "day",
@@ -178,7 +178,7 @@ impl Repeat {
         said
     }
 
-    /// Which months or years it leaves out, since they have no such day: Calendar takes none in its place.
+    /// Describes which months or years are left out because they lack that day: Calendar uses no other day instead.
     fn skips(&self, first: Date) -> Option<String> {
         match (self.every, first.day()) {
             (Every::Month, day @ 29..=31) => Some(format!(" on day {day}, none in months without one")),
@@ -189,7 +189,7 @@ impl Repeat {
         }
     }
 
-    /// What to be careful about: it goes on for ever, or for longer than anybody plans.
+    /// Returns a risk line if it repeats without an end, or for longer than people usually plan.
     pub(super) fn risk(&self, times: &Times) -> Option<String> {
         let first = times.first_day();
         let last = match (self.times, self.until) {
@@ -202,9 +202,9 @@ impl Repeat {
         last.is_none().then(|| format!("it repeats for more than {LONG_YEARS} years"))
     }
 
-    /// So many steps later, at most; `None` where no calendar goes that far.
+    /// Returns the day at most this many steps later; `None` if it is beyond the range of dates.
     fn after(&self, first: Date, steps: i64) -> Option<Date> {
-        // Several days of a week are as many times, so there are fewer weeks.
+        // With several days per week, the same number of times takes fewer weeks.
         let steps = steps / i64::try_from(self.on.len().max(1)).ok()? * i64::from(self.apart);
         let span = match self.every {
             Every::Day => Span::new().try_days(steps),
@@ -216,7 +216,7 @@ impl Repeat {
     }
 }
 
-/// The end of that day in the event's zone, as the rule wants it.
+/// Formats the end of that day in the event's zone, as the rule requires.
 fn last(until: Date, times: &Times) -> Result<String, ToolError> {
     let Times::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
     let far = |_| ToolError::invalid("that is too far off");
@@ -249,7 +249,7 @@ mod tests {
                 "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR",
                 "every 2 weeks on Monday and Friday, without an end",
             ),
-            // Summer time holds on the last day: its end is two hours before midnight UTC.
+            // Summer time applies on the last day: it ends two hours before midnight UTC.
             (
                 json!({"every": "month", "until": "2026-06-30"}),
                 "RRULE:FREQ=MONTHLY;UNTIL=20260630T215959Z",

@@ -1,4 +1,4 @@
-//! `calendar_respond`: answers an invitation, which its organiser is told.
+//! `calendar_respond`: answers an invitation, and notifies its organiser.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,6 @@ pub(super) const NAME: &str = "calendar_respond";
 const SCHEMA: u32 = 1;
 const NOTE_CHARS: usize = 500;
 
-/// The tool.
 pub(super) struct Respond {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -51,20 +50,20 @@ enum Answer {
     Maybe,
 }
 
-/// What the person approves.
+/// The payload that the person approves.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Response {
     schema: u32,
     tool: String,
     account: String,
-    /// As which guest, which may be another address of the account.
+    /// The guest who answers; it might be another address of the account.
     #[serde(default)]
     guest: Option<String>,
     event: String,
     seen: String,
     known_as: String,
-    /// When it takes place, for whoever reads that it was answered.
+    /// When it takes place, for readers of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known_at: Option<String>,
     answer: Answer,
@@ -170,7 +169,7 @@ impl ActTool for Respond {
 }
 
 impl Answer {
-    /// As Calendar calls it.
+    /// Returns Calendar's name of the answer.
     fn word(self) -> &'static str {
         match self {
             Self::Yes => "accepted",
@@ -198,7 +197,7 @@ impl Response {
         Ok(response)
     }
 
-    /// The own answer alone; Calendar leaves the other guests as they are.
+    /// Builds a patch with only the person's own answer; Calendar leaves the other guests unchanged.
     fn written(&self, key: EffectKey) -> Event {
         let own = EventAttendee {
             email: Some(self.guest.as_ref().unwrap_or(&self.account).clone()),

@@ -1,4 +1,4 @@
-//! The rooms that may be booked: an operator's list, since Calendar tells none.
+//! The rooms that can be booked: a list by the administrator, because Calendar provides none.
 
 use nod_contract::tool::ToolError;
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ use crate::google::gmail::address::Recipient;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Room {
-    /// As people call it.
+    /// The name that people use.
     pub name: String,
-    /// Of its calendar.
+    /// The email address of its calendar.
     pub address: String,
 }
 
 impl Room {
-    /// From `Ada <c_188…@resource.calendar.google.com>`.
+    /// Parses `Ada <c_188…@resource.calendar.google.com>`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let Recipient { name, address } = Recipient::parse(text).ok()?;
@@ -24,10 +24,10 @@ impl Room {
     }
 }
 
-/// The room that somebody means by this name.
+/// Returns the room with this name.
 ///
 /// # Errors
-/// [`Fault::InvalidArguments`] with those that there are.
+/// [`ToolError::InvalidArguments`] with the names of the rooms that exist.
 pub(super) fn named(rooms: &[Room], name: &str) -> Result<Room, ToolError> {
     let wanted = name.trim().to_lowercase();
     let called = |room: &&Room| room.name.to_lowercase() == wanted || room.address.to_lowercase() == wanted;

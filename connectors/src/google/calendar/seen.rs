@@ -1,5 +1,5 @@
-//! Whether an event is as somebody saw it, and whether an effect of ours wrote it: every event that we create or
-//! change carries the effect's id among its private properties.
+//! Checks whether an event is unchanged since it was seen, and whether an effect of ours wrote it: every event that we
+//! create or change carries the effect's id in its private properties.
 
 use std::collections::HashMap;
 
@@ -15,29 +15,29 @@ use nod_contract::tool::effect::EffectKey;
 
 const EFFECT: &str = "nodEffect";
 
-/// What an event that this effect wrote carries.
+/// Returns the private properties that mark an event as written by this effect.
 pub(super) fn mark(key: EffectKey) -> EventExtendedProperties {
     let private = HashMap::from([(EFFECT.to_owned(), key.id.to_string())]);
     EventExtendedProperties { private: Some(private), shared: None }
 }
 
-/// The effect wrote what is there.
+/// Returns whether this effect wrote the current version.
 pub(super) fn carries(event: &Event, key: EffectKey) -> bool {
     let private = event.extended_properties.as_ref().and_then(|all| all.private.as_ref());
     private.and_then(|all| all.get(EFFECT)).is_some_and(|id| *id == key.id.to_string())
 }
 
-/// Refuses to act on another account than the one on the card.
+/// Rejects an account other than the one on the card.
 pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), ToolError> {
     if approved.eq_ignore_ascii_case(diary.address()) {
         return Ok(());
     }
-    // Everybody reads that on the card, and which account it is now is for its person alone.
+    // Everyone sees the approved account on the card; the current account is only for its owner.
     let reason = format!("it was approved for {approved}, but another account is connected now");
     Err(ToolError::Forbidden { reason })
 }
 
-/// The event that somebody names, as it is now.
+/// Reads the current version of the event with this id.
 pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, ToolError> {
     let event = diary.event(id).await.map_err(|trouble| trouble.looking("an event with that id"))?;
     if show::is_cancelled(&event) {
@@ -46,34 +46,34 @@ pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, ToolError> {
     Ok(event)
 }
 
-/// What somebody means by the id of an event: it, one of its times, or all of them.
+/// What an event id refers to: a single event, one time of a series, or the whole series.
 pub(super) struct Meant {
-    /// What is written to.
+    /// The event to write to.
     pub(super) event: Event,
-    /// Which of its times.
+    /// Which of its times are meant.
     pub(super) times: Of,
-    /// The one time by which a whole series was named.
+    /// The one instance by which a whole series was named.
     pub(super) instance: Option<Event>,
 }
 
-/// Of an event that repeats, one time or all of them.
+/// Whether a single event, one time of a series or the whole series is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     /// It takes place once.
     Once,
-    /// This time alone.
+    /// Only this time.
     This,
     /// The whole series.
     All,
 }
 
 impl Of {
-    /// What a card calls the time that it shows.
+    /// Returns the card's label for the time.
     pub(super) fn when(self) -> String {
         if self == Self::All { "First" } else { "When" }.to_owned()
     }
 
-    /// What a card says of the other times.
+    /// Returns the card's field about the other times of a series.
     pub(super) fn field(self) -> Option<(String, String)> {
         let which = match self {
             Self::Once => return None,
@@ -84,7 +84,8 @@ impl Of {
     }
 }
 
-/// The event that `id` names; with `all`, every time of it. The id of a whole series never passes for one of its times.
+/// Returns the event that `id` refers to; with `all`, its whole series. The id of a series never stands for one of its
+/// times.
 pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, ToolError> {
     let event = named(diary, id).await?;
     let is_series = show::is_series(&event);
@@ -101,8 +102,8 @@ pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, T
     }
 }
 
-/// What of an event its card shows: whoever approves a change approves it of this. Answers of guests are not in it,
-/// since they come and go.
+/// Returns a digest of what the card shows of an event: a change is approved for this version. Guests' answers are not
+/// in it, because they change often.
 pub(super) fn fingerprint(event: &Event) -> Result<String, ToolError> {
     let mut guests: Vec<String> = event
         .attendees
@@ -119,10 +120,10 @@ pub(super) fn fingerprint(event: &Event) -> Result<String, ToolError> {
     digest(&shown).map_err(|error| ToolError::internal(error.to_string()))
 }
 
-/// The event, if it is still as it was seen, and the version that guards what comes next.
+/// Returns the event if it is unchanged since it was seen, and the version that guards the next write.
 ///
 /// # Errors
-/// [`Fault::Conflict`] with how it is now; [`Fault::NotFound`] where it is cancelled.
+/// [`ToolError::Conflict`] with the current version; [`ToolError::NotFound`] if it is cancelled.
 pub(super) async fn still(
     cx: &ToolContext,
     diary: &Diary,
@@ -141,7 +142,7 @@ pub(super) async fn still(
     Ok((event, version))
 }
 
-/// What a change that Calendar did not take means. One that came between the look and the change is looked at anew.
+/// Maps a change that Calendar rejected. If the event changed between the read and the write, a retry reads it again.
 pub(super) fn unchanged(trouble: Trouble) -> ToolError {
     if trouble.is_conflict() { ToolError::RateLimited { retry_after_secs: 1 } } else { trouble.acting() }
 }

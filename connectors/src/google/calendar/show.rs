@@ -1,4 +1,4 @@
-//! Events as the model reads them: for their owner alone, and from outside where somebody else wrote in them.
+//! Events as the model reads them: private to their owner, and untrusted if other people wrote in them.
 
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
@@ -21,12 +21,12 @@ const TITLE_CHARS: usize = 300;
 const MOST_GUESTS: usize = 30;
 const NO_TITLE: &str = "(no title)";
 
-/// The zone in which this person reads.
+/// Returns the zone in which this person reads.
 pub(super) fn zone(principal: &Principal) -> TimeZone {
     TimeZone::get(&principal.zone).unwrap_or(TimeZone::UTC)
 }
 
-/// A list of them.
+/// Returns a list of events.
 pub(super) async fn list(cx: &ToolContext, diary: &Diary, events: &[Event], more: bool) -> ToolOutput {
     let zone = zone(&cx.principal);
     let (mut shown, mut texts) = (Vec::with_capacity(events.len()), diary.reading().desk());
@@ -41,13 +41,13 @@ pub(super) async fn list(cx: &ToolContext, diary: &Diary, events: &[Event], more
     output(cx, content, events)
 }
 
-/// What stands in a person's calendar is theirs alone.
+/// Wraps content of a person's calendar, which is private to them.
 pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> ToolOutput {
     ToolOutput::trusted(content).with_provenance(provenance(events)).private_to(cx.principal.person)
 }
 
-/// Others write into an event that they made, where its guests may change it, and where somebody from outside booked it:
-/// such a page writes in the person's name what a stranger typed.
+/// Events count as written by others if another person made them, if their guests can change them, or if an outsider
+/// booked them: a booking page writes the outsider's text in the person's name.
 pub(super) fn provenance(events: &[Event]) -> Provenance {
     let source = |event| match stranger(event).filter(|_| is_ours(event)) {
         Some(stranger) => format!("calendar event with {stranger}"),
@@ -56,13 +56,13 @@ pub(super) fn provenance(events: &[Event]) -> Provenance {
     Provenance::of(events.iter().filter(|event| !is_written_here(event)).map(source))
 }
 
-/// Nobody but the person wrote in it, or Nod with their yes.
+/// Returns whether only the person wrote in it, or Nod with their approval.
 fn is_written_here(event: &Event) -> bool {
     let ours = is_ours(event) && !event.guests_can_modify.unwrap_or(false);
     ours && (create_event::is_made_here(event) || stranger(event).is_none())
 }
 
-/// A guest from outside.
+/// Returns a guest from outside the organisation.
 fn stranger(event: &Event) -> Option<String> {
     let home = made_by(event).unwrap_or_default();
     others(event).into_iter().find(|guest| address::is_outside(guest, home))
@@ -72,12 +72,13 @@ fn made_by(event: &Event) -> Option<&str> {
     event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref())
 }
 
-/// The person is its organiser.
+/// Returns whether the person is its organiser.
 pub(super) fn is_ours(event: &Event) -> bool {
     event.organizer.as_ref().is_none_or(|organizer| organizer.self_.unwrap_or(false))
 }
 
-/// Who hears of an answer. Of a calendar that several share, whose own address nobody reads, it is who made the event.
+/// Returns who is notified of an answer. A shared calendar's own address is read by no one, so it is the event's
+/// creator.
 pub(super) fn organizer(event: &Event) -> Option<String> {
     let shared = |address: &&String| address.to_lowercase().ends_with(".calendar.google.com");
     let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_ref());
@@ -85,34 +86,34 @@ pub(super) fn organizer(event: &Event) -> Option<String> {
     organizer.filter(|address| !shared(address)).or(creator).filter(|address| !shared(address)).cloned()
 }
 
-/// When it takes place, as far as Calendar says so.
+/// Returns when it takes place, if Calendar says so.
 pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<Times> {
     Times::read(event.start.as_ref(), event.end.as_ref(), zone)
 }
 
-/// The same as the person reads it.
+/// Formats the time as the person reads it.
 pub(super) fn when(cx: &ToolContext, event: &Event) -> Option<String> {
     let zone = zone(&cx.principal);
     Some(times(event, &zone)?.said(&zone, cx.now))
 }
 
-/// Whether an event over whole days is over one of these, as the person counts them: Calendar counts by the zone that it
-/// knows of the person, and hands out one that ended the day before.
+/// Returns whether an all-day event falls on one of these days in the person's zone: Calendar counts days in the zone
+/// that it has stored for the person, and can return an event that ended the day before.
 pub(super) fn is_of_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zone: &TimeZone) -> bool {
     let Some(Times::Days { day, last_day }) = times(event, zone) else { return true };
     let date = |at: &Zoned| at.with_time_zone(zone.clone()).date();
-    // Of a stretch that ends at midnight, the day that begins then is no part.
+    // A range that ends at midnight does not include the day that begins then.
     let last = until.and_then(|until| until.checked_sub(1.nanosecond()).ok());
     last_day >= date(from) && last.is_none_or(|last| day <= date(&last))
 }
 
-/// Its title, on one line.
+/// Returns its title on one line.
 pub(super) fn title(event: &Event) -> String {
     let title = on_one_line(event.summary.as_ref());
     if title.is_empty() { NO_TITLE.to_owned() } else { title }
 }
 
-/// Where it takes place, on one line: others write it, and a card has lines of its own.
+/// Returns where it takes place, on one line: other people write it, and a line break could fake a line of the card.
 pub(super) fn place(event: &Event) -> String {
     on_one_line(event.location.as_ref())
 }
@@ -148,12 +149,13 @@ fn one(event: &Event, text: String, zone: &TimeZone, now: Timestamp) -> Value {
         .collect()
 }
 
-/// What guests call themselves, and what they wrote beside their answer, is left out: it is not the organiser's.
+/// The names and comments of guests are left out: the organiser did not write them.
 fn guest(guest: &EventAttendee) -> Value {
     json!({"address": guest.email, "answer": guest.response_status})
 }
 
-/// "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"; of a whole series `when` is its first time.
+/// Describes an action: "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"; for a whole series, `when`
+/// is its first time.
 pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[String]) -> Summary {
     let (all, on) = if which == Of::All { ("all times of ", ", the first on ") } else { ("", " on ") };
     let when = if when.is_empty() { String::new() } else { format!("{on}{when}") };
@@ -161,29 +163,29 @@ pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[Strin
     Summary::from_title(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))
 }
 
-/// The person among the guests.
+/// Returns the person among the guests.
 pub(super) fn own(event: &Event) -> Option<&EventAttendee> {
     event.attendees.iter().flatten().find(|guest| guest.self_.unwrap_or(false))
 }
 
-/// Everybody else who is invited, but no rooms.
+/// Returns all other guests, without rooms.
 pub(super) fn others(event: &Event) -> Vec<String> {
     let people = event.attendees.iter().flatten();
     let people = people.filter(|guest| !guest.self_.unwrap_or(false) && !guest.resource.unwrap_or(false));
     people.filter_map(|guest| guest.email.clone()).collect()
 }
 
-/// It is one of several times, or the rule of them.
+/// Returns whether it is an instance of a series, or a series.
 pub(super) fn repeats(event: &Event) -> bool {
     event.recurring_event_id.is_some() || is_series(event)
 }
 
-/// It is all the times of an event that repeats.
+/// Returns whether it is a whole series.
 pub(super) fn is_series(event: &Event) -> bool {
     event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty())
 }
 
-/// The person is busy then: they did not decline, nor mark it as free.
+/// Returns whether the person is busy then: they did not decline it, nor mark it as free.
 pub(super) fn takes_time(event: &Event) -> bool {
     let declined = own(event).is_some_and(|own| own.response_status.as_deref() == Some("declined"));
     !declined && !is_cancelled(event) && event.transparency.as_deref() != Some("transparent")
@@ -193,7 +195,7 @@ pub(super) fn is_cancelled(event: &Event) -> bool {
     event.status.as_deref() == Some("cancelled")
 }
 
-/// Descriptions may be HTML.
+/// Descriptions can be HTML.
 async fn text(texts: &mut Texts, text: &str) -> String {
     let text = match text.contains('<') {
         true => texts

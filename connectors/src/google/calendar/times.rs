@@ -1,4 +1,4 @@
-//! When an event takes place: an exact stretch of time in a zone, or whole days.
+//! When an event takes place: an exact range of time in a zone, or whole days.
 
 use chrono::DateTime;
 use google_calendar3::api::EventDateTime;
@@ -10,9 +10,9 @@ use nod_contract::tool::{EventDetails, ToolError};
 use nod_when::when::{self, ExactTime, TimeError};
 use serde::{Deserialize, Serialize};
 
-/// Where nobody says how long it takes.
+/// The length of an event if none is given.
 const USUAL_MINUTES: i64 = 30;
-/// Longer ones are days.
+/// Longer events must be all-day events.
 pub(super) const MOST_MINUTES: i64 = 14 * 24 * 60;
 const MOST_DAYS: i64 = 366;
 
@@ -20,20 +20,20 @@ const MOST_DAYS: i64 = 366;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Times {
-    /// With the zone in which it was meant, and which a repeating one follows.
+    /// In the zone in which it was meant; a repeating event follows this zone.
     Timed { start: Zoned, end: Zoned },
-    /// Whole days, the last included.
+    /// Whole days, including the last.
     Days { day: Date, last_day: Date },
 }
 
 impl Times {
-    /// What the person said, resolved, and for how long.
+    /// Builds it from the resolved time that the person said, and a length in minutes.
     ///
     /// # Errors
-    /// [`Fault::InvalidArguments`] where no event could take place then.
+    /// [`ToolError::InvalidArguments`] if no event could take place then.
     pub(super) fn of(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
         let timed = |start: &Zoned, minutes: i64| {
-            // Absolute minutes: half an hour is half an hour on the night when clocks change, too.
+            // Absolute minutes: half an hour is half an hour even in the night when the clocks change.
             let end = start
                 .checked_add(minutes.minutes())
                 .map_err(|_| ToolError::invalid("that is too far off"))?;
@@ -56,8 +56,7 @@ impl Times {
         }
     }
 
-    /// A stretch to look at; an hour that is named without its end is looked at for so long, half an hour where nobody
-    /// says.
+    /// Returns a range to search. An hour without an end is searched for `minutes`, or half an hour if none are given.
     pub(super) fn looked_at(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
         match exact {
             ExactTime::At { .. } => Self::of(exact, minutes),
@@ -68,7 +67,7 @@ impl Times {
         }
     }
 
-    /// From when until when, in `zone` where it is whole days.
+    /// Returns the start and the end; whole days are counted in `zone`.
     pub(super) fn ends(&self, zone: &TimeZone) -> Result<(Zoned, Zoned), ToolError> {
         match self {
             Self::Timed { start, end } => Ok((start.clone(), end.clone())),
@@ -80,7 +79,7 @@ impl Times {
         }
     }
 
-    /// Of an event as Calendar has it; `None` where it tells none that can be read.
+    /// Reads the times of an event from Calendar; `None` if there are none that can be read.
     pub(super) fn read(
         start: Option<&EventDateTime>,
         end: Option<&EventDateTime>,
@@ -89,7 +88,7 @@ impl Times {
         let (start, end) = (start?, end.or(start)?);
         if let Some(day) = start.date {
             let day = date(day)?;
-            // Calendar's end is the day after; one that has none is over the same day.
+            // Calendar's end is the day after the last; an event without an end takes one day.
             let last = end.date.and_then(date).and_then(|end| end.yesterday().ok()).unwrap_or(day);
             return Some(Self::Days { day, last_day: last.max(day) });
         }
@@ -100,7 +99,7 @@ impl Times {
         Some(Self::Timed { end: to.max(from.clone()), start: from })
     }
 
-    /// The same stretch, beginning then. A day is one of `zone`, whose it is that says so.
+    /// Returns times of the same length, beginning then. A day is one in `zone`, the zone of the person who says it.
     pub(super) fn moved_to(
         &self,
         exact: &ExactTime,
@@ -119,7 +118,7 @@ impl Times {
                 let last = first.checked_add(days).map_err(|_| ToolError::invalid("that is too far off"))?;
                 Ok(Self::Days { day: *first, last_day: last })
             }
-            // “Move it to Friday”: at the hour that it has.
+            // “Move it to Friday” keeps the hour.
             (Self::Timed { start, end }, ExactTime::Day { day }, None) => {
                 let length =
                     start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that is too long"))?;
@@ -140,8 +139,8 @@ impl Times {
         }
     }
 
-    /// An hour that was said without a day, of the one on which this begins where it was said; and what was taken for
-    /// granted of it.
+    /// Resolves an hour that was said without a day, on the day on which this begins in `zone`. Also returns what was
+    /// assumed.
     pub(super) fn hour_of_its_day(
         &self,
         words: &str,
@@ -153,7 +152,7 @@ impl Times {
         Ok((ExactTime::from_resolved(said, words, zone), understood))
     }
 
-    /// Beginning when it does, for so long.
+    /// Returns the same start with this length.
     pub(super) fn lasting(&self, minutes: i64) -> Result<Self, ToolError> {
         match self {
             Self::Timed { start, .. } => Self::of(&ExactTime::At { at: start.clone() }, Some(minutes)),
@@ -163,13 +162,13 @@ impl Times {
         }
     }
 
-    /// At the same hours of that day, in its own zone.
+    /// Returns the same hours on that day, in its own zone.
     pub(super) fn on_day(&self, day: Date) -> Result<Self, ToolError> {
         let own = self.zone().cloned().unwrap_or(TimeZone::UTC);
         self.moved_to(&ExactTime::Day { day }, None, &own)
     }
 
-    /// By whose clocks it takes place; days are the same everywhere.
+    /// Returns the zone in which it takes place; `None` for whole days, which are the same everywhere.
     pub(super) fn zone(&self) -> Option<&TimeZone> {
         match self {
             Self::Timed { start, .. } => Some(start.time_zone()),
@@ -177,7 +176,7 @@ impl Times {
         }
     }
 
-    /// The same instants by those clocks.
+    /// Returns the same instants in this zone.
     pub(super) fn by_clocks_of(self, zone: &TimeZone) -> Self {
         match self {
             Self::Timed { start, end } => Self::Timed {
@@ -188,24 +187,25 @@ impl Times {
         }
     }
 
-    /// Such that Calendar takes it: what was said with an offset from UTC goes by the clocks of whoever said it.
+    /// Makes it valid for Calendar: times said with an offset from UTC are converted to the zone of the person who said
+    /// them.
     pub(super) fn placed(self, own: &TimeZone) -> Result<Self, ToolError> {
         let placed = if self.is_by_offset() { self.by_clocks_of(own) } else { self };
         placed.written().map(|_| placed)
     }
 
-    /// It was said with an offset from UTC, which is no place and has no summer.
+    /// Returns whether it was said with an offset from UTC, which names no place and has no summer time.
     pub(super) fn is_by_offset(&self) -> bool {
         self.zone().is_some_and(|zone| zone.iana_name().is_none())
     }
 
-    /// "New York", where that is not where the reader is.
+    /// Returns the place of its zone ("New York"), if that is not the reader's zone.
     pub(super) fn clocks(&self, reader: &TimeZone) -> Option<String> {
         let name = self.zone()?.iana_name().filter(|name| Some(*name) != reader.iana_name())?;
         Some(name.rsplit('/').next().unwrap_or(name).replace('_', " "))
     }
 
-    /// It has begun; days have once they are over, by the clocks of `zone`.
+    /// Returns whether it has begun; whole days count as begun when they have ended in `zone`.
     pub(super) fn has_begun(&self, zone: &TimeZone, now: Instant) -> bool {
         let exact = match self {
             Self::Timed { start, .. } => ExactTime::At { at: start.clone() },
@@ -214,7 +214,7 @@ impl Times {
         exact.has_begun(zone, now)
     }
 
-    /// Refuses what has begun: a yes that comes late brings nobody to it.
+    /// Rejects times that have begun: a late approval must not invite people to them.
     pub(super) fn still_ahead(&self, zone: &TimeZone, now: Instant) -> Result<(), ToolError> {
         let late = || format!("it was to be {}, and that has begun by now", self.said(zone, now));
         if self.has_begun(zone, now) { Err(ToolError::invalid(late())) } else { Ok(()) }
@@ -238,7 +238,7 @@ impl Times {
         if long { Err(ToolError::invalid("that is too long for one event")) } else { Ok(self) }
     }
 
-    /// As Calendar wants its start and its end.
+    /// Returns the start and the end for Calendar.
     pub(super) fn written(&self) -> Result<(EventDateTime, EventDateTime), ToolError> {
         match self {
             Self::Timed { start, end } => Ok((moment(start)?, moment(end)?)),
@@ -249,13 +249,13 @@ impl Times {
         }
     }
 
-    /// From when until when, for whoever looks what else is then. Days are those of `zone`.
+    /// Returns the instants of its start and end, to look up what else is then. Whole days are counted in `zone`.
     pub(super) fn stretch(&self, zone: &TimeZone) -> Option<(Instant, Instant)> {
         let (start, end) = self.ends(zone).ok()?;
         Some((utc(start.timestamp())?, utc(end.timestamp())?))
     }
 
-    /// With these guests, for whoever reads what time that is for them; whole days are the same everywhere.
+    /// Returns the event details with these guests, for readers in other zones; whole days are the same everywhere.
     pub(super) fn gathering(&self, guests: Vec<String>) -> Option<EventDetails> {
         match self {
             Self::Timed { start, end } => {
@@ -265,7 +265,7 @@ impl Times {
         }
     }
 
-    /// "Fri 6 Mar, 15:00–15:30 CET", for whoever lives in `zone`.
+    /// Formats it for a reader in `zone`: "Fri 6 Mar, 15:00–15:30 CET".
     pub(super) fn said(&self, zone: &TimeZone, now: Instant) -> String {
         match self {
             Self::Timed { start, end } => when::format_span(start, end, zone, now),
@@ -273,12 +273,12 @@ impl Times {
         }
     }
 
-    /// On which day it begins for whoever lives in `zone`.
+    /// Returns the day on which it begins in `zone`.
     pub(super) fn day_in(&self, zone: &TimeZone) -> Option<Date> {
         self.ends(zone).ok().map(|(start, _)| start.with_time_zone(zone.clone()).date())
     }
 
-    /// The first of its days.
+    /// Returns the first of its days in its own zone.
     pub(super) fn first_day(&self) -> Date {
         match self {
             Self::Timed { start, .. } => start.date(),
@@ -287,7 +287,7 @@ impl Times {
     }
 }
 
-/// Which of several times was meant, or why there is none.
+/// Returns the choices for an ambiguous time, or why it is none.
 pub(super) fn unclear(words: &str, unclear: &TimeError) -> ToolError {
     match unclear.choices() {
         [] => ToolError::invalid(unclear.message()),
@@ -316,12 +316,12 @@ fn date(day: chrono::NaiveDate) -> Option<Date> {
     day.to_string().parse().ok()
 }
 
-/// As jiff has it.
+/// Converts to jiff's type.
 pub(super) fn instant(at: Instant) -> Option<Timestamp> {
     Timestamp::from_microsecond(at.timestamp_micros()).ok()
 }
 
-/// As rows and Calendar have it.
+/// Converts to the type used in rows and by Calendar's client.
 pub(super) fn utc(at: Timestamp) -> Option<Instant> {
     DateTime::from_timestamp_micros(at.as_microsecond())
 }

@@ -1,5 +1,5 @@
-//! `calendar_update_event`: changes an event as long as it is as the person saw it, guarded by its ETag, so that
-//! neither a change by somebody else is overwritten nor ours done twice.
+//! `calendar_update_event`: changes an event if it is unchanged since the person saw it. Its ETag guards the write, so
+//! other people's changes are not overwritten, and ours is not made twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,6 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_update_event";
 
-/// The tool.
 pub(super) struct UpdateEvent {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -53,7 +52,7 @@ impl ActTool for UpdateEvent {
         let change = Change::new(asked, &meant, NAME, diary.address(), (&zone, cx.now))?;
         let mut preview = change.preview(cx, &meant)?;
         match change.new_times() {
-            // Its first time may be long past; who is busy then is no news.
+            // The first time might be long past, so busy guests then do not matter.
             Some(_) if meant.times == Of::All => {
                 preview.private_risks.push("nobody looked who is busy at all of its times".to_owned());
             }
@@ -111,14 +110,15 @@ impl ActTool for UpdateEvent {
         }
         match diary.event(&change.event).await {
             Ok(event) if seen::carries(&event, key) => Ok(EffectLookup::Done(receipt(cx, &event))),
-            // Whatever it is now, the next try looks before it writes, and writes over nothing newer (its ETag).
+            // Whatever it is now: the next attempt reads before it writes, and its ETag prevents overwriting newer
+            // changes.
             Ok(_) => Ok(EffectLookup::NotDone),
             Err(trouble) => Err(trouble.looking("the event")),
         }
     }
 }
 
-/// What it is now. It stands in the person's calendar, so it is told to them alone.
+/// Reports the current event. It is from the person's calendar, so only they can read it.
 fn receipt(cx: &ToolContext, event: &Event) -> ToolOutput {
     let zone = show::zone(&cx.principal);
     let content = json!({

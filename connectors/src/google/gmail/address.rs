@@ -7,7 +7,7 @@ use nod_contract::hidden_chars::is_hidden_char;
 
 const NAME_CHARS: usize = 100;
 
-/// Somebody who gets a mail.
+/// A recipient of a mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::google) struct Recipient {
     pub(in crate::google) name: Option<String>,
@@ -16,10 +16,10 @@ pub(in crate::google) struct Recipient {
 }
 
 impl Recipient {
-    /// Reads one.
+    /// Parses one recipient.
     ///
     /// # Errors
-    /// A sentence for the model that names the bad one.
+    /// A sentence for the model that names the invalid recipient.
     pub(in crate::google) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let bad = |why: &str| format!("{text:?} is not an address that mail can be sent to: {why}");
@@ -32,7 +32,7 @@ impl Recipient {
         EmailAddress::parse_with_options(&address, options).map_err(|error| bad(&error.to_string()))?;
         let name = plain_name(name).ok_or_else(|| bad("the name has characters a name cannot have"))?;
         let name = Some(name).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(&address));
-        // What looks like an address in the name is how people are deceived about whom they write to.
+        // A name that looks like an address can deceive people about the recipient.
         if name.as_ref().is_some_and(|name| name.contains('@')) {
             return Err(bad("the name may not look like another address"));
         }
@@ -43,7 +43,7 @@ impl Recipient {
 impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
-            // In a list of several it would end there.
+            // In a list, the name would end at this character.
             Some(name) if name.contains([',', ';']) => write!(f, "\"{name}\" <{}>", self.address),
             Some(name) => write!(f, "{name} <{}>", self.address),
             None => f.write_str(&self.address),
@@ -60,7 +60,7 @@ fn ascii(address: &str) -> Option<String> {
     local.is_ascii().then(|| format!("{local}@{domain}"))
 }
 
-/// Without its quotes.
+/// Removes the quotes.
 fn plain_name(name: &str) -> Option<String> {
     let name = match name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\\\"", "'").replace("\\\\", ""),

@@ -1,5 +1,5 @@
-//! What came with a mail beside its text: files, and whole mails. Gmail shows the parts of an attached mail as if they
-//! were the mail's own; they are somebody else's, so nothing here looks into one.
+//! The attachments of a mail: files and whole mails. Gmail shows the parts of an attached mail as if they were the
+//! mail's own. Another person wrote them, so nothing here looks into one.
 
 use google_gmail1::api::{Message, MessagePart};
 use nod_contract::tool::ToolError;
@@ -7,19 +7,19 @@ use nod_contract::tool::ToolError;
 use super::mailbox::Mailbox;
 use super::message::{DEPTH, decoded, part_header};
 
-/// How an attached mail is called that has no name.
+/// The name of an attached mail without a name.
 const MAIL: &str = "attached mail.eml";
-/// How a file is called that has none, as Gmail shows it.
+/// The name of a file without a name, as in Gmail.
 const NAMELESS: &str = "noname";
 
-/// A file that came with a mail.
+/// A file attached to a mail.
 pub(super) struct Attachment {
     pub name: String,
-    /// As whoever sent it calls it.
+    /// The MIME type that the sender gave.
     pub kind: String,
-    /// Its bytes.
+    /// In bytes.
     pub size: i32,
-    /// By which Gmail hands them out, where they are not here.
+    /// Gmail's id to fetch the bytes, if they are not included.
     id: Option<String>,
     data: Option<Vec<u8>>,
 }
@@ -30,7 +30,7 @@ impl Attachment {
     }
 }
 
-/// The attached files.
+/// Returns the attached files.
 pub(super) fn attachments(message: &Message) -> Vec<Attachment> {
     let mut files = Vec::new();
     if let Some(payload) = &message.payload {
@@ -63,7 +63,7 @@ fn name(part: &MessagePart) -> String {
     }
 }
 
-/// Whether a part is no text of the mail itself. A text may lie apart for its size, and is no file for that.
+/// Returns whether a part is not text of the mail itself. Gmail returns large texts separately, but they are not files.
 pub(super) fn is_file(part: &MessagePart) -> bool {
     let attached = || {
         let how = part_header(part, "Content-Disposition").unwrap_or_default();
@@ -76,7 +76,7 @@ pub(super) fn is_file(part: &MessagePart) -> bool {
     named || is_mail(part) || (leaf && (attached() || (apart() && !kind.starts_with("text/"))))
 }
 
-/// "text/plain"
+/// Returns the MIME type: "text/plain".
 pub(super) fn mime(part: &MessagePart) -> String {
     part.mime_type.as_deref().unwrap_or_default().to_ascii_lowercase()
 }
@@ -85,7 +85,7 @@ fn is_mail(part: &MessagePart) -> bool {
     mime(part) == "message/rfc822"
 }
 
-/// Its bytes; none where Gmail shows that it is there, and no more.
+/// Returns its bytes; `None` if Gmail shows that the file exists, but does not return it.
 pub(super) async fn bytes(
     mailbox: &Mailbox,
     message: &str,

@@ -1,9 +1,9 @@
-//! Character sets whose bytes pass for UTF-8 and mean something else: those of seven bits, which shift between
-//! letters by escapes, and UTF-16, half of which is zeroes in most tongues.
+//! Character sets whose bytes are valid UTF-8 but mean something else: seven-bit sets that switch alphabets by escapes,
+//! and UTF-16, where half of the bytes are zero in most languages.
 
 use mail_parser::decoders::charsets::map::charset_decoder;
 
-/// The text of a part that names such a character set, where its bytes can be of it.
+/// Decodes a part that names such a character set, if its bytes can be in that set.
 pub(super) fn like_utf8(name: &str, bytes: &[u8]) -> Option<String> {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let wide = ["utf-16", "utf16", "csutf16", "ucs-2", "csunicode", "iso-10646-ucs-2"];
@@ -29,7 +29,8 @@ pub(super) fn like_utf8(name: &str, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// ASCII, but between two marks: there two bytes are a letter, each without the eighth bit that it has in `of`.
+/// Decodes ASCII with a double-byte section between two marks; there each byte lacks the eighth bit that it has in
+/// `of`.
 fn shifted(bytes: &[u8], opens: &[u8], closes: &[u8], of: &str) -> Option<String> {
     let (mut whole, mut rest, mut within) = (Vec::with_capacity(bytes.len()), bytes, false);
     while let Some(&first) = rest.first() {
@@ -38,7 +39,7 @@ fn shifted(bytes: &[u8], opens: &[u8], closes: &[u8], of: &str) -> Option<String
             (within, rest) = (!within, after);
             continue;
         }
-        // A line ends it, too.
+        // A line break also ends the section.
         within &= first != b'\n';
         let eighth = if within && first.is_ascii_graphic() { 0x80 } else { 0 };
         whole.push(first | eighth);
@@ -65,7 +66,7 @@ mod tests {
         ] {
             assert_eq!(like_utf8(name, &bytes).as_deref(), Some(text), "{name}");
         }
-        // It says so, and is none.
+        // It is labelled with the set, but is not in it.
         assert_eq!(like_utf8("iso-2022-jp", "Grüße".as_bytes()), None);
         assert_eq!(like_utf8("utf-16", b"plain"), None);
         assert_eq!(like_utf8("us-ascii", b"plain"), None);

@@ -1,5 +1,5 @@
-//! Whom a person writes with, as the headers of their own mail show it: for a name that the workspace does not settle.
-//! Nothing but those headers is read.
+//! The people a person writes with, from the headers of their own mail: for a name that the workspace cannot resolve.
+//! Only those headers are read.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::google::scopes;
 use crate::google::trouble::Trouble;
 use nod_contract::contacts::{Contact, ContactSource};
 
-/// Messages of each kind that are looked at, the newest.
+/// The maximum number of messages searched per kind, newest first.
 const MOST: u32 = 10;
 
 /// The mail of each person with an account.
@@ -32,7 +32,7 @@ impl OwnMail {
 #[async_trait]
 impl ContactSource for OwnMail {
     async fn find_by_name(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, ToolError> {
-        // Whom others wrote with from the organisation's account are no contacts of this person's.
+        // Correspondents of the organisation's account are not this person's contacts.
         if self.accounts.lent().loan(cx).await? == Some(Loan::Organisations) {
             return Ok(Vec::new());
         }
@@ -50,7 +50,8 @@ impl ContactSource for OwnMail {
     }
 }
 
-/// Each word stands in one of these headers. They are letters and digits, so none of them is a command of its own.
+/// Builds a search in which each word is in one of these headers. Words are letters and digits, so none can be an
+/// operator.
 fn search(within: &str, headers: &[&str], words: &[String]) -> String {
     let any = |word: &String| {
         let fields: Vec<String> = headers.iter().map(|header| format!("{header}:{word}")).collect();
@@ -59,7 +60,7 @@ fn search(within: &str, headers: &[&str], words: &[String]) -> String {
     std::iter::once(within.to_owned()).chain(words.iter().map(any)).collect::<Vec<_>>().join(" ")
 }
 
-/// Everybody in these headers of the messages that match, those of the newest first.
+/// Returns all people in these headers of the matching messages, newest first.
 async fn seen(mailbox: &Mailbox, search: &str, headers: &[&str]) -> Result<Vec<Recipient>, Trouble> {
     let ids = mailbox.list(Some(search), None, MOST).await?;
     let messages = mailbox.all_headers(ids, headers).await?;

@@ -1,4 +1,4 @@
-//! `gmail_create_draft`: a draft in the person's own mailbox. It reaches nobody, and stays open for changes.
+//! `gmail_create_draft`: creates a draft in the person's own mailbox. It is sent to no one, and stays open for changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_draft";
 
-/// The tool.
 pub(super) struct CreateDraft {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -120,7 +119,7 @@ pub(super) async fn find(
     find_letter(mailbox, &Letter::approved(payload, NAME)?, key).await
 }
 
-/// A second draft in one's own mailbox does no harm, so one that is not among the newest counts as absent.
+/// A second draft in the person's own mailbox does no harm, so a draft that is not among the newest counts as absent.
 pub(super) async fn find_letter(
     mailbox: &Mailbox,
     letter: &Letter,

@@ -1,4 +1,4 @@
-//! `gmail_create_label`: a new label in the person's own mailbox.
+//! `gmail_create_label`: creates a label in the person's own mailbox.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,6 @@ pub(super) const NAME: &str = "gmail_create_label";
 /// Gmail's limit.
 const LONGEST_NAME: usize = 225;
 
-/// The tool.
 pub(super) struct CreateLabel {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -98,7 +97,7 @@ impl ActTool for CreateLabel {
         Ok(told(cx, name, "made"))
     }
 
-    /// One of that name is what was asked for, whoever made it.
+    /// Any label of that name counts, regardless of who created it.
     async fn find_effect(
         &self,
         cx: &ToolContext,

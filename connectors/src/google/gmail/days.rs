@@ -1,4 +1,4 @@
-//! Days and times of mail, as whoever has the mailbox counts them.
+//! Days and times of mail, in the zone of the mailbox's owner.
 
 use google_gmail1::api::Message;
 use jiff::Timestamp;
@@ -7,26 +7,26 @@ use jiff::tz::TimeZone;
 use nod_contract::tool::{Principal, ToolContext, ToolError};
 use nod_when::when;
 
-/// What a day may follow in a search.
+/// The search operators that a day can follow.
 const BOUNDS: [&str; 4] = ["after:", "before:", "newer:", "older:"];
 
-/// The zone in which this person reads.
+/// Returns the zone in which this person reads.
 pub(super) fn zone(principal: &Principal) -> TimeZone {
     TimeZone::get(&principal.zone).unwrap_or(TimeZone::UTC)
 }
 
-/// When Gmail got it: "Fri 6 Mar, 15:00 CET".
+/// Formats when Gmail received it: "Fri 6 Mar, 15:00 CET".
 pub(super) fn at(message: &Message, cx: &ToolContext) -> Option<String> {
     let zone = zone(&cx.principal);
     let at = Timestamp::from_millisecond(message.internal_date?).ok()?;
     Some(when::format_time(&at.to_zoned(zone.clone()), &zone, cx.now))
 }
 
-/// A search as Gmail gets it. Gmail's own days begin in California, unless it is told seconds
+/// Rewrites a search for Gmail. Gmail's days begin in California, unless it gets seconds
 /// (<https://developers.google.com/workspace/gmail/api/guides/filtering>).
 ///
 /// # Errors
-/// [`Fault::InvalidArguments`] for what is no day.
+/// [`ToolError::InvalidArguments`] for a value that is not a day.
 pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, ToolError> {
     let (mut written, mut rest, mut within_quotes) = (String::with_capacity(query.len()), query, false);
     let mut begins = true;
@@ -48,12 +48,12 @@ pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, ToolError
     Ok(written)
 }
 
-/// As it is written there.
+/// Returns the operator as it is written there.
 fn bound(text: &str) -> Option<&str> {
     let starts =
         |bound: &&str| text.get(..bound.len()).is_some_and(|start| start.eq_ignore_ascii_case(bound));
     let length = BOUNDS.iter().find(|bound| starts(bound))?.len();
-    // A colon with nothing behind it is a word.
+    // An operator without a value is a word.
     let value = text[length..].chars().next()?;
     (!ends(value)).then(|| &text[..length])
 }
@@ -62,7 +62,7 @@ fn ends(c: char) -> bool {
     c.is_whitespace() || "(){}\"".contains(c)
 }
 
-/// The day's midnight there.
+/// Returns the day's midnight in that zone.
 fn seconds(bound: &str, value: &str, zone: &TimeZone) -> Result<String, ToolError> {
     if value.len() > 8 && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(value.to_owned());

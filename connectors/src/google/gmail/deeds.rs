@@ -1,5 +1,5 @@
-//! What can be done to a conversation in the person's own mailbox, as labels that come and go: Gmail has no other
-//! notion of "archived" or "read".
+//! Actions on a conversation in the person's own mailbox, as labels to add and remove: Gmail has no other notion of
+//! "archived" or "read".
 
 use google_gmail1::api::{Message, Thread};
 use nod_contract::tool::ToolError;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::labels::Own;
 use super::message::has_label;
 
-/// Messages that Gmail takes in one request.
+/// The maximum number of messages in one request to Gmail.
 const MOST_AT_ONCE: usize = 1_000;
 
-/// Something that is done to a conversation.
+/// An action on a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Deed {
@@ -50,7 +50,7 @@ impl Deed {
         }
     }
 
-    /// The label, and whether it is put on.
+    /// Returns the label, and whether it is added.
     fn label(self) -> (&'static str, bool) {
         match self {
             Self::Archive => ("INBOX", false),
@@ -64,13 +64,13 @@ impl Deed {
         }
     }
 
-    /// Gmail stars the newest mail of a conversation, and it alone becomes unread.
+    /// Gmail applies these to the newest mail of a conversation only.
     fn of_the_newest(self) -> bool {
         matches!(self, Self::Star | Self::MarkUnread)
     }
 }
 
-/// Labels of some messages, by ids: one request.
+/// A change of labels on some messages, by ids: one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Change {
     pub messages: Vec<String>,
@@ -79,7 +79,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Whether it shows.
+    /// Returns whether the message shows the change.
     pub(super) fn is_made(&self, message: &Message) -> bool {
         self.add.iter().all(|label| has_label(message, label))
             && !self.remove.iter().any(|label| has_label(message, label))
@@ -95,10 +95,10 @@ impl Change {
     }
 }
 
-/// What changes on which messages.
+/// Returns which labels change on which messages.
 ///
 /// # Errors
-/// [`Fault::InvalidArguments`] where one wish takes back another.
+/// [`ToolError::InvalidArguments`] if one action reverses another.
 pub(super) fn changes(
     threads: &[Thread],
     deeds: &[Deed],

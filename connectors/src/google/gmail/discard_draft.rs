@@ -1,4 +1,4 @@
-//! `gmail_discard_draft`: throws an open draft away, unless something was written in it unseen.
+//! `gmail_discard_draft`: deletes an open draft, unless it has changes that the person has not seen.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,6 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_discard_draft";
 
-/// The tool.
 pub(super) struct DiscardDraft {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -107,7 +106,7 @@ impl ActTool for DiscardDraft {
         let (_, seen) = open_draft::named(payload)?;
         match self.accounts.mailbox(cx).await?.draft(&seen.id).await {
             Ok(_) => Ok(EffectLookup::NotDone),
-            // By us, or by hand a moment before: nobody can tell, so nobody is told.
+            // Deleted by us, or by hand a moment before. That cannot be known, so the answer claims neither.
             Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(no_more(&seen))),
             Err(trouble) => Err(trouble.looking("the draft")),
         }

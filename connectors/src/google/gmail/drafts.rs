@@ -1,4 +1,4 @@
-//! What writing a draft and sending a mail have in common: the schema, and finding a draft by our header.
+//! What writing a draft and sending a mail share: the schema, and finding a draft by our header.
 
 use google_gmail1::api::Draft;
 use nod_contract::privacy::{Audience, Provenance};
@@ -16,10 +16,10 @@ use super::{arguments, files, reply};
 use crate::google::trouble::Trouble;
 use nod_contract::tool::effect::EffectKey;
 
-/// How many of the newest drafts or sent mails are looked at.
+/// The number of newest drafts or sent mails that are searched.
 pub(super) const NEWEST: u32 = 25;
 
-/// The arguments of both tools; a mail needs somebody to go to, a draft does not.
+/// Returns the arguments of both tools; a mail needs a recipient, a draft does not.
 pub(super) fn parameters(least_to: usize) -> Value {
     let recipients = |least: usize, what: &str| {
         json!({"type": "array", "minItems": least, "maxItems": MOST_RECIPIENTS, "description": what,
@@ -45,7 +45,7 @@ pub(super) fn parameters(least_to: usize) -> Value {
     })
 }
 
-/// Beside the words.
+/// The arguments in addition to the text.
 #[derive(Deserialize)]
 struct Wanted {
     from: Option<String>,
@@ -53,14 +53,14 @@ struct Wanted {
     attach: Vec<files::Wanted>,
 }
 
-/// A letter that was asked for, and whether it shows what only its person knows.
+/// A letter built from the arguments, and whether it contains data from the person's mailbox.
 pub(super) struct Written {
     pub letter: Letter,
     of_mailbox: bool,
 }
 
 impl Written {
-    /// As it is shown: what comes from the person's mailbox is for them alone.
+    /// Sets the audience of the preview: data from the person's mailbox is private to them.
     pub(super) fn sourced(&self, cx: &ToolContext, preview: Preview) -> Preview {
         let audience =
             if self.of_mailbox { Audience::Person(cx.principal.person) } else { Audience::Channel };
@@ -72,7 +72,7 @@ impl Written {
     }
 }
 
-/// The letter that was asked for.
+/// Builds the letter from the arguments.
 pub(super) async fn written(
     cx: &ToolContext,
     mailbox: &Mailbox,
@@ -84,7 +84,7 @@ pub(super) async fn written(
     let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), None)?;
     let attachments = files::wanted(mailbox, &wanted.attach).await?;
     let letter = Letter { attachments, ..letter.sent_as(&identity) };
-    // An address that nobody named here, another name than the one they have here: Gmail's settings told those.
+    // An address that no one named here, or a name other than the person's name here, comes from Gmail's settings.
     let told = |name: &String| !name.eq_ignore_ascii_case(&cx.principal.name);
     let settings = (letter.account.is_some() && wanted.from.is_none())
         || letter.name.as_ref().is_some_and(told)
@@ -93,7 +93,7 @@ pub(super) async fn written(
     Ok(Written { letter, of_mailbox })
 }
 
-/// The draft that an earlier attempt of this effect left, if there is one.
+/// Returns the draft that an earlier attempt of this effect left, if there is one.
 pub(super) async fn left_by(mailbox: &Mailbox, key: EffectKey) -> Result<Option<Draft>, Trouble> {
     let drafts = mailbox.drafts(NEWEST).await?;
     Ok(drafts.into_iter().find(|draft| {
@@ -101,12 +101,12 @@ pub(super) async fn left_by(mailbox: &Mailbox, key: EffectKey) -> Result<Option<
     }))
 }
 
-/// Whether a header names this effect.
+/// Returns whether a header names this effect.
 pub(super) fn carries(header: Option<&str>, key: EffectKey) -> bool {
     header.is_some_and(|value| value.trim() == key.id.to_string())
 }
 
-/// Where a person finds it, in the right one of their accounts.
+/// Returns the link with which the person opens it in the right one of their accounts.
 pub(super) fn link(account: &str, place: &str) -> String {
     let account: String = url::form_urlencoded::byte_serialize(account.as_bytes()).collect();
     format!("https://mail.google.com/mail/?authuser={account}#{place}")

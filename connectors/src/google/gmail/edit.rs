@@ -1,4 +1,4 @@
-//! What a person may change of a letter before they nod, and what becomes of it then.
+//! What a person can change in a letter before they approve it, and how the result is applied.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use nod_contract::tool::{FieldValue, MAX_BODY_CHARS};
 use super::letter::{self, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
 use crate::google::form::{field, keep};
 
-/// A hundred addresses of the usual length, with names.
+/// Enough for a hundred addresses of the usual length, with names.
 const PEOPLE_CHARS: usize = 10_000;
 
 impl Letter {
-    /// The letter as fields to fill in.
+    /// Returns the letter as form fields.
     pub(super) fn form(&self, needs_to: bool) -> Vec<Field> {
         let people = |id: &str, label: &str, list: &[String], optional| Field {
             accepts_recipients: true,
@@ -22,16 +22,16 @@ impl Letter {
             people("to", "To", &self.to, !needs_to),
             people("cc", "Cc", &self.cc, true),
             people("bcc", "Bcc", &self.bcc, true),
-            // Gmail sends a mail without a subject too.
+            // Gmail also sends mails without a subject.
             field("subject", "Subject", &self.subject, SUBJECT_CHARS, true),
             Field { multiline: true, ..field("body", "Body", &self.body, MAX_BODY_CHARS, self.forwards()) },
         ]
     }
 
-    /// The same letter with what was filled in; everything else stays as it was.
+    /// Returns the same letter with the submitted values; everything else is unchanged.
     ///
     /// # Errors
-    /// A sentence for each field that cannot be so.
+    /// A sentence for each field with an invalid value.
     pub(super) fn revised(
         &self,
         filled: &BTreeMap<String, FieldValue>,

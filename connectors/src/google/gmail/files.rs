@@ -1,5 +1,5 @@
-//! Files that go out with a mail. A letter names each with its size and digest, and where it lies; the bytes stay
-//! there. They are fetched again when they leave, and what is not as it was approved does not go.
+//! Files that are sent with a mail. A letter stores the size, digest and location of each, but not the bytes. They are
+//! fetched again on sending, and a file that differs from the approved one is not sent.
 
 use google_gmail1::api::Message;
 use nod_contract::clock::Timestamp;
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 150;
 const KEPT: &str =
     "Gmail does not hand out a file of that mail; send it from Gmail itself, or leave the files out";
 
-/// One file of a letter.
+/// A file of a letter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -39,14 +39,14 @@ pub(super) struct File {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Lies {
-    /// With a mail, at this place among its files. (Gmail's own ids of files do not last.)
+    /// In a mail, at this index among its files. (Gmail's own ids of files do not last.)
     InMail { message: String, at: usize },
     /// In the conversation.
     InChat { file: Uuid },
 }
 
 impl File {
-    /// Somebody sent it to the person.
+    /// Returns whether it came with a mail, so another person might have sent it.
     pub(super) fn came_with_mail(&self) -> bool {
         matches!(self.lies, Lies::InMail { .. })
     }
@@ -61,7 +61,7 @@ pub(super) struct Wanted {
     which: Option<usize>,
 }
 
-/// The argument of the tools that take files along.
+/// Returns the schema of the tools' argument for attachments.
 pub(super) fn argument() -> Value {
     json!({"type": "array", "maxItems": MOST_FILES,
     "description": "Files to attach, only those the person asked for: dropped into this conversation, or come with a mail.",
@@ -76,10 +76,10 @@ pub(super) fn argument() -> Value {
         }}})
 }
 
-/// The files that were asked for, as they are now.
+/// Returns the requested files in their current form.
 ///
 /// # Errors
-/// [`Fault::NotFound`] for one that is not there, [`Fault::InvalidArguments`] where they are too large together.
+/// [`ToolError::NotFound`] if one does not exist, [`ToolError::InvalidArguments`] if they are too large together.
 pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<File>, ToolError> {
     let mut found = Vec::new();
     for one in asked {
@@ -96,7 +96,7 @@ pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<Fi
     seen(mailbox, found).await
 }
 
-/// Every file that came with a mail.
+/// Returns all files attached to a mail.
 ///
 /// # Errors
 /// As [`wanted`].
@@ -105,10 +105,10 @@ pub(super) async fn of_mail(mailbox: &Mailbox, message: &Message) -> Result<Vec<
     seen(mailbox, in_mail(&id, attachments(message))).await
 }
 
-/// The letter as the bytes that leave, with its files as they were approved.
+/// Returns the letter as the bytes to send, with its files as they were approved.
 ///
 /// # Errors
-/// [`Fault::Forbidden`] where a file is another one now.
+/// [`ToolError::Forbidden`] if a file differs from the approved one.
 pub(super) async fn raw(
     mailbox: &Mailbox,
     letter: &Letter,
@@ -131,17 +131,17 @@ pub(super) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// "terms.pdf (1.2 MB)"
+/// Formats a file: "terms.pdf (1.2 MB)".
 pub(super) fn shown(file: &File) -> String {
     format!("{} ({})", file.name, size(file.size))
 }
 
 fn no_such() -> ToolError {
-    // The names are somebody else's words, so they are not repeated here.
+    // Another person chose the names, so they are not repeated here.
     ToolError::NotFound { what: "such a file in that mail".to_owned() }
 }
 
-/// Name, kind, size as it is told, and where it lies.
+/// Name, MIME type, claimed size and location.
 type Told = (String, String, u64, Lies);
 
 fn in_mail(message: &str, files: Vec<Attachment>) -> Vec<Told> {
@@ -191,14 +191,14 @@ async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, ToolError> {
     bytes.ok_or_else(|| ToolError::Forbidden { reason: KEPT.to_owned() })
 }
 
-/// A name that shows what it is: no marks that turn or hide text, nothing that ends a header.
+/// Cleans a name: removes characters that reorder or hide text, and those that end a header.
 fn plain_name(name: &str) -> String {
     let sound: String = name.chars().filter(|c| !is_hidden_char(*c)).collect();
     let name = one_line(&sound.replace(['"', '\\', '/'], "_"), LONGEST_NAME);
     if name.is_empty() { "file".to_owned() } else { name }
 }
 
-/// A kind that cannot be anything but a file.
+/// Returns the MIME type, if it cannot be anything but a file.
 fn plain_kind(kind: &str) -> String {
     let token = |part: &str| {
         let sound = |c: char| c.is_ascii_alphanumeric() || "-.+_".contains(c);
@@ -211,7 +211,7 @@ fn plain_kind(kind: &str) -> String {
     }
 }
 
-/// "1.2 MB"
+/// Formats a size: "1.2 MB".
 fn size(bytes: u64) -> String {
     const KB: u64 = 1024;
     match bytes {

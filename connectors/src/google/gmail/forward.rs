@@ -1,5 +1,5 @@
-//! `gmail_forward`: a mail with its files to somebody else, below a few words of one's own. Whom it goes to is for
-//! the person to say; everything else is read from the mail.
+//! `gmail_forward`: forwards a mail with its files to other people, below a few words of the person. The person names
+//! the recipients; everything else is read from the mail.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_forward";
 
-/// The tool.
 pub(super) struct Forward {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -157,7 +156,7 @@ async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<
     let letter = Letter {
         quoted: Some(quote::forwarded(&mail, &body.map_err(unread)?, &from, &cx.principal.zone)?),
         attachments,
-        // Gmail keeps a forward in the thread of what it forwards.
+        // Gmail keeps a forward in the thread of the forwarded mail.
         reply: Some(Reply {
             reply_to: None,
             forwards: true,
@@ -168,7 +167,7 @@ async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<
     Ok((letter, format!("mail from {from}")))
 }
 
-/// Once, in whatever language it says so already.
+/// Adds the prefix once; prefixes in other languages count too.
 fn forwarded_subject(of: &str) -> String {
     let said = ["fwd:", "fw:", "wg:", "tr:", "rv:", "vb:"];
     let start = of.to_lowercase();

@@ -1,5 +1,5 @@
-//! As whom a person's mail goes out: the addresses that Gmail lets their account send from, and what stands below
-//! the text of each.
+//! The identities a person's mail is sent as: the addresses that Gmail lets their account send from, with their
+//! signatures.
 
 use google_gmail1::api::{Message, SendAs};
 use nod_contract::tool::ToolError;
@@ -11,26 +11,26 @@ use super::message::people;
 use crate::google::reading::refused;
 use nod_contract::wire::Kind;
 
-/// A longer one is a page, and is left to Gmail.
+/// A longer signature is a whole page, and is left to Gmail.
 const LONGEST_SIGNATURE: usize = 2_000;
 
 /// An address to send from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     pub address: String,
-    /// How it is called in From.
+    /// The display name in From.
     pub name: Option<String>,
-    /// Where answers go, where that is another address.
+    /// Where answers go, if that is another address.
     pub reply_to: Option<String>,
-    /// Plain text; empty where there is none.
+    /// Plain text; empty if there is none.
     pub signature: String,
     usual: bool,
     verified: bool,
-    /// Mail to it is mail to this person; of an address that they share with others it is not.
+    /// Mail to it is mail to this person; false for an address shared with others.
     theirs: bool,
 }
 
-/// All of one account.
+/// All identities of one account.
 #[derive(Debug, Clone)]
 pub(super) struct Identities {
     account: String,
@@ -38,7 +38,7 @@ pub(super) struct Identities {
 }
 
 impl Identity {
-    /// The account's own address, with nothing below the text.
+    /// Returns the account's own address, without a signature.
     pub(super) fn plain(address: &str) -> Self {
         Self {
             address: address.to_owned(),
@@ -51,7 +51,7 @@ impl Identity {
         }
     }
 
-    /// With what stands below its text, as text.
+    /// Builds an identity with its signature as text.
     fn of(one: SendAs, signature: &str) -> Option<Self> {
         let primary = one.is_primary.unwrap_or_default();
         let address = one.send_as_email?;
@@ -70,10 +70,10 @@ impl Identity {
 }
 
 impl Identities {
-    /// As Gmail's settings have them now.
+    /// Reads the current settings from Gmail.
     ///
     /// # Errors
-    /// Where Gmail does not tell.
+    /// If Gmail does not return them.
     pub(super) async fn of(mailbox: &Mailbox) -> Result<Self, ToolError> {
         let all = mailbox.send_as().await.map_err(|trouble| trouble.looking("the addresses to send from"))?;
         let (mut read, mut texts) = (Vec::with_capacity(all.len()), mailbox.reading().desk());
@@ -83,7 +83,7 @@ impl Identities {
             let signature = match texts.html(Kind::Signature, html).await {
                 Ok(text) => text,
                 Err(unread @ (Unread::Busy | Unread::Away)) => return Err(refused(unread, "")),
-                // One that cannot be read is left out, which the card shows.
+                // A signature that cannot be read is left out, and the card shows that.
                 Err(_) => String::new(),
             };
             read.push((signature, one));
@@ -94,7 +94,7 @@ impl Identities {
     fn new(account: &str, all: Vec<(String, SendAs)>) -> Self {
         let read = all.into_iter().filter_map(|(signature, one)| Identity::of(one, &signature));
         let mut all: Vec<Identity> = read.collect();
-        // Gmail calls an address without a name as it calls the account.
+        // Gmail uses the account's name for an address without a name.
         let usual = all.iter().find(|one| one.address.eq_ignore_ascii_case(account));
         let name = usual.and_then(|one| one.name.clone());
         for one in &mut all {
@@ -103,18 +103,19 @@ impl Identities {
         Self { account: account.to_owned(), all }
     }
 
-    /// Whether mail to it is mail to this person.
+    /// Returns whether mail to it is mail to this person.
     pub(super) fn own(&self, address: &str) -> bool {
         let same = |one: &str| one.eq_ignore_ascii_case(address);
         same(&self.account) || self.verified().any(|one| one.theirs && same(&one.address))
     }
 
-    /// Whether Gmail sends from it, also where it is shared with others.
+    /// Returns whether Gmail sends from it, even if it is shared with others.
     pub(super) fn sends_as(&self, address: &str) -> bool {
         self.verified().any(|one| one.address.eq_ignore_ascii_case(address))
     }
 
-    /// As whom Gmail sends what is from this address: what is not one of the account's own (any more), as the account.
+    /// Returns the identity that Gmail uses for this address: the account's own if the address is not (or no longer)
+    /// one of its addresses.
     pub(super) fn sending(&self, from: &str) -> Identity {
         let same = |one: &&Identity| one.address.eq_ignore_ascii_case(from);
         self.verified().find(same).cloned().unwrap_or_else(|| self.primary())
@@ -125,10 +126,11 @@ impl Identities {
         own.cloned().unwrap_or_else(|| Identity::plain(&self.account))
     }
 
-    /// The one that was asked for; else, for an answer, the one that the mail was sent to; else the usual one.
+    /// Returns the requested identity; otherwise, for an answer, the one that the mail was sent to; otherwise the
+    /// default.
     ///
     /// # Errors
-    /// [`Fault::InvalidArguments`] with those that there are, where Gmail would not send as the one that was asked for.
+    /// [`ToolError::InvalidArguments`] with the existing ones, if Gmail would not send as the requested one.
     pub(super) fn chosen(
         &self,
         wanted: Option<&str>,
@@ -160,7 +162,7 @@ impl Identities {
         Err(ToolError::invalid(format!("{wanted} {why}; there are: {}", there.join(", "))))
     }
 
-    /// The address of ours that a mail was sent to; of one of our own, the one that it was sent from.
+    /// Returns the address of ours that a mail was sent to; for our own mail, the one that it was sent from.
     fn reached(&self, mail: &Message) -> Option<&Identity> {
         let headers = ["To", "Cc", "Delivered-To", "From"];
         let named = headers.into_iter().flat_map(|name| people(mail, name));
@@ -170,7 +172,7 @@ impl Identities {
     }
 }
 
-/// As it stands below letters.
+/// Formats a signature for the end of a letter.
 fn lines(signature: &str) -> String {
     let plain: String = signature.chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();

@@ -3,18 +3,18 @@
 use google_gmail1::api::Label;
 use nod_contract::tool::ToolError;
 
-/// Names that are told to whoever asked for one that is not there.
+/// The maximum number of similar names in the error for an unknown label.
 const MOST_SIMILAR: usize = 5;
 
-/// A label that people make themselves.
+/// A label that a person created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {
     pub id: String,
     pub name: String,
 }
 
-/// A person's own labels, by name. Gmail's own (inbox, unread, …) are no labels to people: they have deeds of
-/// their own.
+/// Returns a person's own labels, by name. Gmail's own (inbox, unread, …) are not labels to people: the actions of
+/// `Deed` cover them.
 pub(super) fn own(all: Vec<Label>) -> Vec<Own> {
     let user = |label: &Label| label.type_.as_deref() == Some("user");
     let own = |label: Label| Some(Own { id: label.id?, name: label.name? });
@@ -23,16 +23,16 @@ pub(super) fn own(all: Vec<Label>) -> Vec<Own> {
     all
 }
 
-/// The label of that name, however it is written.
+/// Returns the label of that name, ignoring case and outer spaces.
 ///
 /// # Errors
-/// [`Fault::InvalidArguments`] with those that are similar.
+/// [`ToolError::InvalidArguments`] with similar names.
 pub(super) fn named<'a>(all: &'a [Own], name: &str) -> Result<&'a Own, ToolError> {
     let wanted = plain(name);
     all.iter().find(|label| plain(&label.name) == wanted).ok_or_else(|| unknown(all, name))
 }
 
-/// What counts of a name.
+/// Returns the form of a name that is compared.
 pub(super) fn plain(name: &str) -> String {
     name.trim().to_lowercase()
 }
@@ -54,7 +54,7 @@ fn unknown(all: &[Own], name: &str) -> ToolError {
     ))
 }
 
-/// How far two names are apart; `None` where they have nothing in common.
+/// Returns how far two names are apart; `None` if they have nothing in common.
 fn distance(a: &str, b: &str) -> Option<usize> {
     if a.is_empty() || b.is_empty() {
         return None;
@@ -66,7 +66,7 @@ fn distance(a: &str, b: &str) -> Option<usize> {
     (edits * 3 <= a.chars().count().max(b.chars().count())).then_some(edits)
 }
 
-/// Levenshtein's.
+/// Returns the Levenshtein distance.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -11,12 +11,12 @@ use super::mailbox::Mailbox;
 use super::quote::Quoted;
 
 pub(super) const MOST_RECIPIENTS: usize = 100;
-/// What a header line can hold.
+/// The limit of a header line.
 pub(super) const SUBJECT_CHARS: usize = 998;
 pub(super) const BODY_CHARS: usize = 100_000;
 const SCHEMA: u32 = 1;
 
-/// What the model asks for.
+/// The arguments from the model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
     #[serde(default)]
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     pub body: String,
 }
 
-/// What the person approves; nothing else decides what is sent.
+/// The payload that the person approves; nothing else decides what is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Letter {
@@ -37,13 +37,13 @@ pub(super) struct Letter {
     pub tool: String,
     /// The address that it is sent as.
     pub from: String,
-    /// The name beside that address.
+    /// The display name of that address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where answers are to go, where that is another address.
+    /// Where answers go, if that is another address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
-    /// The account that it leaves from, where that has another address.
+    /// The account that sends it, if that has another address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     pub to: Vec<String>,
@@ -52,21 +52,21 @@ pub(super) struct Letter {
     pub subject: String,
     /// The person's own words.
     pub body: String,
-    /// What stands below them, once. Empty where the core keeps the letter: see `open_draft`.
+    /// The signature below them, added once. Empty if the core stores the letter: see `open_draft`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// Another mail, below everything.
+    /// Another mail, below everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Quoted>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<File>,
-    /// The mail that it answers, or forwards.
+    /// The mail that it answers or forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
-    /// The open draft that it is, as it was seen.
+    /// The open draft that it is, in the version that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Seen>,
-    /// In Gmail that draft has a look which plain text cannot keep.
+    /// The draft has formatting in Gmail that plain text cannot keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub formatted: bool,
 }
@@ -75,24 +75,24 @@ pub(super) struct Letter {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reply {
-    /// Gmail's thread.
+    /// Gmail's thread id.
     pub thread_id: String,
-    /// Message-IDs without their brackets: the mail's own, and those that led to it, the oldest first.
+    /// Message-IDs without their brackets: the mail's own, and those of its ancestors, oldest first.
     pub in_reply_to: Option<String>,
     pub references: Vec<String>,
-    /// As the card says it: "“Lunch?” from bo@acme.test".
+    /// The text on the card: "“Lunch?” from bo@acme.test".
     pub answers: String,
-    /// That mail's subject.
+    /// The subject of the answered mail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Where that mail asks answers to go, where that is not its sender.
+    /// Where the answered mail asks answers to go, if not to its sender.
     pub reply_to: Option<String>,
-    /// It goes to somebody else.
+    /// It is a forward, to another person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forwards: bool,
 }
 
-/// A draft in Gmail, and which of its versions.
+/// A draft in Gmail, and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Seen {
@@ -101,10 +101,10 @@ pub(super) struct Seen {
 }
 
 impl Letter {
-    /// Checks what was asked for and puts it into its exact form.
+    /// Checks the arguments and converts them to their exact form.
     ///
     /// # Errors
-    /// [`Fault::InvalidArguments`] with the first thing that is wrong.
+    /// [`ToolError::InvalidArguments`] with the first thing that is wrong.
     pub(super) fn new(asked: &Asked, tool: &str, from: &str) -> Result<Self, ToolError> {
         let letter = Self {
             schema: SCHEMA,
@@ -133,8 +133,8 @@ impl Letter {
         }
     }
 
-    /// The same, sent as one of the account's addresses, with what stands below its mail. A letter that has its
-    /// signature already gets no second one.
+    /// Returns the same letter, sent as one of the account's addresses, with its signature. A letter that already ends
+    /// with the signature gets no second one.
     pub(super) fn sent_as(self, identity: &Identity) -> Self {
         let signed = identity.signature.is_empty() || self.body.trim_end().ends_with(&identity.signature);
         let another = !self.from.eq_ignore_ascii_case(&identity.address);
@@ -148,7 +148,7 @@ impl Letter {
         }
     }
 
-    /// Everything that is written in it, as it leaves.
+    /// Returns its whole text as it is sent.
     pub(super) fn text(&self) -> String {
         match self.below() {
             None => self.body.clone(),
@@ -157,7 +157,7 @@ impl Letter {
         }
     }
 
-    /// What stands below the person's own words.
+    /// Returns the text below the person's own words.
     pub(super) fn below(&self) -> Option<String> {
         let signature = self.signature.as_ref().map(|signature| format!("-- \n{signature}"));
         match (signature, &self.quoted) {
@@ -167,7 +167,8 @@ impl Letter {
         }
     }
 
-    /// The same as Gmail sends it now: the address may be none of the account's any more, and the signature another.
+    /// Updates it to Gmail's current settings: the address might no longer be the account's, and the signature might
+    /// differ.
     pub(super) fn still_sent_as(self, identity: &Identity) -> Self {
         let signed = self.signature.is_some();
         let account = self.account().to_owned();
@@ -175,15 +176,15 @@ impl Letter {
         Self { signature: letter.signature.filter(|_| signed), ..letter }
     }
 
-    /// Whose mailbox it leaves.
+    /// Returns the account whose mailbox sends it.
     pub(super) fn account(&self) -> &str {
         self.account.as_deref().unwrap_or(&self.from)
     }
 
-    /// The letter of an approved payload.
+    /// Reads the letter from an approved payload.
     ///
     /// # Errors
-    /// [`Fault::Broken`] where the payload is not one that `preview` made.
+    /// [`ToolError::Internal`] if the payload was not made by `preview`.
     pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let letter = Self::deserialize(payload);
         let letter = letter
@@ -194,12 +195,12 @@ impl Letter {
         Ok(letter)
     }
 
-    /// Refuses to act from another account than the one on the card.
+    /// Rejects an account other than the one on the card.
     pub(super) fn of_this_account(&self, mailbox: &Mailbox) -> Result<(), ToolError> {
         if self.account().eq_ignore_ascii_case(mailbox.address()) {
             return Ok(());
         }
-        // Everybody reads that on the card, and which account it is now is for its person alone.
+        // Everyone sees the approved account on the card; the current account is only for its owner.
         let approved = self.account();
         Err(ToolError::Forbidden {
             reason: format!("it was approved for {approved}, but another account is connected now"),
@@ -218,20 +219,20 @@ impl Letter {
         self.reply.as_ref().is_some_and(|reply| reply.forwards)
     }
 
-    /// The mail whose thread it stands in. Gmail keeps no mail in a thread under another subject, so whoever changes
-    /// that begins a thread.
+    /// Returns the mail whose thread it belongs to. Gmail keeps no mail with another subject in a thread, so a changed
+    /// subject begins a new one.
     pub(super) fn in_thread(&self) -> Option<&Reply> {
         let same = |of: &String| bare(of) == bare(&self.subject);
         self.reply.as_ref().filter(|reply| reply.subject.as_ref().is_none_or(same))
     }
 
-    /// Gmail's thread that it belongs to.
+    /// Returns the id of Gmail's thread that it belongs to.
     pub(super) fn thread(&self) -> Option<&str> {
         self.in_thread().map(|reply| reply.thread_id.as_str())
     }
 }
 
-/// A subject without the marks of answers and forwards, as Gmail compares it.
+/// Returns a subject without the prefixes of answers and forwards, as Gmail compares it.
 fn bare(subject: &str) -> String {
     let mut bare = subject.trim().to_lowercase();
     while let Some(rest) = ["re:", "fwd:", "fw:"].iter().find_map(|mark| bare.strip_prefix(mark)) {
@@ -240,10 +241,10 @@ fn bare(subject: &str) -> String {
     bare
 }
 
-/// A subject as it is sent.
+/// Checks a subject and returns it as it is sent.
 ///
 /// # Errors
-/// Why it cannot be one.
+/// Why it is invalid.
 pub(super) fn subject(text: &str) -> Result<String, String> {
     let subject = text.trim();
     if subject.chars().any(char::is_control) {
@@ -255,10 +256,10 @@ pub(super) fn subject(text: &str) -> Result<String, String> {
     Ok(subject.to_owned())
 }
 
-/// A body as it is sent.
+/// Checks a body and returns it as it is sent.
 ///
 /// # Errors
-/// Why it cannot be one.
+/// Why it is invalid.
 pub(super) fn body(text: &str) -> Result<String, String> {
     let body = text.replace("\r\n", "\n").replace('\r', "\n");
     if body.chars().count() > BODY_CHARS {
@@ -270,10 +271,10 @@ pub(super) fn body(text: &str) -> Result<String, String> {
     Ok(body)
 }
 
-/// Recipients as they are written into the header.
+/// Returns recipients as they are written into the header.
 ///
 /// # Errors
-/// A sentence about the first that cannot be sent to.
+/// A sentence about the first invalid recipient.
 pub(super) fn recipients(list: &[String]) -> Result<Vec<String>, String> {
     list.iter().map(|one| Recipient::parse(one).map(|r| r.to_string())).collect()
 }

@@ -1,5 +1,5 @@
-//! `gmail_list_drafts` and `gmail_open_draft`: the drafts in the person's mailbox, whoever wrote them there, and one
-//! of them taken up, so that it can be changed, sent or thrown away as any other.
+//! `gmail_list_drafts` and `gmail_open_draft`: lists the drafts in the person's mailbox, including those made by hand,
+//! and opens one of them, so that it can be changed, sent or deleted like any other.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::google::account::Accounts;
 
 const USUAL: u32 = 10;
 
-/// Lists.
+/// Lists the drafts.
 pub(super) struct ListDrafts {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
 }
 
-/// Takes one up.
+/// Opens a draft.
 pub(super) struct OpenDraft {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -114,7 +114,7 @@ impl ReadTool for OpenDraft {
     }
 }
 
-/// Its subject is somebody else's then.
+/// Returns whether the draft is an answer; its subject then comes from another person.
 fn answers(message: &Message) -> bool {
     raw_header(message, "In-Reply-To").is_some()
 }

@@ -1,4 +1,4 @@
-//! `gmail_list_labels`: the labels that the person made.
+//! `gmail_list_labels`: lists the labels that the person created.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::labels;
 use crate::google::account::Accounts;
 
-/// The tool.
 pub(super) struct ListLabels {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

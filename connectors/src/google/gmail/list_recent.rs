@@ -1,4 +1,4 @@
-//! `gmail_list_recent`: the newest mail of the inbox.
+//! `gmail_list_recent`: lists the newest mail of the inbox.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::google::scopes;
 
 const USUAL: u32 = 10;
 
-/// The tool.
 pub(super) struct ListRecent {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

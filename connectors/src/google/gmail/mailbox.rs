@@ -1,6 +1,6 @@
-//! One person's mailbox: the calls Nod makes to Gmail, each with a time limit.
+//! One person's mailbox: the calls that Nod makes to Gmail, each with a time limit.
 //!
-//! Looks are repeated up to twice when Gmail stumbles; whatever changes something is asked once.
+//! Reads are retried up to twice if Gmail fails; writes are sent once.
 
 mod labels;
 
@@ -24,13 +24,13 @@ use crate::google::trouble::Trouble;
 
 const READONLY: &str = SCOPES[0];
 const COMPOSE: &str = SCOPES[1];
-/// Gmail counts requests per second; this stays well below.
+/// Gmail limits the requests per second; this stays well below.
 const AT_ONCE: usize = 5;
 const ME: &str = "me";
 const LETTER: &str = "message/rfc822";
 const NO_TYPE: Trouble = Trouble::Unreached("message/rfc822 is no media type");
 
-/// Where Gmail is, and the connections to it.
+/// Where Gmail is, and the connection pool to it.
 #[derive(Clone)]
 pub struct Gmail {
     client: HttpClient,
@@ -38,26 +38,26 @@ pub struct Gmail {
 }
 
 impl Gmail {
-    /// At this address.
+    /// Creates it for this URL.
     #[must_use]
     pub fn new(url: &Url) -> Self {
         Self { client: http::client(), base: format!("{}/", url.as_str().trim_end_matches('/')) }
     }
 }
 
-/// One account's mail, for the length of one call of a tool.
+/// One account's mail, for the duration of one tool call.
 pub(in crate::google) struct Mailbox {
     hub: google_gmail1::Gmail<Connector>,
     address: String,
     calls: Calls,
-    /// The files of the conversation; none where somebody only signs in.
+    /// The attachments of the conversation; `None` during a sign-in.
     beside: Option<(Shelf, ToolContext)>,
-    /// Where its mail is read; nowhere where somebody only signs in.
+    /// The reader for untrusted text; empty during a sign-in.
     reading: Reading,
 }
 
 impl Mailbox {
-    /// `token` is asked before each request; nothing is waited for beyond `until`.
+    /// `token` is asked before each request, and no request is waited for after `until`.
     pub(in crate::google) fn new<T: GetToken + 'static>(
         gmail: &Gmail,
         token: T,
@@ -71,39 +71,39 @@ impl Mailbox {
         Self { hub, address, calls: Calls::new(until), beside: None, reading: Reading::default() }
     }
 
-    /// With a flag that tells the token's source when Google rejected its token.
+    /// Adds a flag that tells the token's source that Google rejected its token.
     pub(in crate::google) fn renewing(self, refused: Arc<AtomicBool>) -> Self {
         Self { calls: self.calls.renewing(refused), ..self }
     }
 
-    /// With the files of the conversation in which it is called, and where documents are read.
+    /// Adds the attachments of the current conversation, and the reader of documents.
     pub(in crate::google) fn beside(self, shelf: Shelf, reading: Reading, cx: ToolContext) -> Self {
         Self { beside: Some((shelf, cx)), reading, ..self }
     }
 
-    /// Where what others wrote is read.
+    /// Returns the reader for text that others wrote.
     pub(super) fn reading(&self) -> &Reading {
         &self.reading
     }
 
-    /// The newest file of that name in the conversation.
+    /// Returns the newest file of that name in the conversation.
     pub(super) async fn dropped(&self, name: &str) -> Result<Lying, ToolError> {
         let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
         shelf.named(cx, name).await
     }
 
-    /// What a file of the conversation holds now.
+    /// Returns the current bytes of a file in the conversation.
     pub(super) async fn dropped_bytes(&self, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
         let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
         shelf.bytes(cx, id, most).await
     }
 
-    /// The account's address.
+    /// Returns the account's email address.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// The account's address, as Gmail knows it.
+    /// Asks Gmail for the account's email address.
     pub(in crate::google) async fn profile(&self) -> Result<String, Trouble> {
         let profile = self
             .calls
@@ -117,7 +117,7 @@ impl Mailbox {
         profile.email_address.ok_or_else(|| Trouble::Lost("the profile names no address".into()))
     }
 
-    /// Ids of the newest messages that match, newest first.
+    /// Returns the ids of the matching messages, newest first.
     pub(super) async fn list(
         &self,
         query: Option<&str>,
@@ -143,7 +143,7 @@ impl Mailbox {
         Ok(list.messages.unwrap_or_default().into_iter().filter_map(|message| message.id).collect())
     }
 
-    /// A message's labels and those of its headers that are named.
+    /// Returns a message's labels and the named headers.
     pub(super) async fn headers(&self, id: &str, names: &[&str]) -> Result<Message, Trouble> {
         self.calls
             .look(|| async {
@@ -159,7 +159,7 @@ impl Mailbox {
             .await
     }
 
-    /// The same for many, in the order asked; those that are gone in between are left out.
+    /// Returns the same for several messages, in the order of `ids`; messages that were deleted meanwhile are left out.
     pub(super) async fn all_headers(
         &self,
         ids: Vec<String>,
@@ -178,7 +178,7 @@ impl Mailbox {
         Ok(all)
     }
 
-    /// A message whole, but for the files that came with it.
+    /// Returns a whole message, except for its attachments.
     pub(super) async fn message(&self, id: &str) -> Result<Message, Trouble> {
         self.calls
             .look(|| async {
@@ -191,7 +191,7 @@ impl Mailbox {
             .await
     }
 
-    /// The bytes of a file that came with it.
+    /// Returns the bytes of an attachment.
     pub(super) async fn attachment(&self, message: &str, id: &str) -> Result<Vec<u8>, Trouble> {
         let body = self
             .calls
@@ -205,7 +205,7 @@ impl Mailbox {
         body.data.ok_or_else(|| Trouble::Lost("the file came without its bytes".into()))
     }
 
-    /// A thread whole, or only its labels and some headers.
+    /// Returns a whole thread, or only its labels and some headers.
     pub(super) async fn thread(&self, id: &str, only: Option<&[&str]>) -> Result<Thread, Trouble> {
         self.calls
             .look(|| async {
@@ -221,7 +221,7 @@ impl Mailbox {
             .await
     }
 
-    /// Some headers of the messages of many threads; those that are gone are left out.
+    /// Returns some headers of the messages of several threads; deleted threads are left out.
     pub(super) async fn all_threads(&self, ids: &[String], only: &[&str]) -> Result<Vec<Thread>, Trouble> {
         let mut all = Vec::with_capacity(ids.len());
         for some in ids.chunks(AT_ONCE) {
@@ -235,7 +235,7 @@ impl Mailbox {
         Ok(all)
     }
 
-    /// The newest drafts with their headers.
+    /// Returns the newest drafts with their headers.
     pub(super) async fn drafts(&self, max: u32) -> Result<Vec<Draft>, Trouble> {
         let list = self
             .calls
@@ -261,7 +261,7 @@ impl Mailbox {
         Ok(all)
     }
 
-    /// A draft with its headers.
+    /// Returns a draft with its headers.
     pub(super) async fn draft(&self, id: &str) -> Result<Draft, Trouble> {
         self.calls
             .look(|| async {
@@ -274,7 +274,7 @@ impl Mailbox {
             .await
     }
 
-    /// A draft as the bytes that it is.
+    /// Returns a draft with its raw bytes.
     pub(super) async fn draft_whole(&self, id: &str) -> Result<Draft, Trouble> {
         self.calls
             .look(|| async {
@@ -287,7 +287,7 @@ impl Mailbox {
             .await
     }
 
-    /// Makes a draft of these bytes, in a thread where there is one.
+    /// Creates a draft with these bytes, in `thread` if given.
     pub(super) async fn create_draft(&self, raw: Vec<u8>, thread: Option<&str>) -> Result<Draft, Trouble> {
         self.calls
             .act(async {
@@ -301,7 +301,7 @@ impl Mailbox {
             .await
     }
 
-    /// Puts these bytes in the place of a draft's own. A thread that is not named is lost.
+    /// Replaces the bytes of a draft. Without `thread`, it leaves its thread.
     pub(super) async fn update_draft(
         &self,
         id: &str,
@@ -320,7 +320,7 @@ impl Mailbox {
             .await
     }
 
-    /// Sends a draft with these bytes in place of its own.
+    /// Sends a draft with these bytes instead of its own.
     pub(super) async fn send_draft(
         &self,
         id: &str,
@@ -339,7 +339,7 @@ impl Mailbox {
             .await
     }
 
-    /// Throws a draft away, for good: Gmail keeps none in its trash.
+    /// Deletes a draft permanently: Gmail keeps no drafts in its trash.
     pub(super) async fn delete_draft(&self, id: &str) -> Result<(), Trouble> {
         self.calls
             .act(async {

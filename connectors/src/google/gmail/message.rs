@@ -1,4 +1,4 @@
-//! Reads what Gmail gives back: headers in people's letters, the text of a message, times.
+//! Reads the responses of Gmail: decoded headers, the text of a message, times.
 
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
@@ -13,26 +13,26 @@ use super::charset;
 use crate::google::reading::Texts;
 use nod_contract::wire::Kind;
 
-/// The longest part of a body that is passed on.
+/// The maximum number of characters of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;
-/// Of a header that is parsed, in bytes. Whole mails are parsed by a reader.
+/// The maximum size of a header that is parsed, in bytes. Whole mails are parsed by a reader.
 const HEADER_BYTES: usize = 8 * 1024;
-/// Of a header that names people.
+/// The maximum size of a header that lists people, in bytes.
 const LIST_BYTES: usize = 64 * 1024;
-/// How deep parts may lie in parts.
+/// How deep parts can be nested.
 pub(super) const DEPTH: usize = 10;
 
-/// A header as Gmail keeps it.
+/// Returns a header as Gmail stores it.
 pub(super) fn raw_header<'a>(message: &'a Message, name: &str) -> Option<&'a str> {
     part_header(message.payload.as_ref()?, name)
 }
 
-/// A header in people's letters.
+/// Returns a header in decoded form.
 pub(super) fn header(message: &Message, name: &str) -> String {
     decoded(raw_header(message, name).unwrap_or_default())
 }
 
-/// The bare address of the sender, where it is one.
+/// Returns the address of the sender, if it is a valid one.
 pub(super) fn sender(message: &Message) -> Option<String> {
     let from = raw_header(message, "From").filter(|from| from.len() <= HEADER_BYTES)?;
     let line = format!("From: {from}\r\n\r\n");
@@ -40,11 +40,11 @@ pub(super) fn sender(message: &Message) -> Option<String> {
     outside::address(mail.from()?.first()?.address()?).map(str::to_owned)
 }
 
-/// Addresses of a header that mail can be sent to. A name that could deceive is left out.
+/// Returns the addresses of a header that mail can be sent to. A name that could deceive is left out.
 pub(super) fn people(mail: &Message, name: &str) -> Vec<Recipient> {
     let Some(value) = raw_header(mail, name) else { return Vec::new() };
     if value.len() > LIST_BYTES {
-        // More than any letter may have; half a list would leave somebody out unseen.
+        // More than any mail should have; half a list would drop people unnoticed.
         return Vec::new();
     }
     let line = format!("To: {}\r\n\r\n", value.replace(['\r', '\n'], " "));
@@ -66,7 +66,7 @@ pub(super) fn has_label(message: &Message, label: &str) -> bool {
     message.label_ids.iter().flatten().any(|one| one == label)
 }
 
-/// Somebody's words as they stand in a line of ours.
+/// Returns a text of another person on one line, for use in a line of ours.
 pub(super) fn one_line(text: &str, most: usize) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let plain = plain.trim();
@@ -76,27 +76,27 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     }
 }
 
-/// A message's text, bounded.
+/// A message's text, with a maximum length.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Text {
     pub text: String,
-    /// What was left out, in words; empty where nothing was.
+    /// Describes what was left out; empty if nothing was.
     pub cut: String,
 }
 
-/// What a message says, before anything is left out.
+/// The text of a message, before anything is left out.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Text(String),
-    /// Still to be read.
+    /// HTML that is not read yet.
     Html(String),
-    /// Gmail has it apart.
+    /// Gmail stores it as a separate attachment.
     Apart,
     Nothing,
 }
 
 impl Body {
-    /// Plain where there is plain, else HTML.
+    /// Returns plain text if there is any, otherwise HTML.
     pub(super) fn of(message: &Message) -> Self {
         let Some(payload) = &message.payload else { return Self::Nothing };
         let plain = find(payload, "text/plain", DEPTH).and_then(content);
@@ -110,10 +110,10 @@ impl Body {
         }
     }
 
-    /// With its HTML read.
+    /// Returns the body with its HTML converted to text.
     ///
     /// # Errors
-    /// When that cannot be read.
+    /// If the HTML cannot be read.
     pub(super) async fn read(message: &Message, texts: &mut Texts) -> Result<Self, Unread> {
         match Self::of(message) {
             Self::Html(html) => Ok(Self::Text(texts.html(Kind::Html, &html).await?)),
@@ -121,7 +121,7 @@ impl Body {
         }
     }
 
-    /// At most so many characters of it.
+    /// Returns at most this many characters of it.
     pub(super) fn within(&self, most: usize) -> Text {
         match self {
             Self::Text(text) => bounded(text.trim_end(), most),
@@ -146,7 +146,7 @@ fn find<'a>(part: &'a MessagePart, kind: &str, depth: usize) -> Option<&'a Messa
     part.parts.iter().flatten().find_map(|part| find(part, kind, depth - 1))
 }
 
-/// A part's text. Gmail hands out the bytes in the sender's own character set.
+/// Returns a part's text. Gmail returns the bytes in the sender's character set.
 fn content(part: &MessagePart) -> Option<String> {
     let bytes = part.body.as_ref()?.data.as_ref()?;
     let kind = part_header(part, "Content-Type").unwrap_or_default().to_ascii_lowercase();
@@ -170,7 +170,7 @@ pub(super) fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a s
     found.value.as_deref()
 }
 
-/// RFC 2047 words in people's letters; plain text stays as it is.
+/// Decodes RFC 2047 encoded words; plain text stays unchanged.
 pub(super) fn decoded(value: &str) -> String {
     if !value.contains("=?") {
         return value.trim().to_owned();

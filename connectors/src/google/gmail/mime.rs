@@ -1,4 +1,4 @@
-//! A letter as the bytes that Gmail gets: the same bytes for the same letter, date and effect.
+//! A letter as the bytes for Gmail: the same bytes for the same letter, date and effect.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,13 +18,13 @@ use super::letter::Letter;
 /// Our own header, by which a mail is found again: Gmail overwrites the Message-ID.
 pub(super) const EFFECT_HEADER: &str = "X-Nod-Effect";
 
-/// Bytes of text in one encoded word: four thirds of it and twelve of wrapping stay under 75.
+/// Bytes of text in one encoded word: with base64 (four thirds) and twelve bytes of wrapping it stays under 75.
 const WORD_BYTES: usize = 45;
 
-/// The message, with the contents of the letter's files.
+/// Builds the message with the contents of the letter's files.
 ///
 /// # Errors
-/// [`Fault::Broken`] where a recipient of the letter cannot be read.
+/// [`ToolError::Internal`] if a recipient of the letter cannot be parsed.
 pub(super) fn bytes(
     letter: &Letter,
     date: Timestamp,
@@ -34,7 +34,7 @@ pub(super) fn bytes(
     let domain = letter.from.rsplit_once('@').map_or("nod.invalid", |(_, domain)| domain);
     let mut message = MessageBuilder::new()
         .date(Date::new(date.timestamp()))
-        // Without one the library makes up another each time.
+        // Otherwise the library generates another one each time.
         .message_id(format!("nod-{effect}@{domain}"))
         .header(EFFECT_HEADER, Raw::new(effect.to_string()))
         .header("From", Raw::new(mailbox(letter.name.as_deref(), &letter.from)))
@@ -62,7 +62,7 @@ pub(super) fn bytes(
 }
 
 fn body<'a>(letter: &'a Letter, effect: EffectId, files: &'a [Vec<u8>]) -> MimePart<'a> {
-    // RFC 5322 lines end in CRLF; the library leaves them alone where it encodes as base64.
+    // RFC 5322 lines end in CRLF; the library does not convert them if it encodes as base64.
     let text = MimePart::new("text/plain", letter.text().replace('\n', "\r\n"));
     if files.is_empty() {
         return text;
@@ -72,7 +72,7 @@ fn body<'a>(letter: &'a Letter, effect: EffectId, files: &'a [Vec<u8>]) -> MimeP
     };
     let parts =
         std::iter::once(text).chain(letter.attachments.iter().zip(files).map(file)).collect::<Vec<_>>();
-    // Without one the library makes up another each time.
+    // Otherwise the library generates another one each time.
     let kind = ContentType::new("multipart/mixed").attribute("boundary", format!("nod-{effect}"));
     MimePart::new(kind, parts)
 }
@@ -93,20 +93,20 @@ fn mailbox(name: Option<&str>, address: &str) -> String {
     }
 }
 
-/// A name. The library puts encoded words into quotes, where RFC 2047 forbids them and some clients show
-/// them raw, so names are encoded here.
+/// Encodes a name. The library puts encoded words into quotes, which RFC 2047 forbids and some clients show raw, so
+/// names are encoded here.
 fn phrase(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ') && name.len() <= WORD_BYTES;
     if plain && !name.contains("  ") { name.to_owned() } else { words(name) }
 }
 
-/// A subject. A long plain one would be folded by the library with an extra tab, so it is encoded too.
+/// Encodes a subject. The library would fold a long plain one with an extra tab, so that is encoded too.
 fn text(subject: &str) -> String {
     let plain = subject.chars().all(|c| c.is_ascii_graphic() || c == ' ') && subject.len() <= WORD_BYTES;
     if plain && !subject.contains("=?") { subject.to_owned() } else { words(subject) }
 }
 
-/// RFC 2047 encoded words, cut between characters; the white space between two of them does not count.
+/// Returns RFC 2047 encoded words, split between characters; the space between two of them is ignored.
 fn words(text: &str) -> String {
     let mut words = Vec::new();
     let mut rest = text;

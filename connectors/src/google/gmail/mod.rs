@@ -1,6 +1,6 @@
-//! Gmail with one person's own account: reading, drafts, and sending what that person approved.
+//! Gmail with a person's own account: reading, drafts, and sending what that person approved.
 //!
-//! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
+//! [`Mailbox`] is the only access to Gmail; each tool has its own file.
 
 pub(in crate::google) mod address;
 mod attached;
@@ -55,7 +55,7 @@ use nod_contract::provider::Provider;
 pub use mailbox::Gmail;
 pub(in crate::google) use mailbox::Mailbox;
 
-/// The names of those that change something, for the rules that an operator writes about them.
+/// The names of the tools that change something, for the policy rules of an administrator.
 pub(super) const ACTS: [&str; 10] = [
     create_draft::NAME,
     update_draft::NAME,
@@ -93,7 +93,7 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
     ]
 }
 
-/// Whom each person writes with.
+/// Returns the people that each person writes with.
 pub(super) fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn ContactSource> {
     Arc::new(contacts::OwnMail::new(accounts.clone()))
 }

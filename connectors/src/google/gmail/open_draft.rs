@@ -1,5 +1,5 @@
-//! A draft that stays open: how it is told to the core, and what it has become in Gmail meanwhile. What the
-//! person writes there by hand counts, and nothing of it is overwritten unseen.
+//! A draft that stays open: what the core knows of it, and its current state in Gmail. Changes that the person makes
+//! there by hand count, and none is overwritten unseen.
 
 use google_gmail1::api::Draft;
 use nod_contract::privacy::Provenance;
@@ -18,30 +18,30 @@ use crate::google::trouble::Trouble;
 use nod_contract::tool::draft::{CloseReason, Draft as Open, DraftTools};
 use nod_contract::tool::effect::EffectKey;
 
-/// How an open draft stands in Gmail now.
+/// The current state of an open draft in Gmail.
 pub(super) enum Now {
-    /// As it was seen, but for a version that may be newer.
+    /// Unchanged since it was seen, except for a version that might be newer.
     Same(Box<Letter>, Seen),
     /// Changed by hand.
     Changed(Box<Letter>, Seen),
-    /// Sent or thrown away.
+    /// Sent or deleted.
     Gone,
 }
 
-/// The argument of the tools that work on an open draft.
+/// Returns the schema of the argument for an open draft.
 pub(super) fn argument() -> Value {
     json!({"type": "string", "format": "draft", "maxLength": 100,
         "description": "Its id, where several are open; the newest if left out."})
 }
 
-/// Which open draft the core handed in, as it was seen last.
+/// Returns the open draft from the core, in the version last seen.
 pub(super) fn named(args: &Value) -> Result<(Open, Seen), ToolError> {
     let open = Open::handed(args).map_err(|error| ToolError::internal(error.to_string()))?;
     let seen = Seen { id: open.id.clone(), version: open.version.clone() };
     Ok((open, seen))
 }
 
-/// The open draft that the core handed in, with what the core is not told of it: see [`told`].
+/// Returns the open draft from the core, completed with data that the core does not have: see [`told`].
 pub(super) async fn handed(mailbox: &Mailbox, args: &Value) -> Result<(Letter, Seen), ToolError> {
     let (open, seen) = named(args)?;
     let letter =
@@ -51,7 +51,7 @@ pub(super) async fn handed(mailbox: &Mailbox, args: &Value) -> Result<(Letter, S
     Ok((letter.still_sent_as(&identity), seen))
 }
 
-/// What became of it.
+/// Looks up the current state of the draft.
 pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Now, ToolError> {
     letter.of_this_account(mailbox)?;
     let draft = match mailbox.draft_whole(&seen.id).await {
@@ -74,7 +74,7 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
     })
 }
 
-/// The letter from the address that the draft has now: in Gmail another can be picked.
+/// Returns the letter with the draft's current sender: the person can choose another address in Gmail.
 async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<Letter, ToolError> {
     match draft.sender() {
         Some(from) if !from.eq_ignore_ascii_case(&letter.from) => {
@@ -85,7 +85,7 @@ async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<L
     }
 }
 
-/// A draft of the mailbox that was not open before.
+/// Opens a draft of the mailbox that was not open before.
 pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), ToolError> {
     let identities = Identities::of(mailbox).await?;
     let message = draft.message.unwrap_or_default();
@@ -103,13 +103,13 @@ pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Resul
     let nothing = Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
     let sent =
         Letter::new(&nothing, create_draft::NAME, mailbox.address())?.sent_as(&identities.sending(&from));
-    // Whatever stands in it is the person's.
+    // All of its text is the person's.
     let known = Letter { signature: None, reply, ..sent };
     let seen = Seen { id: id.to_owned(), version: message.id.unwrap_or_default() };
     Ok((written(&known, &draft)?, seen))
 }
 
-/// What stands in the draft, in the place of what was known of it.
+/// Replaces the known text with the current text of the draft.
 fn written(known: &Letter, draft: &Written) -> Result<Letter, ToolError> {
     if !draft.files.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
         let reason =
@@ -139,14 +139,14 @@ fn written(known: &Letter, draft: &Written) -> Result<Letter, ToolError> {
     })
 }
 
-/// What we put below the person's words that still stands there.
+/// Which of our additions below the person's words are still there.
 struct Below {
     signed: bool,
     quoted: bool,
 }
 
-/// The person's own words, and what stands below them. Where it does not, all of it is theirs: so is the signature of
-/// another address, while the mail that is answered may still be quoted.
+/// Separates the person's own words from our additions below them. Additions that changed count as the person's words.
+/// So does the signature of another address, while the answered mail can still be quoted.
 fn apart<'a>(known: &Letter, text: &'a str) -> (&'a str, Below) {
     for signed in [true, false] {
         let signature = known.signature.clone().filter(|_| signed);
@@ -162,14 +162,15 @@ fn people(list: &[Person]) -> Vec<String> {
     list.iter().map(person).collect()
 }
 
-/// A name that we would not write is left out; a wrong address is refused later, by its own name.
+/// Leaves out a name that we would not write; an invalid address is rejected later, with its own error.
 fn person((name, address): &Person) -> String {
     let named = Some(format!("{name} <{address}>")).filter(|_| !name.is_empty());
     let sound = |text: &String| Recipient::parse(text).is_ok();
     named.filter(sound).unwrap_or_else(|| address.clone())
 }
 
-/// The draft as the core keeps it, where others may read it too. A signature is told empty: Gmail's settings have it.
+/// Returns the draft as the core stores it, where others might read it. Its signature is empty, because Gmail's
+/// settings have it.
 fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, ToolError> {
     let signature = letter.signature.as_ref().map(|_| String::new());
     let letter = Letter { draft: None, signature, ..letter.clone() };
@@ -195,7 +196,7 @@ fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, ToolErr
     })
 }
 
-/// Written, and open from now on.
+/// Returns the result for a draft that was saved and stays open.
 pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result<ToolOutput, ToolError> {
     let id = draft.id.clone().ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
     let version = draft.message.as_ref().and_then(|message| message.id.clone()).unwrap_or_default();
@@ -208,7 +209,7 @@ pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result
     Ok(ToolOutput::trusted(content).with_verbatim(words).with_follow_up(FollowUp::Draft(Box::new(open))))
 }
 
-/// Its text for whoever is to work on it.
+/// Returns its text for the model.
 pub(super) fn text(
     cx: &ToolContext,
     mailbox: &Mailbox,
@@ -228,7 +229,7 @@ pub(super) fn text(
     if !by_hand {
         return Ok(output);
     }
-    // What was written in the mailbox is for its owner; under an answer the other's words may be quoted.
+    // Text from the mailbox is private to its owner; an answer might quote the other person's words.
     let quoted = letter
         .reply
         .as_ref()
@@ -236,7 +237,7 @@ pub(super) fn text(
     Ok(output.private_to(cx.principal.person).with_provenance(quoted.unwrap_or(Provenance::Trusted)))
 }
 
-/// It is in Gmail no more.
+/// Returns the result for a draft that is no longer in Gmail.
 pub(super) fn gone(seen: &Seen) -> ToolOutput {
     let why = "the draft is not in Gmail any more: it was sent or thrown away there";
     ToolOutput::trusted(json!({"status": "gone", "why": why}))
@@ -249,7 +250,7 @@ pub(super) fn gone(seen: &Seen) -> ToolOutput {
         })
 }
 
-/// What it says now, to a caller who worked from something older.
+/// Returns the error with the current text, for a caller that worked from an older version.
 pub(super) fn outdated(
     cx: &ToolContext,
     mailbox: &Mailbox,
@@ -262,7 +263,7 @@ pub(super) fn outdated(
     Ok(ToolError::Conflict { current: Box::new(now) })
 }
 
-/// Whether this effect wrote the draft that is there now.
+/// Returns the current draft if this effect wrote it.
 pub(super) async fn carries(mailbox: &Mailbox, id: &str, key: EffectKey) -> Result<Option<Draft>, Trouble> {
     let draft = mailbox.draft(id).await?;
     let message = draft.message.as_ref();

@@ -1,8 +1,8 @@
-//! `gmail_organise`: archive, star, read or unread, and labels on conversations of the person's own mailbox.
-//! Everything it does can be undone, and doing it twice is doing it once.
+//! `gmail_organise`: archives, stars, marks as read or unread, and labels conversations of the person's own mailbox.
+//! Every change can be undone, and repeating it has no further effect.
 //!
-//! What is meant may be given as a search, which this tool follows itself: then the model has read nobody's mail,
-//! and what the person asked for needs no nod.
+//! Conversations can be given as a search, which this tool runs itself: then the model has read no untrusted mail, and
+//! the request needs no approval.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,12 +31,11 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_organise";
 const SCHEMA: u32 = 1;
-/// Conversations that one call changes.
+/// The maximum number of conversations that one call changes.
 const MOST: u32 = 50;
 const HEADERS: [&str; 2] = ["From", "Subject"];
 const SUBJECT_SHOWN: usize = 120;
 
-/// The tool.
 pub(super) struct Organise {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -55,14 +54,14 @@ struct Asked {
     remove_labels: Vec<String>,
 }
 
-/// What is done, exactly; nothing else decides. The card shows it, and the model never sees it.
+/// The exact changes; nothing else decides. The card shows them, and the model never sees them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Approved {
     schema: u32,
     tool: String,
     account: String,
-    /// In words.
+    /// Descriptions of the actions.
     does: Vec<String>,
     conversations: Vec<Conversation>,
     changes: Vec<Change>,
@@ -71,7 +70,7 @@ pub(super) struct Approved {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Conversation {
     thread_id: String,
-    /// "“Terms” from kim@northwind.test"
+    /// For example "“Terms” from kim@northwind.test".
     shown: String,
 }
 
@@ -157,7 +156,7 @@ impl ActTool for Organise {
         Ok(approved.receipt(cx))
     }
 
-    /// The labels tell. What was changed back by hand meanwhile is done once more, as it was asked for.
+    /// The labels show it. Changes that were reverted by hand meanwhile are made again, as requested.
     async fn find_effect(
         &self,
         cx: &ToolContext,
@@ -193,31 +192,32 @@ impl Approved {
         self.conversations.iter().map(|one| one.shown.as_str()).collect()
     }
 
-    /// How many, and not which: what others wrote stays out of the model's view, and the next wish needs no nod.
+    /// Returns how many conversations, but not which: text by others stays out of the model's view, so the next request
+    /// needs no approval.
     fn receipt(&self, cx: &ToolContext) -> ToolOutput {
         let content = json!({"status": "done", "did": self.does, "conversations": self.conversations.len()});
         ToolOutput::trusted(content).private_to(cx.principal.person)
     }
 }
 
-/// The one place where these tools come by the mailbox: they need more than reading and writing mail.
+/// The only place where these tools get the mailbox: they need a wider scope than reading and writing mail.
 pub(super) async fn mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Result<Mailbox, ToolError> {
     accounts.mailbox_with(cx, &[scopes::MODIFY]).await
 }
 
-/// Refuses to act in another account than the one that was meant.
+/// Rejects an account other than the one that was meant.
 pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), ToolError> {
     let meant = payload["account"].as_str().unwrap_or_default();
     if meant.eq_ignore_ascii_case(mailbox.address()) {
         return Ok(());
     }
-    // Others may read that, and which account it is now is for its person alone.
+    // Other people might read this; the current account is only for its owner.
     Err(ToolError::Forbidden {
         reason: format!("it was meant for {meant}, but another account is connected now"),
     })
 }
 
-/// For something that changes the person's own mailbox and reaches nobody.
+/// Returns the labels for a change in the person's own mailbox that reaches no one else.
 pub(super) fn words(thing: &str) -> ActionLabels {
     ActionLabels {
         approve: "Approve".into(),
@@ -240,7 +240,7 @@ fn does(actions: &[Deed], add: &[&Own], remove: &[&Own]) -> Vec<String> {
     actions.chain(add).chain(remove).collect()
 }
 
-/// The threads with what is said of them.
+/// Returns the threads that the arguments refer to.
 async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, ToolError> {
     let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that conversation");
     let ids = match (&asked.search, &asked.thread_ids[..]) {

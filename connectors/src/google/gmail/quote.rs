@@ -1,4 +1,4 @@
-//! The mail below one's own words: quoted under an answer, whole in a forward, both as Gmail writes them.
+//! The mail below the person's own words: quoted under an answer, whole in a forward, both in Gmail's format.
 
 use google_gmail1::api::Message;
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Body, Text, header, one_line, people};
 
-/// Characters that are quoted under an answer; of what is longer the beginning is, and a line says so.
+/// The maximum number of characters quoted under an answer; a longer mail is cut, and a line says so.
 const MOST_QUOTED: usize = 10_000;
 const HEADER_SHOWN: usize = 300;
 
@@ -15,16 +15,16 @@ const HEADER_SHOWN: usize = 300;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Quoted {
-    /// Letter by letter as it leaves.
+    /// The exact text as it is sent.
     pub text: String,
-    /// "the mail of bo@acme.test"
+    /// For example "the mail of bo@acme.test".
     pub of: String,
-    /// By address, who has it already, or is to get answers to it.
+    /// The addresses that already have it, or that answers to it go to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
 }
 
-/// As it stands under an answer.
+/// Returns the quote under an answer.
 pub(super) fn quoted(mail: &Message, body: &Body, from: &str, zone: &str) -> Quoted {
     let Text { text, cut } = body.within(MOST_QUOTED);
     let who = one_line(&header(mail, "From"), HEADER_SHOWN);
@@ -39,10 +39,10 @@ pub(super) fn quoted(mail: &Message, body: &Body, from: &str, zone: &str) -> Quo
     Quoted { text: lines.join("\n"), of: format!("the mail of {from}"), people }
 }
 
-/// As it stands in a forward.
+/// Returns the mail in a forward.
 ///
 /// # Errors
-/// [`Fault::Forbidden`] where it is longer than can be shown before it leaves.
+/// [`ToolError::Forbidden`] if it is longer than can be shown before it is sent.
 pub(super) fn forwarded(mail: &Message, body: &Body, from: &str, zone: &str) -> Result<Quoted, ToolError> {
     let Text { text, cut } = body.within(MAX_BODY_CHARS);
     if !cut.is_empty() {
@@ -65,14 +65,14 @@ pub(super) fn forwarded(mail: &Message, body: &Body, from: &str, zone: &str) -> 
     Ok(Quoted { text: lines.join("\n"), of: format!("the mail of {from}"), people: Vec::new() })
 }
 
-/// "Fri, 6 Mar 2026 at 15:00", where the person is.
+/// Formats its date in the person's zone: "Fri, 6 Mar 2026 at 15:00".
 fn when(mail: &Message, zone: &str) -> String {
     let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
     let at = jiff::Timestamp::from_millisecond(mail.internal_date.unwrap_or_default());
     at.map(|at| at.to_zoned(zone).strftime("%a, %-d %b %Y at %H:%M").to_string()).unwrap_or_default()
 }
 
-/// Lines of letters: what else a mail may hold does not go on.
+/// Removes control characters; line breaks and tabs stay.
 fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()

@@ -1,4 +1,4 @@
-//! `gmail_read_attachment`: the words of a file that came with a mail.
+//! `gmail_read_attachment`: reads the text of a file attached to a mail.
 
 use std::sync::Arc;
 
@@ -17,10 +17,9 @@ use crate::google::account::Accounts;
 use crate::google::scopes;
 use nod_contract::wire::{Failure, Kind};
 
-/// Largest file that is read, in bytes. Gmail itself takes some 25 MB.
+/// The maximum size of a file that is read, in bytes. Gmail itself accepts about 25 MB.
 const MOST_BYTES: usize = 10 * 1024 * 1024;
 
-/// The tool.
 pub(super) struct ReadAttachment {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -73,7 +72,7 @@ impl ReadTool for ReadAttachment {
         let mut same: Vec<Attachment> = attachments(&message).into_iter().filter(named).collect();
         let (which, all) = (asked.which.unwrap_or(1), same.len());
         if !(1..=all).contains(&which) {
-            // The names are somebody else's words, so they are not repeated here.
+            // Another person chose the names, so they are not repeated here.
             return Err(ToolError::NotFound { what: "such a file in that mail".to_owned() });
         }
         let file = same.swap_remove(which - 1);
@@ -98,7 +97,7 @@ impl ReadTool for ReadAttachment {
     }
 }
 
-/// The words, or why there are none.
+/// Returns the text, or why there is none.
 async fn words(
     mailbox: &Mailbox,
     message: &str,
@@ -117,7 +116,7 @@ async fn words(
     }
     if is_mail {
         match mailbox.reading().desk().read(Kind::Mail, &bytes).await {
-            // It is none, whatever it is called.
+            // It is not a mail, whatever its type says.
             Err(Unread::Failed(Failure::Broken)) => {}
             read => return Ok(read.map(Read::text).map_err(|unread| unread.sentence(Kind::Mail))),
         }

@@ -1,4 +1,4 @@
-//! `gmail_read_draft`: an open draft as it stands in Gmail now.
+//! `gmail_read_draft`: reads the current state of an open draft in Gmail.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use crate::google::scopes;
 
 pub(super) const NAME: &str = "gmail_read_draft";
 
-/// The tool.
 pub(super) struct ReadDraft {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

@@ -1,4 +1,4 @@
-//! `gmail_read_thread`: the messages of one thread with their text.
+//! `gmail_read_thread`: reads the messages of one thread with their text.
 
 use std::sync::Arc;
 
@@ -21,14 +21,13 @@ use crate::google::reading::Texts;
 use crate::google::scopes;
 use nod_contract::wire::Kind;
 
-/// The newest of a thread that are read.
+/// The maximum number of messages read from a thread, newest first.
 const MOST_MESSAGES: usize = 20;
-/// Of a header, which may name hundreds of people.
+/// The maximum length of a header, which can name hundreds of people.
 const HEADER_CHARS: usize = 1_000;
-/// Of the newest mail's text, whatever stands around it.
+/// The minimum length left for the newest mail's text, whatever surrounds it.
 const LEAST_TEXT: usize = 2_000;
 
-/// The tool.
 pub(super) struct ReadThread {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -42,7 +41,7 @@ struct Asked {
 
 impl ReadThread {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
-        // The id becomes part of an address, so nothing else may stand in it.
+        // The id becomes part of a URL, so nothing else is allowed in it.
         let parameters = json!({
             "type": "object",
             "properties": {
@@ -93,7 +92,7 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
     Ok(from_outside(cx, content, &messages[earlier..]).with_follow_up(FollowUp::MailThread(id.to_owned())))
 }
 
-/// As many as the model reads at once, oldest first. Of one that alone is longer, the beginning.
+/// Returns as many messages as fit into one result, oldest first. If the newest is too long, it is cut.
 async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Vec<Value> {
     let (mut letters, mut left) = (Vec::new(), ROOM);
     for message in messages.iter().rev().take(MOST_MESSAGES) {
@@ -109,7 +108,7 @@ async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Ve
     letters
 }
 
-/// As it is shown where there is so much room left; of the newest, which is always shown, the beginning.
+/// Formats a message if it fits into `left`; the newest, which is always shown, is cut.
 fn fitted(message: &Message, body: &Body, left: usize, newest: bool, cx: &ToolContext) -> Option<Value> {
     let text = body.within(BODY_CHARS);
     let shown = letter(message, &text, cx);
@@ -121,7 +120,7 @@ fn fitted(message: &Message, body: &Body, left: usize, newest: bool, cx: &ToolCo
     newest.then(|| letter(message, &body.within(fitting(&text.text, room).chars().count()), cx))
 }
 
-/// A mail that nobody could read.
+/// Formats a mail that could not be read.
 fn closed(message: &Message, unread: Unread, cx: &ToolContext) -> Value {
     let mut letter = letter(message, &Text::default(), cx);
     letter["note"] = json!(format!("its text could not be read: {}", unread.sentence(Kind::Html)));

@@ -1,7 +1,7 @@
-//! `gmail_reply` and `gmail_draft_reply`: an answer in the thread of the mail that it answers.
+//! `gmail_reply` and `gmail_draft_reply`: answers a mail in its thread.
 //!
-//! Whom it goes to, its subject and the headers that tie it to the thread are read from that mail and never
-//! written by a model, which gives the text and names the thread.
+//! The recipients, the subject and the headers of the thread are read from that mail and never written by a model,
+//! which gives the text and names the thread.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ use crate::google::account::Accounts;
 use crate::google::reading;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
-/// Sends.
+/// Sends the answer.
 pub(super) const SEND: &str = "gmail_reply";
-/// Saves a draft.
+/// Saves the answer as a draft.
 pub(super) const DRAFT: &str = "gmail_draft_reply";
-/// Message-IDs kept in `References`: the first and the newest, as RFC 5537 advises.
+/// The maximum number of Message-IDs in `References`: the first and the newest, as RFC 5537 advises.
 const MOST_REFERENCES: usize = 20;
 const LONGEST_ID: usize = 250;
 
@@ -63,14 +63,14 @@ fn yes() -> bool {
 }
 
 impl ReplyTool {
-    /// Answers by mail, after a nod.
+    /// Creates the tool that sends the answer after an approval.
     pub(super) fn sending(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_reply.md");
         let spec = super::spec(SEND, description, "Writing an answer", Reach::Others, parameters());
         Self { spec, accounts }
     }
 
-    /// Leaves the answer as a draft.
+    /// Creates the tool that saves the answer as a draft.
     pub(super) fn drafting(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_draft_reply.md");
         let spec = super::spec(DRAFT, description, "Writing a draft", Reach::Drafts, parameters());
@@ -89,7 +89,7 @@ impl ReplyTool {
     }
 }
 
-/// The argument of every tool that writes mail.
+/// Returns the schema of the argument for the sender, for every tool that writes mail.
 pub(super) fn from_argument() -> Value {
     json!({"type": "string", "minLength": 3, "maxLength": 320,
         "description": "Which of the person's own addresses it is sent from, where they named one."})
@@ -208,7 +208,7 @@ async fn answer(
     let letter = Letter {
         quoted,
         attachments: files::wanted(mailbox, &wanted.attach).await?,
-        // Where answers to one's own mail are to go is for others.
+        // The Reply-To of the person's own mail is meant for other people.
         reply: Some(Reply { reply_to: tied.reply_to.clone().filter(|_| !mine), ..tied }),
         ..Letter::new(&asked, tool, mailbox.address())?
             .sent_as(&identities.chosen(wanted.from.as_deref(), Some(&newest))?)
@@ -220,7 +220,7 @@ fn unquoted(unread: Unread) -> ToolError {
     reading::refused(unread, "that mail cannot be read safely; answer it without quoting it")
 }
 
-/// The newest mail of a thread, whole.
+/// Returns the whole newest mail of a thread.
 pub(super) async fn newest(mailbox: &Mailbox, thread: &str) -> Result<Message, ToolError> {
     let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that thread");
     let all = mailbox.thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
@@ -230,7 +230,7 @@ pub(super) async fn newest(mailbox: &Mailbox, thread: &str) -> Result<Message, T
     mailbox.message(id).await.map_err(looking)
 }
 
-/// What ties a letter to a mail.
+/// Returns what links a letter to a mail.
 pub(super) fn tied(mail: &Message, thread_id: String, subject: &str, from: &str) -> Reply {
     Reply {
         thread_id,
@@ -243,15 +243,15 @@ pub(super) fn tied(mail: &Message, thread_id: String, subject: &str, from: &str)
     }
 }
 
-/// Whether the person wrote it. What comes from an address that they share with others is theirs where it was sent
-/// from this mailbox.
+/// Returns whether the person wrote it. Mail from an address that they share with others is theirs if it was sent from
+/// this mailbox.
 fn is_mine(mail: &Message, identities: &Identities) -> bool {
     let sent = has_label(mail, "SENT");
     sender(mail).is_some_and(|from| identities.own(&from) || (sent && identities.sends_as(&from)))
 }
 
-/// To whom the mail asks answers to go, or to its sender; to one's own mail, to those who got it. With `all`,
-/// also everybody else of it.
+/// Returns the recipients of an answer: the mail's Reply-To or else its sender; for the person's own mail, its
+/// recipients. With `all`, also all others on it.
 fn recipients(
     mail: &Message,
     mine: bool,
@@ -280,14 +280,14 @@ fn recipients(
     (written(to), written(cc))
 }
 
-/// Whoever writes may have answers sent to somebody else; the person should know.
+/// Returns the other address to which the mail asks answers to go; the person should know of it.
 fn elsewhere(mail: &Message, from: &str) -> Option<String> {
     let asked = people(mail, "Reply-To");
     let other = asked.iter().find(|one| !one.address.eq_ignore_ascii_case(from));
     other.map(|one| one.address.clone())
 }
 
-/// Once, in whatever language it says so already: Gmail wants the thread's own subject.
+/// Adds the prefix once; prefixes in other languages count too. Gmail requires the thread's own subject.
 fn subject(of: &str) -> String {
     let start: String = of.chars().take(8).collect::<String>().to_lowercase();
     let mark = start.split(':').next().filter(|_| start.contains(':')).unwrap_or_default();
@@ -297,7 +297,7 @@ fn subject(of: &str) -> String {
     if answered { of.to_owned() } else { format!("Re: {of}") }
 }
 
-/// On one line, and no longer than a header may be.
+/// Returns the text on one line, limited to the length of a header.
 pub(super) fn shown(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut text = plain.trim().to_owned();
@@ -317,8 +317,8 @@ fn references(mail: &Message) -> Vec<String> {
     all
 }
 
-/// Message-IDs of a header, without their brackets. They come from outside and become headers of ours, so
-/// what is not plainly one is left out.
+/// Returns the Message-IDs of a header, without their brackets. They are untrusted and become headers of ours, so a
+/// value that is not clearly a Message-ID is left out.
 fn ids(mail: &Message, name: &str) -> Vec<String> {
     let value = raw_header(mail, name).unwrap_or_default();
     let id = |word: &str| {

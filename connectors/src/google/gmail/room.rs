@@ -1,17 +1,17 @@
-//! What one result may take of what the model reads at once. It reads JSON, in which a quotation mark is two
-//! characters, and of what is longer than it reads only the beginning: so what is left out is chosen here, and said.
+//! The size limit of one tool result. The model reads JSON, where a quotation mark takes two characters, and the core
+//! cuts longer results at the end. So the tools choose here what to leave out, and say so.
 
 use serde_json::Value;
 
-/// Characters of a result as they are written, well below what the core passes on.
+/// The maximum number of characters of a result as JSON, well below the core's limit.
 pub(super) const ROOM: usize = 18_000;
 
-/// How long it is once it is written.
+/// Returns its length as JSON.
 pub(super) fn written(value: &Value) -> usize {
     value.to_string().chars().count()
 }
 
-/// The beginning of a text that is no longer than this once it is written.
+/// Returns the beginning of a text that fits into this length as JSON.
 pub(super) fn fitting(text: &str, most: usize) -> &str {
     let mut length = 0;
     let beyond = text.char_indices().find(|(_, c)| {
@@ -21,7 +21,7 @@ pub(super) fn fitting(text: &str, most: usize) -> &str {
     beyond.map_or(text, |(end, _)| &text[..end])
 }
 
-/// As `serde_json` writes it.
+/// Returns the length as `serde_json` writes it.
 fn letters(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

@@ -1,4 +1,4 @@
-//! `gmail_search_messages`: Gmail's own search.
+//! `gmail_search_messages`: searches with Gmail's own search.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::google::scopes;
 
 const USUAL: u32 = 10;
 
-/// The tool.
 pub(super) struct SearchMessages {
     spec: ToolSpec,
     accounts: Arc<Accounts>,

@@ -1,6 +1,6 @@
-//! `gmail_send_draft`: sends the open draft, as the person saw it on the card and in no other form.
+//! `gmail_send_draft`: sends the open draft exactly as the person saw it on the card.
 //!
-//! The draft is the key, as with every mail: still there means not sent, and it can be sent once.
+//! The draft is the key, as with every mail: if it still exists, it was not sent, and it can be sent only once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_draft";
 
-/// The tool.
 pub(super) struct SendDraft {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
@@ -49,7 +48,7 @@ impl ActTool for SendDraft {
         &self.spec
     }
 
-    /// Shows the newest text, whoever wrote it.
+    /// Shows the newest text, including changes made by hand.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let (known, seen) = open_draft::handed(&mailbox, args).await?;
@@ -88,7 +87,7 @@ impl ActTool for SendDraft {
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
         let (letter, seen) = approved(payload)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        // The first try comes right after `prepare`; a later one may come after anything.
+        // The first attempt follows right after `prepare`; later ones might follow other changes.
         if permit.key().attempt > 1 {
             let draft = mailbox.draft(&seen.id).await.map_err(Trouble::acting)?;
             as_seen(&draft, &seen)?;
@@ -119,7 +118,7 @@ fn approved(payload: &Value) -> Result<(Letter, Seen), ToolError> {
     Ok((letter, seen))
 }
 
-/// Sending would throw away what was written in it since the card was shown.
+/// Rejects a draft that was changed since the card was shown: sending would discard that change.
 fn as_seen(draft: &google_gmail1::api::Draft, seen: &Seen) -> Result<(), ToolError> {
     let version = draft.message.as_ref().and_then(|message| message.id.as_deref());
     if version == Some(&seen.version) {

@@ -1,8 +1,8 @@
-//! `gmail_send_email`: the one place from which mail leaves, once.
+//! `gmail_send_email`: sends a mail once. No other module sends mail.
 //!
-//! The mail is first a draft that carries our own header; sending that draft, with the approved bytes, is the
-//! effect. So there is something to look for afterwards: the draft, still there, says "not sent"; a copy with
-//! our header among the sent says "sent"; neither says nothing, because people delete drafts.
+//! The mail is first a draft that carries our own header; the effect sends that draft, with the approved bytes. So a
+//! later lookup can decide: if the draft still exists, it was not sent; if a sent mail carries our header, it was sent.
+//! If neither exists, the outcome is unknown, because people delete drafts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,22 +32,21 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_email";
 const MESSAGE_ID: &str = "Message-ID";
-/// For what the receipt says beyond "sent".
+/// The time limit for details of the receipt beyond "sent".
 const RECEIPT_WITHIN: Duration = Duration::from_secs(3);
 
-/// The tool.
 pub(super) struct SendEmail {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
 }
 
-/// What `prepare` left in Gmail.
+/// The draft that `prepare` left in Gmail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Handle {
     draft_id: String,
     message_id: Option<String>,
     thread_id: Option<String>,
-    /// Stands in the mail, the same for every attempt.
+    /// The date in the mail, the same for every attempt.
     date: Timestamp,
 }
 
@@ -102,7 +101,7 @@ impl ActTool for SendEmail {
     }
 }
 
-/// What the person sees before a letter leaves.
+/// Returns what the person sees before a letter is sent.
 pub(super) fn ask(letter: &Letter) -> Result<Preview, ToolError> {
     if letter.everybody().next().is_none() {
         return Err(ToolError::invalid("a mail needs somebody to go to"));
@@ -131,7 +130,7 @@ pub(super) async fn prepare(
     prepare_letter(cx, mailbox, &Letter::approved(payload, NAME)?, key).await
 }
 
-/// Makes the draft that is sent then.
+/// Creates the draft that is sent later.
 pub(super) async fn prepare_letter(
     cx: &ToolContext,
     mailbox: &Mailbox,
@@ -153,13 +152,13 @@ pub(super) async fn prepare_letter(
     handle(draft, cx.now)
 }
 
-/// What names the draft that is to be sent.
+/// Returns the handle of the draft to send.
 pub(super) fn handle(draft: Draft, date: Timestamp) -> Result<Value, ToolError> {
     let handle = Handle::of(draft, date)?;
     serde_json::to_value(handle).map_err(|error| ToolError::internal(error.to_string()))
 }
 
-/// Sends the draft with the approved bytes, so that an edit made in Gmail meanwhile cannot slip through.
+/// Sends the draft with the approved bytes, so a later edit in Gmail cannot be sent by mistake.
 pub(super) async fn send(mailbox: &Mailbox, payload: &Value, handle: &Value, key: EffectKey) -> ToolResult {
     send_letter(mailbox, &Letter::approved(payload, NAME)?, handle, key).await
 }
@@ -175,7 +174,7 @@ pub(super) async fn send_letter(
     let raw = files::raw(mailbox, letter, handle.date, key).await?;
     let sent = mailbox.send_draft(&handle.draft_id, raw, letter.thread()).await;
     let sent = sent.map_err(Trouble::acting)?;
-    // Only for the receipt: it is sent, whatever becomes of this look.
+    // Only for the receipt: the mail is sent, even if this lookup fails.
     let id = sent.id.as_deref().unwrap_or_default();
     let known = timeout(RECEIPT_WITHIN, mailbox.headers(id, &[MESSAGE_ID])).await;
     let known = known.ok().and_then(Result::ok).unwrap_or_default();
@@ -198,7 +197,7 @@ pub(super) async fn find_letter(
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
     if letter.of_this_account(mailbox).is_err() {
-        // Which account it is now is for its person alone, and everybody reads that on the card.
+        // The current account is only for its owner, and everyone sees this text on the card.
         let from = letter.account();
         return Ok(EffectLookup::Inconclusive(format!(
             "{from} is not connected any more, so it cannot be looked at"
@@ -216,7 +215,7 @@ pub(super) async fn find_letter(
         Err(trouble) if trouble.is_gone() => {}
         Err(trouble) => return Err(looking(trouble)),
     }
-    // The search lags behind; whoever asks us looks again, a few times, before asking a person.
+    // The search lags behind; the caller looks again a few times before it asks a person.
     let copy = sent_copy(mailbox, &handle, key).await.map_err(looking)?;
     let unsettled = || EffectLookup::Inconclusive("looked at the draft, its thread and the sent mail".into());
     Ok(copy.map_or_else(unsettled, done))
@@ -235,7 +234,7 @@ async fn in_thread(mailbox: &Mailbox, handle: &Handle, key: EffectKey) -> Result
     let Some(thread) = &handle.thread_id else { return Ok(None) };
     match mailbox.thread(thread, Some(&[EFFECT_HEADER, MESSAGE_ID])).await {
         Ok(thread) => Ok(thread.messages.into_iter().flatten().find(|message| is_copy(message, key))),
-        // It went with the draft.
+        // The thread was deleted with the draft.
         Err(trouble) if trouble.is_gone() => Ok(None),
         Err(trouble) => Err(trouble),
     }
@@ -245,7 +244,7 @@ fn is_copy(message: &Message, key: EffectKey) -> bool {
     has_label(message, "SENT") && drafts::carries(raw_header(message, EFFECT_HEADER), key)
 }
 
-/// Says what was sent to whom, and nothing from the mailbox.
+/// Reports what was sent to whom, and nothing from the mailbox.
 fn receipt(mailbox: &Mailbox, letter: &Letter, sent: &Message, message_id: Option<&str>) -> ToolOutput {
     let id = sent.id.as_deref();
     let mut content = json!({

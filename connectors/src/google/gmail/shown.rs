@@ -1,5 +1,5 @@
-//! How a letter is shown before it leaves. What Gmail adds of its own accord, a signature or the mail that is
-//! answered, is named on the card and shown on demand: the first is the person's alone, the second is long.
+//! How a letter is shown before it is sent. The card names what Gmail adds and shows it only on demand: a signature,
+//! because it is private to the person, and the answered mail, because it is long.
 
 use nod_contract::tool::{ActionLabels, Preview, Summary, ToolError, join_emails};
 
@@ -35,12 +35,12 @@ impl Letter {
         })
     }
 
-    /// The person's own words; a forward is about the other mail, so all of it.
+    /// Returns the person's own words; for a forward the whole text, because it is about the other mail.
     pub(super) fn shown(&self) -> String {
         if self.forwards() { self.text() } else { self.body.clone() }
     }
 
-    /// Everything but the text, in reading order.
+    /// Returns everything but the text, in reading order.
     pub(super) fn fields(&self) -> Vec<(String, String)> {
         let list = |some: &[String]| some.join(", ");
         let from = Recipient { name: self.name.clone(), address: self.from.clone() };
@@ -81,13 +81,13 @@ impl Letter {
             .collect()
     }
 
-    /// Whoever writes may have answers sent to somebody else.
+    /// Returns a risk line if the answered mail asks for answers to another address than its sender.
     fn asked_elsewhere(&self) -> Option<String> {
         let elsewhere = self.reply.as_ref()?.reply_to.as_ref()?;
         Some(format!("the mail asks for answers to {elsewhere}, not to its sender"))
     }
 
-    /// Below an answer somebody may read what was never meant for them.
+    /// Returns a risk line if recipients would read a quoted mail that they did not get.
     fn quoted_to_others(&self) -> Option<String> {
         let quoted = self.quoted.as_ref().filter(|_| !self.forwards())?;
         let own = [self.from.as_str(), self.account()];
@@ -117,7 +117,7 @@ impl Letter {
         self.formatted.then(|| "formatting made in Gmail is lost; send it there to keep it".to_owned())
     }
 
-    /// In the middle of a sentence: "“Running late” to bo@acme.test".
+    /// Returns a label for the middle of a sentence: "“Running late” to bo@acme.test".
     pub(super) fn label(&self) -> String {
         let subject = if self.subject.is_empty() { "(no subject)" } else { &self.subject };
         let to = match &self.to[..] {

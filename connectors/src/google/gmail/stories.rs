@@ -1,4 +1,4 @@
-//! Stories of one mailbox, told to the fake of Gmail: what is sent, what is not, and what nobody knows.
+//! Stories of one mailbox against the fake Gmail: mail that is sent, not sent, or of unknown outcome.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -239,7 +239,7 @@ async fn silence_ends_with_the_calls_time() {
     world.ended_quietly();
 }
 
-/// Hands out a second token once the first was rejected.
+/// Provides a second token after the first was rejected.
 #[derive(Clone)]
 struct Renewed([String; 2], Arc<AtomicBool>);
 

@@ -1,4 +1,4 @@
-//! Lists of messages as the model reads them.
+//! Lists of messages for the model.
 
 use google_gmail1::api::Message;
 use nod_contract::privacy::Provenance;
@@ -11,7 +11,7 @@ use super::message::{has_label, header, sender};
 
 const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
 
-/// The messages with these ids.
+/// Lists the messages with these ids.
 pub(super) async fn list(
     cx: &ToolContext,
     mailbox: &Mailbox,
@@ -36,7 +36,7 @@ fn summary(message: &Message, cx: &ToolContext) -> Value {
     })
 }
 
-/// Somebody else's words, for this person alone. Without a message there are none.
+/// Marks the content as untrusted mail, private to this person. Without messages it is trusted.
 pub(super) fn from_outside(cx: &ToolContext, content: Value, messages: &[Message]) -> ToolOutput {
     let from = |message| sender(message).unwrap_or_else(|| "an unnamed sender".to_owned());
     let provenance = Provenance::of(messages.iter().map(|message| format!("mail from {}", from(message))));

@@ -1,5 +1,5 @@
-//! `gmail_update_draft`: changes an open draft in its place. Gmail has no guarded update, so the draft is
-//! looked at right before: what is not as it was seen is not overwritten.
+//! `gmail_update_draft`: changes an open draft in place. Gmail has no conditional update, so the draft is read right
+//! before: if it changed since it was seen, it is not overwritten.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,13 +24,12 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_update_draft";
 
-/// The tool.
 pub(super) struct UpdateDraft {
     spec: ToolSpec,
     accounts: Arc<Accounts>,
 }
 
-/// What is left out stays as it is.
+/// The arguments; fields that are left out stay unchanged.
 #[derive(Deserialize)]
 struct Change {
     to: Option<Vec<String>>,
@@ -139,7 +138,7 @@ async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: Effec
     let base = Letter { draft: None, ..letter.clone() };
     match open_draft::now(mailbox, &base, &seen).await? {
         Now::Gone => return Ok(open_draft::gone(&seen)),
-        // Another version with the very text that is to be written needs no writing, but has it all the same.
+        // A newer version with exactly the new text is `Same`: it needs no write, but is written again.
         Now::Changed(there, seen) => return Err(open_draft::outdated(cx, mailbox, &there, &seen)?),
         Now::Same(..) => {}
     }
@@ -148,8 +147,7 @@ async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: Effec
     open_draft::saved(mailbox, &Letter { formatted: false, ..letter }, &draft)
 }
 
-/// A draft that carries another header was not written by this effect, or was changed since: the next try
-/// sees which.
+/// A draft with another header was not written by this effect, or was changed since; the next attempt finds out which.
 async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<EffectLookup, ToolError> {
     let letter = Letter::approved(payload, NAME)?;
     letter.of_this_account(mailbox)?;

@@ -1,4 +1,4 @@
-//! What a draft in Gmail says, as a reader tells it. Nothing of it is parsed here.
+//! The content of a draft in Gmail, as a reader returns it. Nothing is parsed here.
 
 use nod_contract::tool::ToolError;
 use nod_people::reading::Read;
@@ -7,10 +7,10 @@ use super::mailbox::Mailbox;
 use crate::google::reading::refused;
 use nod_contract::wire::{Block, Kind};
 
-/// A name, which may be empty, and an address.
+/// A name, which can be empty, and an address.
 pub(super) type Person = (String, String);
 
-/// A draft, piece by piece.
+/// The parts of a draft.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     from: Vec<Person>,
@@ -18,21 +18,21 @@ pub(super) struct Written {
     pub(super) cc: Vec<Person>,
     pub(super) bcc: Vec<Person>,
     pub(super) subject: String,
-    /// The mail that it answers.
+    /// The Message-IDs of the mail that it answers.
     pub(super) answered: Vec<String>,
     pub(super) references: Vec<String>,
-    /// The SHA-256 of each file, in their order.
+    /// The SHA-256 of each file, in order.
     pub(super) files: Vec<String>,
-    /// Somebody gave it a look that plain text cannot keep.
+    /// It has formatting that plain text cannot keep.
     pub(super) formatted: bool,
     pub(super) text: String,
 }
 
 impl Written {
-    /// Of these bytes of a draft.
+    /// Reads a draft from its raw bytes.
     ///
     /// # Errors
-    /// [`Fault::Forbidden`] where it cannot be read whole.
+    /// [`ToolError::Forbidden`] if it cannot be read whole.
     pub(super) async fn read(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, ToolError> {
         const UNSAFE: &str = "that draft cannot be read safely; change and send it in Gmail itself";
         let read = mailbox.reading().desk().read(Kind::Draft, raw).await;
@@ -76,7 +76,7 @@ impl Written {
         list.push((name, address));
     }
 
-    /// Whose address it goes out from.
+    /// Returns the address that it is sent from.
     pub(super) fn sender(&self) -> Option<&str> {
         self.from.first().map(|(_, address)| address.as_str()).filter(|address| !address.is_empty())
     }

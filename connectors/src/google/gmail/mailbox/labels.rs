@@ -1,15 +1,15 @@
-//! Calls about labels, and about how the account sends.
+//! Requests about labels, and about the addresses that the account sends from.
 
 use google_gmail1::api::{BatchModifyMessagesRequest, Label, SendAs};
 
 use super::{ME, Mailbox, READONLY};
 use crate::google::trouble::Trouble;
 
-/// Beyond what is asked for when an account is connected.
+/// Not among the scopes that are requested by default when an account is connected.
 pub(in crate::google::gmail) const MODIFY: &str = "https://www.googleapis.com/auth/gmail.modify";
 
 impl Mailbox {
-    /// Every label, Gmail's own among them.
+    /// Returns all labels, including Gmail's own.
     pub(in crate::google::gmail) async fn labels(&self) -> Result<Vec<Label>, Trouble> {
         let list = self
             .calls
@@ -23,7 +23,7 @@ impl Mailbox {
         Ok(list.labels.unwrap_or_default())
     }
 
-    /// The addresses that the account may send from.
+    /// Returns the addresses that the account can send from.
     pub(in crate::google::gmail) async fn send_as(&self) -> Result<Vec<SendAs>, Trouble> {
         let list = self
             .calls
@@ -37,7 +37,7 @@ impl Mailbox {
         Ok(list.send_as.unwrap_or_default())
     }
 
-    /// Makes a label of that name.
+    /// Creates a label of that name.
     pub(in crate::google::gmail) async fn make_label(&self, name: &str) -> Result<Label, Trouble> {
         self.calls
             .act(async {
@@ -55,7 +55,7 @@ impl Mailbox {
             .await
     }
 
-    /// Puts labels on messages and takes others off, by the labels' ids. Those that are gone are passed over.
+    /// Adds labels to messages and removes others, by the labels' ids. Deleted messages are skipped.
     pub(in crate::google::gmail) async fn relabel(
         &self,
         messages: &[String],
@@ -78,7 +78,7 @@ impl Mailbox {
             .await
     }
 
-    /// Ids of the threads that match, the newest first.
+    /// Returns the ids of the matching threads, newest first.
     pub(in crate::google::gmail) async fn threads(
         &self,
         query: &str,
