@@ -135,8 +135,8 @@ pub async fn start(
 /// How long to wait for jobs in progress when a user leaves the terminal.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Chats at this terminal until the user leaves or `stop`. The process is one more replica: it works on every job,
-/// also those of Slack if it is configured, but receives events only from the terminal.
+/// Chats at this terminal until the user leaves or `stop`. The process is one more replica: it works on every job, also
+/// those of Slack if it is configured, but receives events only from the terminal.
 ///
 /// # Errors
 /// If it cannot start.

@@ -1,5 +1,5 @@
-//! The given values: the file, then the environment over it, as one flat table from key to value. Knows
-//! nothing of what the keys mean.
+//! The given values: the file, then the environment over it, as one flat table from key to value. Knows nothing of what
+//! the keys mean.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
     }
 }
 
-/// Turns `NOD_SLACK__BOT_TOKEN=x` into `{slack: {bot_token: x}}`. An empty value counts as unset, because compose
-/// files and CI use it to leave a variable out.
+/// Turns `NOD_SLACK__BOT_TOKEN=x` into `{slack: {bot_token: x}}`. An empty value counts as unset, because compose files
+/// and CI use it to leave a variable out.
 fn nested(env: &BTreeMap<String, String>) -> Dict {
     let mut dict = Dict::new();
     for (name, text) in env {
@@ -89,8 +89,8 @@ fn insert(dict: &mut Dict, path: &[String], value: Value) {
         return;
     }
     let below = dict.entry(first.clone()).or_insert_with(|| Value::from(Dict::new()));
-    // `NOD_SLACK=x` next to `NOD_SLACK__MODE=y`: the first is not a key and is reported only if it is set without
-    // the second; the longer name is the one that was meant.
+    // `NOD_SLACK=x` next to `NOD_SLACK__MODE=y`: the first is not a key and is reported only if it is set without the
+    // second; the longer name is the one that was meant.
     if !matches!(below, Value::Dict(..)) {
         *below = Value::from(Dict::new());
     }

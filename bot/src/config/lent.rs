@@ -1,5 +1,5 @@
-//! `google.delegation.*` and `google.system.*`: the accounts that the operator makes available to people who
-//! connected none. Each is an explicit choice, so half of one is a mistake.
+//! `google.delegation.*` and `google.system.*`: the accounts that the operator makes available to people who connected
+//! none. Each is an explicit choice, so half of one is a mistake.
 
 use std::path::PathBuf;
 

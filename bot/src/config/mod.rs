@@ -1,5 +1,5 @@
-//! Configuration: every name an operator can set, its kind, its default. It is read once at the start from the
-//! file and from the environment over it; all problems are reported at once. It never changes while Nod runs.
+//! Configuration: every name an operator can set, its kind, its default. It is read once at the start from the file and
+//! from the environment over it; all problems are reported at once. It never changes while Nod runs.
 
 mod given;
 mod lent;
@@ -265,8 +265,7 @@ pub struct Log {
 }
 
 impl Config {
-    /// Reads the file (`file`, else `NOD_CONFIG`, else `config/nod.toml` if it exists) and the
-    /// environment over it.
+    /// Reads the file (`file`, else `NOD_CONFIG`, else `config/nod.toml` if it exists) and the environment over it.
     ///
     /// # Errors
     /// Every problem at once.

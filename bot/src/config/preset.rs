@@ -1,5 +1,5 @@
-//! The facts of each provider: its endpoint and its API dialect. The files are in `config/presets` and compiled
-//! into the program.
+//! The facts of each provider: its endpoint and its API dialect. The files are in `config/presets` and compiled into
+//! the program.
 
 use figment::Figment;
 use figment::providers::{Format, Toml};

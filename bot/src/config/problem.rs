@@ -47,8 +47,8 @@ impl Problem {
     }
 }
 
-/// Returns the known key that is most similar to `key`, if any is: by its whole name, or by its last part if only
-/// the table was wrong.
+/// Returns the known key that is most similar to `key`, if any is: by its whole name, or by its last part if only the
+/// table was wrong.
 fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     known

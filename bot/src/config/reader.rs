@@ -1,5 +1,4 @@
-//! Takes the given values, key by key. Each key is named once, where it is read; a key that was never read is
-//! unknown.
+//! Takes the given values, key by key. Each key is named once, where it is read; a key that was never read is unknown.
 
 use std::collections::BTreeSet;
 

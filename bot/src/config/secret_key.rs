@@ -1,5 +1,5 @@
-//! The key that encrypts tokens at rest: from the configuration, else from a file in the data folder that is
-//! created once. If it is lost, all users must connect their accounts again.
+//! The key that encrypts tokens at rest: from the configuration, else from a file in the data folder that is created
+//! once. If it is lost, all users must connect their accounts again.
 
 use std::fs;
 use std::io::{self, Write};
@@ -45,8 +45,8 @@ impl Config {
     }
 }
 
-/// Written completely under another name and then linked, so if two processes start first, one key wins, and a
-/// crash leaves no file rather than half of one.
+/// Written completely under another name and then linked, so if two processes start first, one key wins, and a crash
+/// leaves no file rather than half of one.
 fn read_or_make(path: &Path, ids: &dyn Ids) -> io::Result<String> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -1,5 +1,5 @@
-//! The keys, section by section. Each name and kind is declared here once, and so is each default
-//! that the core does not have itself ([`Settings`]).
+//! The keys, section by section. Each name and kind is declared here once, and so is each default that the core does
+//! not have itself ([`Settings`]).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -139,8 +139,8 @@ fn llm(reader: &mut Reader) -> Llm {
     Llm { router, reasoner, summariser }
 }
 
-/// Reads the fallback model of a tier: another model at the same endpoint, or at another. A key is never sent to
-/// an endpoint that it was not given for.
+/// Reads the fallback model of a tier: another model at the same endpoint, or at another. A key is never sent to an
+/// endpoint that it was not given for.
 fn fallback(reader: &mut Reader, section: &str, tier: &Tier) -> Option<Box<Tier>> {
     let given = Given::of(reader, &format!("{section}.fallback"));
     if given.base_url.is_none() && given.model.is_none() {

@@ -1,5 +1,5 @@
-//! The kinds of values a key can have, and how each is parsed. A number, a switch or a list can also be given as
-//! text, because the environment has nothing else.
+//! The kinds of values a key can have, and how each is parsed. A number, a switch or a list can also be given as text,
+//! because the environment has nothing else.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

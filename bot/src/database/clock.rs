@@ -1,6 +1,5 @@
-//! The production clock: the machine's, corrected by its offset from the database's. An undo window or an expiry
-//! that one replica stored therefore ends at the same instant on every other. Reading the time never queries the
-//! database.
+//! The production clock: the machine's, corrected by its offset from the database's. An undo window or an expiry that
+//! one replica stored therefore ends at the same instant on every other. Reading the time never queries the database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,5 +1,5 @@
-//! The database: an operator's own Postgres, or one that Nod runs by itself. Owns the pool and its
-//! settings, and applies the migrations. Knows no table.
+//! The database: an operator's own Postgres, or one that Nod runs by itself. Owns the pool and its settings, and
+//! applies the migrations. Knows no table.
 
 mod clock;
 mod embedded;
@@ -73,8 +73,8 @@ impl Database {
         }
     }
 
-    /// Like [`Database::open`], but if another `nod` runs the embedded server, connects to it: for commands
-    /// that read or migrate while `nod run` is up.
+    /// Like [`Database::open`], but if another `nod` runs the embedded server, connects to it: for commands that read
+    /// or migrate while `nod run` is up.
     ///
     /// # Errors
     /// If there is nothing to start or to connect to, or it does not answer.

@@ -1,5 +1,5 @@
-//! The entries of the company's calendars when the demo starts: every week's meetings, and some in the coming days.
-//! All times are in the owner's time zone, and nothing is at weekends.
+//! The entries of the company's calendars when the demo starts: every week's meetings, and some in the coming days. All
+//! times are in the owner's time zone, and nothing is at weekends.
 
 use chrono::{DateTime, Utc};
 use jiff::civil::{Date, Weekday};

@@ -1,5 +1,5 @@
-//! The demo's data folder: deleted at each start, because the fakes start empty and would not know what
-//! the database remembers. Never touches a folder that the demo did not create.
+//! The demo's data folder: deleted at each start, because the fakes start empty and would not know what the database
+//! remembers. Never touches a folder that the demo did not create.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -9,8 +9,8 @@ use anyhow::{Context, bail};
 
 /// The file that marks the folder as the demo's.
 const MARK: &str = "thrown-away-by-nod-demo";
-/// Where the database's files are if they must belong to a user other than root; the data folder then has a
-/// link to them.
+/// Where the database's files are if they must belong to a user other than root; the data folder then has a link to
+/// them.
 const ELSEWHERE: &str = "/var/lib/nod-postgres";
 
 pub(super) struct Folder<'p>(&'p Path);

@@ -1,5 +1,5 @@
-//! The demo's own small server: the page, and a proxy to the fakes' `_sandbox` endpoints on the same origin.
-//! Forwards only what is listed here; knows nothing of Nod.
+//! The demo's own small server: the page, and a proxy to the fakes' `_sandbox` endpoints on the same origin. Forwards
+//! only what is listed here; knows nothing of Nod.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,8 +184,8 @@ async fn passed_on(request: reqwest::RequestBuilder) -> Response {
     }
 }
 
-/// Answers only requests whose `Host` is this machine (another site could point its own name here). Adds which
-/// start of the demo answers, and the security headers.
+/// Answers only requests whose `Host` is this machine (another site could point its own name here). Adds which start of
+/// the demo answers, and the security headers.
 async fn guard(State(start): State<HeaderValue>, request: Request, next: Next) -> Response {
     if !request.headers().get(HOST).is_some_and(is_here) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();

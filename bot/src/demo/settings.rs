@@ -1,5 +1,5 @@
-//! The demo's configuration: everything points at the stage. From the visitor's own environment it takes only the
-//! home folder and the model.
+//! The demo's configuration: everything points at the stage. From the visitor's own environment it takes only the home
+//! folder and the model.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
-//! Nod's own part of the demo: stopped and started again on the same database while the stage stays up, so that
-//! the visitor sees what survives. All of it is one process; a real restart would be a new one.
+//! Nod's own part of the demo: stopped and started again on the same database while the stage stays up, so that the
+//! visitor sees what survives. All of it is one process; a real restart would be a new one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -122,8 +122,7 @@ impl Door {
         let Some(channel) = event["channel_id"].as_str() else {
             return self.keep("message without channel", event).await;
         };
-        // A bot's message counts where Nod may wait for a typed approval, which is in threads. Outside them, bots post
-        // most
+        // A bot's message counts only in threads, where Nod may wait for a typed approval. Elsewhere bots post most
         // messages.
         if event["author"]["bot"] == true && (kind != "MESSAGE_CREATE" || self.is_outside_threads(channel)) {
             return;

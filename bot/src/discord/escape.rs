@@ -1,7 +1,7 @@
 //! Characters: what Discord would interpret is escaped or broken, so that a text is shown exactly as it is.
 //!
-//! A backslash disables Markdown's marks and is not shown. It does not stop `@everyone` from notifying
-//! or `<@1>` from becoming a name, so these are broken by an invisible character.
+//! A backslash disables Markdown's marks and is not shown. It does not stop `@everyone` from notifying or `<@1>` from
+//! becoming a name, so these are broken by an invisible character.
 
 /// Breaks what Discord would resolve; invisible to the reader.
 pub(super) const BREAK: char = '\u{200B}';
@@ -81,8 +81,8 @@ pub(super) fn unpinged(text: &str) -> String {
     out
 }
 
-/// Formats text as inline code. Discord has no escapes in it, so backticks are separated from each other and
-/// from the surrounding ones.
+/// Formats text as inline code. Discord has no escapes in it, so backticks are separated from each other and from the
+/// surrounding ones.
 pub(super) fn inline_code(text: &str) -> String {
     let text = unpinged(&text.replace('\n', " "));
     if !text.contains('`') {

@@ -1,11 +1,10 @@
 //! A form as Discord's modal, and its values when it returns. Pure.
 //!
-//! A modal holds five components and cannot be opened from another one. An input takes 4,000 characters, so a
-//! longer value is split over several (see `pieces`). The body above the fields takes one component, if one is left.
+//! A modal holds five components and cannot be opened from another one. An input takes 4,000 characters, so a longer
+//! value is split over several (see `pieces`). The body above the fields takes one component, if one is left.
 //!
 //! Inputs are in action rows, the older of Discord's two formats: serenity parses a newer label, but not its content,
-//! and
-//! what the user typed would be lost silently.
+//! and what the user typed would be lost silently.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +37,8 @@ pub fn modal(form: &Form) -> Value {
     json!({"custom_id": form.verb.to_string(), "title": title, "components": components})
 }
 
-/// Returns whether it can be opened in full: every value in the available inputs and, if the form only shows
-/// something, all of the body.
+/// Returns whether it can be opened in full: every value in the available inputs and, if the form only shows something,
+/// all of the body.
 #[must_use]
 pub fn fits(form: &Form) -> bool {
     if form.fields.is_empty() {

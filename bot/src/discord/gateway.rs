@@ -1,8 +1,8 @@
 //! The gateway: serenity keeps the connection, resumes and identifies; its events are passed on in order.
 //!
-//! It runs on its own thread. serenity spawns a task for each event, and on a multi-threaded runtime two
-//! such tasks can be reordered; on one thread they start in the order in which they were spawned. Heartbeats are
-//! also sent on time there, however busy everything else is.
+//! It runs on its own thread. serenity spawns a task for each event, and on a multi-threaded runtime two such tasks can
+//! be reordered; on one thread they start in the order in which they were spawned. Heartbeats are also sent on time
+//! there, however busy everything else is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -122,8 +122,8 @@ impl Guilds {
     }
 }
 
-/// Returns the profile of a user who left a server. They can be a member of another, which is looked up when they
-/// next write.
+/// Returns the profile of a user who left a server. They can be a member of another, which is looked up when they next
+/// write.
 pub(super) fn left(event: &Value) -> Option<Profile> {
     let seen = profile(&event["user"], None)?;
     Some(Profile { membership: Membership::Unknown, ..seen })

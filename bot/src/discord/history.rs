@@ -156,9 +156,7 @@ impl DiscordAdapter {
     }
 
     /// Returns the messages in a channel and its threads since then, as their events would have delivered them, oldest
-    /// first:
-    /// a few pages and a cursor. It also stops if Discord rate-limits, so that no page is read again
-    /// after that.
+    /// first: a few pages and a cursor. It also stops if Discord rate-limits, so that no page is read again after that.
     pub(super) async fn unheard(
         &self,
         channel: &str,

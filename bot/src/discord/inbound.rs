@@ -1,7 +1,7 @@
 //! Parses what Discord's gateway and its history deliver into the core's types. Pure; the place is a parameter.
 //!
-//! Payloads are read as JSON: serenity's types do not know the components that our messages consist of, so it
-//! passes most clicks on unparsed.
+//! Payloads are read as JSON: serenity's types do not know the components that our messages consist of, so it passes
+//! most clicks on unparsed.
 
 use nod_contract::chat::{
     Addressing, Attachment, Author, ChannelRef, Event, Inbound, Membership, MessageActionKind,

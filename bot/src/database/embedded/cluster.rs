@@ -13,8 +13,8 @@ use super::place::Place;
 /// A log larger than this is rotated at the next start.
 const LONG_LOG: u64 = 10 * 1024 * 1024;
 
-/// Creates the data if it does not exist. It is created under another name and then renamed, so a crash
-/// leaves either nothing or all of it.
+/// Creates the data if it does not exist. It is created under another name and then renamed, so a crash leaves either
+/// nothing or all of it.
 pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), EmbeddedError> {
     let failed = |error: io::Error| EmbeddedError::Folder { path: place.home.clone(), error };
     let data = place.data();
@@ -59,8 +59,8 @@ impl Server {
         Self { place: place.clone(), postgres: binaries.program("postgres"), max_connections }
     }
 
-    /// Starts it once. Must be called on a thread that lives as long as the server, because the kernel stops
-    /// the server when that thread ends.
+    /// Starts it once. Must be called on a thread that lives as long as the server, because the kernel stops the server
+    /// when that thread ends.
     pub(super) fn spawn(&self) -> io::Result<(Child, LogMark)> {
         forget_stale_pid(&self.place.data());
         let (log, mark) = open_log(&self.place.log())?;
@@ -99,9 +99,9 @@ impl Server {
     }
 }
 
-/// After a crash of the machine or container the pid in `postmaster.pid` can belong to another program, and
-/// PostgreSQL would refuse to start. We hold the folder's lock, so if that process is not postgres the file is stale.
-/// (If it is, PostgreSQL itself handles it.)
+/// After a crash of the machine or container the pid in `postmaster.pid` can belong to another program, and PostgreSQL
+/// would refuse to start. We hold the folder's lock, so if that process is not postgres the file is stale. (If it is,
+/// PostgreSQL itself handles it.)
 fn forget_stale_pid(data: &Path) {
     let file = data.join("postmaster.pid");
     let Ok(text) = fs::read_to_string(&file) else { return };

@@ -94,8 +94,8 @@ fn list(versions: &[u32]) -> String {
 }
 
 impl Embedded {
-    /// Starts the server of `data_dir`, creating its data first if it does not exist, with room for
-    /// `connections` and a few more.
+    /// Starts the server of `data_dir`, creating its data first if it does not exist, with room for `connections` and a
+    /// few more.
     ///
     /// # Errors
     /// If there are no programs, the folder is in use, or the server does not start.

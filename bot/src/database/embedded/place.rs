@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use super::EmbeddedError;
 use super::process::Identity;
 
-/// A socket's path holds 108 bytes on Linux and 104 elsewhere; PostgreSQL adds `/.s.PGSQL.5432` and, for
-/// its lock, `.lock`.
+/// A socket's path holds 108 bytes on Linux and 104 elsewhere; PostgreSQL adds `/.s.PGSQL.5432` and, for its lock,
+/// `.lock`.
 const LONGEST_SOCKET_FOLDER: usize = 80;
 
 /// The server's home if Nod is root and the server another user, who cannot enter root's own folders.
@@ -120,8 +120,8 @@ fn name_of(path: &Path) -> String {
     hex::encode(&Sha256::digest(path.as_os_str().as_bytes())[..6])
 }
 
-/// Returns a folder in the server's home, unless its path is too long for a socket or has characters that
-/// PostgreSQL's setting would misread.
+/// Returns a folder in the server's home, unless its path is too long for a socket or has characters that PostgreSQL's
+/// setting would misread.
 fn socket_folder(home: &Path, owner: Uid) -> PathBuf {
     let inside = home.join("socket");
     let text = inside.to_string_lossy();
@@ -132,8 +132,8 @@ fn socket_folder(home: &Path, owner: Uid) -> PathBuf {
     PathBuf::from(format!("/tmp/nod-{owner}-{}", name_of(home)))
 }
 
-/// Creates a folder that only its owner can enter, or verifies that an existing one is: in `/tmp` another user
-/// could have created it first.
+/// Creates a folder that only its owner can enter, or verifies that an existing one is: in `/tmp` another user could
+/// have created it first.
 fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> {
     let failed = |error: io::Error| EmbeddedError::Folder { path: path.to_owned(), error };
     match DirBuilder::new().mode(0o700).create(path) {

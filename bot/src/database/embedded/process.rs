@@ -43,9 +43,8 @@ impl Identity {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// Builds a command that runs as this identity in its own process group (a Ctrl-C in the terminal is for
-    /// Nod, which then stops the server gracefully). It receives SIGINT (its graceful stop) when the thread that
-    /// starts it ends.
+    /// Builds a command that runs as this identity in its own process group (a Ctrl-C in the terminal is for Nod, which
+    /// then stops the server gracefully). It receives SIGINT (its graceful stop) when the thread that starts it ends.
     pub(super) fn command(self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).process_group(0).current_dir("/").env("LC_ALL", "C");
@@ -102,8 +101,8 @@ mod linux {
     use nix::sys::stat::Mode;
     use nix::unistd::{Pid, getppid, write};
 
-    /// Enters a namespace in which we are user 65534. The kernel lets a process map its own id without help after
-    /// it has given up changing groups.
+    /// Enters a namespace in which we are user 65534. The kernel lets a process map its own id without help after it
+    /// has given up changing groups.
     pub(super) fn enter_namespace(group_map: &str) -> io::Result<()> {
         unshare(CloneFlags::CLONE_NEWUSER)?;
         put(c"/proc/self/setgroups", b"deny")?;

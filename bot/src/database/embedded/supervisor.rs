@@ -1,5 +1,5 @@
-//! Keeps one server running: a thread that starts it, restarts it if it exits by itself, and stops it
-//! gracefully on request. The thread lives as long as the server, because the kernel ends the server with it.
+//! Keeps one server running: a thread that starts it, restarts it if it exits by itself, and stops it gracefully on
+//! request. The thread lives as long as the server, because the kernel ends the server with it.
 
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
