@@ -52,8 +52,7 @@ pub struct Storing {
 /// The number of a connection, and how many events were given up by then.
 pub(crate) type Time = (u64, u64);
 
-/// Whether every message that was sent on a platform before a given one is known to Nod, as far as this replica can
-/// tell.
+/// Whether Nod knows every earlier message of a platform at a given time, as far as this replica can tell.
 #[derive(Clone)]
 pub(crate) struct Whole {
     known: Arc<Mutex<Known>>,

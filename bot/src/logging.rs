@@ -16,7 +16,8 @@ pub const DEFAULT: &str =
 
 /// The maximum level of these targets. yup_oauth2 logs tokens, async_openai whole bodies, slack_morphism the URL of a
 /// socket with its ticket when a dial fails (we log that failure ourselves); the others log headers and bodies at debug
-/// level, sqlx the values of statements. serenity warns with the full payload that it cannot parse.
+/// level. serenity warns with the full payload that it cannot parse. sqlx, which can log statements, is limited only by
+/// `DEFAULT`.
 const CAPS: [(&str, LevelFilter); 11] = [
     ("yup_oauth2", LevelFilter::OFF),
     ("async_openai", LevelFilter::OFF),

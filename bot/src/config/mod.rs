@@ -111,7 +111,7 @@ pub struct Slack {
     pub signing_secret: Option<SecretString>,
     /// How Slack reaches Nod.
     pub mode: SlackMode,
-    /// Messages that were sent to Nod longer ago than this, while it was away, are not answered.
+    /// Messages that were sent longer ago than this, while Nod was away, are not acted on.
     pub answer_within: Duration,
     /// Whether the workspace's guests can use Nod.
     pub allow_guests: bool,
@@ -128,7 +128,7 @@ pub struct Discord {
     pub token: Option<SecretString>,
     /// The application's id. The token contains it, so it is only compared.
     pub application_id: Option<String>,
-    /// The OAuth client secret for sign-in. Without it an admin links Discord users to people.
+    /// The OAuth client secret for sign-in. Without it an admin must allow each connected account.
     pub client_secret: Option<SecretString>,
     /// The ids of the servers that it serves; if empty, all that it is a member of.
     pub servers: Vec<String>,
@@ -139,7 +139,7 @@ pub struct Discord {
 pub struct Google {
     /// As the Google Cloud console shows it.
     pub client_id: Option<String>,
-    /// Shown there as well.
+    /// From the same page.
     pub client_secret: Option<SecretString>,
     /// Where a person consents.
     pub auth_url: Url,

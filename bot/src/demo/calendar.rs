@@ -41,8 +41,8 @@ const NO: &str = "declined";
 
 const WEEKDAYS: &[Weekday] = &[Monday, Tuesday, Wednesday, Thursday, Friday];
 
-/// The working hours of Lisbon, Stockholm and New York overlap for two hours. In these, half an hour is taken on Ana's,
-/// Bo's and Cho's Mondays and Tuesdays, all of Wednesdays, nothing of Thursdays, and the middle of Fridays.
+/// The working hours of Lisbon, Stockholm and New York overlap for two hours. Of these, Ana, Bo and Cho are busy for
+/// half an hour on Mondays and Tuesdays, all of Wednesdays, none of Thursdays, and the middle of Fridays.
 fn entries() -> [(Day, Entry); 22] {
     let one = |whose, title, time| Entry { whose, title, time, ..Entry::default() };
     [

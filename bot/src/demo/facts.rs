@@ -16,7 +16,7 @@ pub(super) struct Facts {
     pub channel: &'static str,
     /// The user with admin rights; a handle.
     pub admin: &'static str,
-    /// The visitor's own model; `None` if the scripted rules replace it.
+    /// The visitor's own model; `None` if the rule-based fake replaces it.
     pub model: Option<String>,
 }
 

@@ -22,8 +22,7 @@ const POSTS: [u64; 2] = [15, 16];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Channel {
     pub guild: Option<String>,
-    /// The channel of a public thread, which everyone who sees the channel can see. A private thread has no parent
-    /// here.
+    /// The channel of a public thread, whose readers are the channel's. A private thread has no parent here.
     pub parent: Option<String>,
     pub direct: bool,
     /// A private thread.

@@ -25,8 +25,8 @@ use crate::hearing::Hears;
 
 /// How often the connection is checked.
 const LOOK: Duration = Duration::from_millis(250);
-/// The first and the longest delay between two connection attempts: Discord allows a thousand identifies a day, and
-/// then resets the token.
+/// The first and the longest delay between two connection attempts: Discord resets the token after a thousand
+/// identifies in a day.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(160);
 /// How long serenity can try to reconnect by itself.

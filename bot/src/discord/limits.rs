@@ -5,7 +5,7 @@
 
 /// The text of all text displays of a message together.
 pub(super) const TEXT: usize = 4_000;
-/// The part of it for the fields, the risk lines and the body of a request; the rest is for its frame and the receipt.
+/// The part of `TEXT` for a request's fields, risk lines and body; the rest is for its frame and the receipt.
 pub(super) const REQUEST: usize = 3_000;
 /// Components of a message, including nested ones.
 pub(super) const COMPONENTS: usize = 40;

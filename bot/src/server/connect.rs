@@ -31,7 +31,7 @@ pub struct Connecting {
     pub offers: Offers,
     /// Google's sign-in.
     pub google: GoogleOAuth,
-    /// Discord's sign-in; without it an admin approves each account.
+    /// Discord's sign-in; without it an admin must allow each account.
     pub discord: Option<SignIn>,
     /// Decides whether a link is still valid.
     pub clock: Arc<dyn Clock>,

@@ -456,7 +456,7 @@ pub(super) fn metadata(key: DeliveryId) -> Value {
     json!({"event_type": METADATA, "event_payload": {"key": key.to_string()}})
 }
 
-/// Returns one of our messages by its timestamp, as Slack shows it. A message just posted shows no content.
+/// Returns one of our messages by its timestamp. `message` is what Slack shows of it; null for a new post.
 pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Result<Shown, ChatError> {
     let channel = channel.ok_or_else(strange)?.to_owned();
     let ts = ts.as_str().ok_or_else(strange)?;
@@ -464,7 +464,7 @@ pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Resu
     Ok(Shown { at: PostedMessage { channel, message: ts.to_owned() }, since })
 }
 
-/// Returns when a message was last edited. Slack sometimes reports whole seconds, rounded down.
+/// Returns when a message was last edited. Slack sometimes reports only the second; then it is the end of that second.
 pub(super) fn edited(message: &Value) -> Option<Timestamp> {
     let at = instant(message["edited"]["ts"].as_str()?)?;
     Some(if at.timestamp_subsec_nanos() == 0 { at + TimeDelta::seconds(1) } else { at })

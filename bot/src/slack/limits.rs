@@ -17,7 +17,7 @@ pub(super) const BLOCKS: usize = 50;
 /// The blocks of a message together, as JSON. Undocumented: Slack answers `msg_blocks_too_long` from about 13,200 on
 /// (<https://github.com/slackapi/bolt-js/issues/2509>, 2867), including containers.
 pub(super) const BLOCKS_JSON: usize = 12_000;
-/// The part of it for the fields, the risk lines and the body of a request; the rest is for its frame and the receipt.
+/// The part of `BLOCKS_JSON` for a request's fields, risk lines and body; the rest is for its frame and the receipt.
 pub(super) const REQUEST: usize = 9_000;
 /// One block's text. Documented for sections and text objects; also used for rich text, which has no documented limit.
 pub(super) const BLOCK_TEXT: usize = 3_000;

@@ -18,7 +18,7 @@ pub(super) struct Screen {
     last: usize,
     /// The numbers in the last output.
     newest: Vec<usize>,
-    /// The message on which the user clicked last: it responds, if only by being shown again.
+    /// The message of the last click: it responds, if only by being shown again.
     pressed: Option<DeliveryId>,
 }
 
