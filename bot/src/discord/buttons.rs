@@ -135,7 +135,7 @@ fn element(button: &Button) -> Option<Value> {
     }
 }
 
-/// Returns the button's label and its too long URL, or a note that there is no link.
+/// Returns the button's label with the URL that is too long for a button, or a note that there is no link.
 fn beside(button: &Button) -> Vec<Run> {
     let name = Run::plain(format!("{}: ", label(&button.label, limits::BUTTON_LABEL)));
     let target = match &button.on_click {

@@ -196,7 +196,7 @@ impl Door {
         }
     }
 
-    /// Acknowledges the click; what the user sees comes as a message.
+    /// Acknowledges the interaction; what the user sees comes as a message.
     async fn nothing(&self, asked: &Asked) {
         if asked.kind == PRESS || asked.on_message {
             self.first(asked, CHANGE_LATER, Value::Null).await;
