@@ -1,4 +1,4 @@
-//! From a platform's door into the inbox: stored first, acknowledged then.
+//! The way of an event from a platform into the inbox: it is stored first and acknowledged then.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::hearing::Whole;
 pub enum Arrival {
     /// An inbound.
     Inbound(Inbound),
-    /// What the platform tells of one of its people by itself.
+    /// A profile change that the platform sends unasked.
     Person {
         /// The workspace.
         workspace: String,
-        /// Who they are now.
+        /// The new profile.
         profile: Profile,
     },
-    /// A payload that nobody can read, as it came.
+    /// A payload that cannot be parsed, as it was received.
     Unreadable {
         /// The workspace.
         workspace: String,
-        /// The payload; a string where it is no JSON.
+        /// The payload; a string if it is not JSON.
         raw: Value,
     },
 }
@@ -35,11 +35,11 @@ pub enum Arrival {
 #[error("not stored: {0}")]
 pub struct NotStored(pub String);
 
-/// Stores an arrival and tells what to answer in the same breath.
+/// Stores an arrival and returns the synchronous answer to it.
 pub type Accept =
     Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<InteractionResponse, NotStored>> + Send + Sync>;
 
-/// Stores what a platform brings in the inbox.
+/// Creates the function that stores a platform's arrivals in the inbox.
 pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> Accept {
     Arc::new(move |arrival| {
         let (inbox, whole) = (inbox.clone(), whole.clone());
@@ -67,10 +67,10 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
     })
 }
 
-/// What lets somebody act as the sender for a while is no part of what was said.
+/// Values that let their holder act as the sender for a while. They are not content, so they are never stored.
 const SECRETS: [&str; 3] = ["token", "response_url", "trigger_id"];
 
-/// Without the one character that Postgres does not store, and without secrets.
+/// Removes secrets and replaces NUL, the one character that Postgres does not store.
 pub(crate) fn storable(raw: Value) -> Value {
     match raw {
         Value::String(text) => text.replace('\0', "\u{FFFD}").into(),

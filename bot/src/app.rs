@@ -1,6 +1,6 @@
 //! The composition root: from a configuration to a running Nod.
 //!
-//! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
+//! The clock, the ids and the pool are parameters, so a test runs this same code with its own clock.
 
 mod abilities;
 pub(crate) mod google;
@@ -46,7 +46,7 @@ use needed::{Models, Needed, slack_settings, unset};
 /// Runs Nod until `stop`.
 ///
 /// # Errors
-/// When it cannot start; with every reason that can be known at once.
+/// If it cannot start; with every reason that can be known at once.
 pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> {
     let database = Database::open(&config).await?;
     let started = async {
@@ -74,16 +74,16 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
 pub struct App {
     /// The assistant.
     pub nod: Nod,
-    /// How a browser reaches its server; ends in a slash.
+    /// The URL at which a browser reaches its server; ends in a slash.
     pub url: Url,
-    /// `None` where Slack posts to the server.
+    /// `None` if Slack posts to the server.
     listener: Option<Listener>,
     tasks: JoinSet<()>,
     stop: CancellationToken,
 }
 
 impl App {
-    /// Stops hearing, lets what is under way end, and goes.
+    /// Stops receiving events, waits for the tasks in progress, and returns.
     pub async fn stop(mut self) {
         if let Some(listener) = self.listener {
             listener.shutdown().await;
@@ -93,11 +93,11 @@ impl App {
     }
 }
 
-/// Puts everything together over a migrated database and starts it, with abilities `beside` those of
-/// the house: whoever builds a Nod of their own hands them in, and the stories their toy.
+/// Builds Nod on a migrated database and starts it, with the abilities in `beside` in addition to the built-in ones:
+/// those of a custom build, or the toy ability of the story tests.
 ///
 /// # Errors
-/// When something that it needs is not configured, or Slack refuses.
+/// If something that it needs is not configured, or Slack refuses.
 pub async fn start(
     config: &Config,
     pool: PgPool,
@@ -132,14 +132,14 @@ pub async fn start(
     Ok(parts.open(url, socket, connecting))
 }
 
-/// How long jobs under way are waited for when somebody leaves a terminal.
+/// How long to wait for jobs in progress when a user leaves the terminal.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Talks at this terminal until the person leaves or `stop`. It is one more replica: it does every job, also those
-/// of Slack where that is configured, and hears the terminal alone.
+/// Chats at this terminal until the user leaves or `stop`. The process is one more replica: it works on every job, also
+/// those of Slack if it is configured, but receives events only from the terminal.
 ///
 /// # Errors
-/// When it cannot start.
+/// If it cannot start.
 pub async fn chat(config: Config, user: String, stop: CancellationToken) -> anyhow::Result<()> {
     let database = Database::open_or_join(&config).await?;
     let talked = async {
@@ -159,7 +159,7 @@ async fn converse(
 ) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     let models = Models::of(&mut missing, config).ok_or_else(|| unset(&missing))?;
-    // Where `nod run` serves already, that one serves the links.
+    // If `nod run` already serves here, its server handles the links.
     let socket = listen(config).await.inspect_err(|error| tracing::info!(%error, "no server here")).ok();
     let at = socket.as_ref().map_or(Ok(config.server.bind), TcpListener::local_addr)?;
     let url = public_url(config, at)?;
@@ -203,13 +203,13 @@ async fn converse(
         () = stop.cancelled() => Ok(()),
     };
     stop.cancel();
-    // What is under way goes on with the next replica, or the next start.
+    // Unfinished jobs continue on another replica or at the next start.
     let ended = async { while tasks.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(GRACE, ended).await;
     talked
 }
 
-/// What the core is put together from.
+/// The dependencies of the core.
 struct House {
     adapters: Adapters,
     url: Url,
@@ -219,7 +219,7 @@ struct House {
 }
 
 impl House {
-    /// The assistant, and the pages that connect accounts.
+    /// Builds the assistant and the pages that connect accounts.
     async fn built(
         &self,
         config: &Config,
@@ -287,14 +287,14 @@ async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
     TcpListener::bind(bind).await.with_context(|| format!("server.bind: cannot listen on {bind}"))
 }
 
-/// The parts that run, one after another.
+/// The running parts, started one after another.
 struct Started {
     nod: Nod,
     clock: Arc<dyn Clock>,
     readiness: Readiness,
-    /// `None` where Slack posts to the server.
+    /// `None` if Slack posts to the server.
     listener: Option<Listener>,
-    /// Where Slack posts to.
+    /// The routes that Slack posts to.
     routes: Router,
     tasks: JoinSet<()>,
     stop: CancellationToken,
@@ -321,11 +321,11 @@ impl Started {
             }
             Ear::Http(routes) => {
                 self.routes = routes;
-                // Whoever posts finds the server.
+                // Slack reaches the server over HTTP, so there is no connection that could be down.
                 watch::channel(Hears::Since(1)).1
             }
         };
-        // What is not stored is not acknowledged, and Slack brings it again.
+        // An event that is not stored is not acknowledged, and Slack delivers it again.
         let storing = watch::channel(Storing::default()).1;
         self.tell(&whole, slack::PLATFORM, identity.team.clone(), 0, heard, storing);
         Ok(())
@@ -335,7 +335,7 @@ impl Started {
         let identity = discord.identity();
         let (workspace, name) = (&identity.application, &identity.name);
         self.nod.open_workspace(discord::PLATFORM, workspace, name, discord.servers()).await?;
-        // What waits to be stored is kept in its order.
+        // Events that wait to be stored keep their order.
         let whole = Whole::new(TimeDelta::zero());
         let accept = into_inbox(discord::PLATFORM, self.nod.inbox(), whole.clone());
         let (shards, listens) = discord.hear(accept, self.nod.clone(), self.stop.clone()).await?;
@@ -347,7 +347,7 @@ impl Started {
         Ok(())
     }
 
-    /// Tells whoever wants to know whether a part of a platform is heard.
+    /// Publishes whether a part of a platform is connected.
     fn tell(
         &mut self,
         whole: &Whole,
@@ -369,7 +369,7 @@ impl Started {
         });
     }
 
-    /// Opens the server, last of all.
+    /// Opens the server, as the last step.
     fn open(mut self, url: Url, socket: TcpListener, connecting: Option<Connecting>) -> App {
         let router = server::router(self.readiness, connecting, self.routes);
         let asked = self.stop.clone();
@@ -398,7 +398,7 @@ fn admins(admin: &config::Admin) -> Vec<(String, String)> {
     slack.chain(admin.discord.iter().map(on(discord::PLATFORM))).collect()
 }
 
-/// How browsers reach us: as configured, else where we listen.
+/// Returns the URL at which browsers reach Nod: the configured one, else the listening address.
 fn public_url(config: &Config, at: SocketAddr) -> anyhow::Result<Url> {
     match &config.server.public_url {
         Some(url) => Ok(url.clone()),

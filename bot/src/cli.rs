@@ -1,7 +1,7 @@
-//! The command line: what can be asked of `nod`, and what its exit code says.
+//! The command line: the commands of `nod` and their exit codes.
 //!
-//! 0: done. 1: it did not work, or `nod doctor` found something wrong. 2: the question was wrong (a misspelt
-//! command or configuration).
+//! 0: done. 1: it failed, or `nod doctor` found a problem. 2: the input was wrong (a misspelt command or
+//! configuration).
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -111,7 +111,7 @@ enum Invite {
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    // It has no use for anything below, and is the smaller and the safer without.
+    // The parser process needs none of the setup below, and is smaller and safer without it.
     if matches!(cli.command, Command::Parse) {
         return nod_reading::main();
     }
@@ -132,7 +132,7 @@ pub fn main() -> ExitCode {
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let code = runtime.block_on(carry_out(cli.command, config));
-            // A thread that looks up a name may hang; nobody waits for it.
+            // A thread that looks up a host name may hang; shutdown does not wait for it.
             runtime.shutdown_background();
             code
         }
@@ -140,7 +140,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Lines go to standard error; where that is somebody's conversation, into a file.
+/// Logs to standard error, or to a file if the terminal shows a conversation.
 fn log(command: &Command, config: Option<&Config>) -> anyhow::Result<()> {
     let filter = config.and_then(|c| c.log.filter.as_deref());
     match (command, config) {
@@ -154,7 +154,7 @@ fn log(command: &Command, config: Option<&Config>) -> anyhow::Result<()> {
     }
 }
 
-/// What the command line leaves open is taken from the configuration, where that can be read.
+/// Prints the manifest. Options that are not given come from the configuration, if it can be read.
 fn manifest(
     config: Option<&Config>,
     name: &str,
@@ -171,7 +171,7 @@ fn manifest(
     print(&format!("{:#}", slack::manifest(name, mode, public_url)))
 }
 
-/// Names and values that are not text cannot be ours.
+/// Returns the environment. Names and values that are not UTF-8 cannot be Nod's, so they are skipped.
 fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -220,7 +220,7 @@ async fn invite(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ctrl-C is for a turn and not for the program, also where no line is being typed.
+/// Ctrl-C cancels a turn and not the program, even if no line is being typed.
 async fn chat(config: Config, user: Option<String>) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
@@ -238,8 +238,8 @@ async fn chat(config: Config, user: Option<String>) -> anyhow::Result<()> {
     tokio::time::timeout(GRACE, talk).await.unwrap_or(Ok(()))
 }
 
-/// Runs `body` until it ends or somebody asks it to stop; then it has [`GRACE`] to end by itself. Asked a
-/// second time, it ends at once.
+/// Runs `body` until it ends or a stop signal arrives; then it has [`GRACE`] to finish. A second signal ends it
+/// immediately.
 async fn until_stopped<F: Future<Output = anyhow::Result<()>>>(
     body: impl FnOnce(CancellationToken) -> F,
 ) -> anyhow::Result<()> {
@@ -281,7 +281,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// To standard output, where a closed pipe (`nod … | head`) is no fault.
+/// Prints to standard output; a closed pipe (`nod … | head`) is not an error.
 pub(crate) fn print(text: &str) -> ExitCode {
     use std::io::Write;
     match writeln!(std::io::stdout(), "{text}") {

@@ -1,5 +1,5 @@
-//! `nod doctor`: looks at everything that can go wrong before a person meets it, a line each with the cure.
-//! Changes nothing but what starting the embedded database changes. Prints no secret.
+//! `nod doctor`: checks everything that can go wrong before a user notices, with one line and a remedy each. Changes
+//! nothing except what starting the embedded database changes. Prints no secret.
 
 mod discord;
 mod lent;
@@ -23,28 +23,28 @@ use crate::config::{Config, Problems};
 /// How long one check may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What one check found.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub what: String,
-    /// How it stands.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What was seen.
+    /// The observation.
     pub said: String,
-    /// What helps, where something does.
+    /// A remedy, if there is one.
     pub cure: Option<String>,
 }
 
-/// How something stands.
+/// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// As it should be.
+    /// Works.
     Good,
     /// Will not work.
     Wrong,
-    /// Not set up, or without effect; nothing is broken.
+    /// Not configured, or without effect; nothing is broken.
     Skipped,
 }
 
@@ -66,7 +66,7 @@ impl Finding {
     }
 }
 
-/// Runs every check at once and prints what was found. 0 when nothing is wrong, else 1.
+/// Runs every check at once and prints the results. Returns 0 if nothing is wrong, else 1.
 pub async fn examine(config: Result<Config, Problems>, json: bool) -> ExitCode {
     let findings = match config {
         Ok(config) => all(Arc::new(config)).await,
@@ -108,7 +108,7 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
     stream::iter(timed).buffered(count).concat().await
 }
 
-/// Whoever tries what is lent needs somebody to try it as, and the rows know some.
+/// Checks the database first: testing delegated access needs a person to act as, and the database knows some.
 async fn rows(config: Arc<Config>) -> Vec<Finding> {
     let (mut findings, somebody) = local::database(&config).await;
     findings.extend(lent::accounts(&config, somebody.as_deref()).await);

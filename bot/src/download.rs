@@ -1,9 +1,9 @@
-//! Reading what somebody else sends, up to a length.
+//! Downloads with a size limit.
 
 use futures::StreamExt;
 use nod_contract::chat::DownloadError;
 
-/// The body of an answer, at most so many bytes.
+/// Returns the body of a response, at most `most` bytes.
 pub(crate) async fn bounded(answer: reqwest::Response, most: usize) -> Result<Vec<u8>, DownloadError> {
     if answer.content_length().is_some_and(|length| length > most as u64) {
         return Err(DownloadError::TooLarge);

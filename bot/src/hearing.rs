@@ -1,5 +1,5 @@
-//! Whether what people do on a platform reaches this replica: told to `/readyz`, and to the core, which looks up
-//! what was missed.
+//! Whether a platform's events reach this replica. Reported to `/readyz` and to the core, which looks up missed
+//! messages.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,23 +11,23 @@ use tokio::sync::watch;
 
 use crate::server::Platform;
 
-/// How often it is written down that events arrive: after an absence it is looked back so much further.
+/// How often the ingest watermark is stored: after an absence the lookup goes back this much further.
 const BEAT: Duration = Duration::from_secs(20);
 
 /// Whether a platform's events reach this replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hears {
-    /// Not now.
+    /// Not at the moment.
     #[default]
     No,
-    /// Since it began, for the so-manieth time: between two numbers something may have been missed.
+    /// Since the connection with this number: events between two numbers may have been missed.
     Since(u64),
-    /// They reach another replica, and only one may hear them.
+    /// They reach another replica, and only one can receive them.
     Elsewhere,
 }
 
 impl Hears {
-    /// Begins to hear, if it did not.
+    /// Starts a new connection number, unless connected already.
     pub(crate) fn begin(now: &watch::Sender<Self>, times: &mut u64) {
         now.send_if_modified(|hears| {
             let anew = !matches!(hears, Self::Since(_));
@@ -40,39 +40,39 @@ impl Hears {
     }
 }
 
-/// Whether what is heard is stored, too.
+/// Whether received events are also stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Storing {
-    /// Something waits to be stored; until it is, it must not be said that it was heard.
+    /// An event waits to be stored; until it is, the ingest watermark must not advance.
     pub waits: bool,
-    /// How much was given up so far: it has to be looked up like anything that was missed.
+    /// How many events were given up so far: they have to be looked up like any missed message.
     pub given_up: u64,
 }
 
-/// A connection, and what was given up while it stood.
+/// The number of a connection, and how many events were given up by then.
 pub(crate) type Time = (u64, u64);
 
-/// Whether all that was said on a platform before something has reached Nod, as far as this replica can know.
+/// Whether Nod knows every earlier message of a platform at a given time, as far as this replica can tell.
 #[derive(Clone)]
 pub(crate) struct Whole {
     known: Arc<Mutex<Known>>,
-    /// So long after it was refused the platform brings something again, behind what was said later.
+    /// How long after a refusal the platform can deliver an event again, after later ones.
     redelivers: TimeDelta,
 }
 
 #[derive(Default)]
 struct Known {
     parts: Vec<Part>,
-    /// When what is being stored now was said.
+    /// The times of the events that are being stored.
     under_way: Vec<Timestamp>,
-    /// When the last thing that was not stored was said.
+    /// The time of the latest event that was not stored.
     refused: Option<Timestamp>,
 }
 
 struct Part {
     heard: watch::Receiver<Hears>,
     stored: watch::Receiver<Storing>,
-    /// The time before which all that was missed is written down to be looked up.
+    /// The connection for which the watermark is stored, so that everything missed before it will be looked up.
     written: watch::Receiver<Option<Time>>,
 }
 
@@ -81,7 +81,7 @@ impl Whole {
         Self { known: Arc::default(), redelivers }
     }
 
-    /// One more part of it, of which what is written down is told there.
+    /// Adds a part. Returns the sender that reports for which connection the watermark is stored.
     pub(crate) fn part(
         &self,
         heard: &watch::Receiver<Hears>,
@@ -92,8 +92,8 @@ impl Whole {
         written
     }
 
-    /// Whether it holds for something that was said then. What was written down may not be looked up yet: that the core
-    /// knows.
+    /// Returns whether it holds for a message of that time. Missed messages that were recorded may not be looked up
+    /// yet; the core knows that.
     pub(crate) fn holds(&self, at: Timestamp) -> bool {
         let known = self.lock();
         let brought_again = known.refused.is_some_and(|refused| at < refused + self.redelivers);
@@ -101,7 +101,7 @@ impl Whole {
         !brought_again && !overtakes && !known.parts.is_empty() && known.parts.iter().all(Part::is_written)
     }
 
-    /// Something that was said then is about to be stored; where that does not end well, it was refused.
+    /// Marks that an event of that time is about to be stored. If it is not stored, it counts as refused.
     pub(crate) fn begin(&self, at: Timestamp) -> Begun {
         self.lock().under_way.push(at);
         Begun { whole: self.clone(), at, stored: false }
@@ -145,10 +145,10 @@ impl Drop for Begun {
     }
 }
 
-/// A platform that is heard, or one of the parts in which it is.
+/// A connected platform, or one of its parts.
 pub(crate) struct Hearing {
     pub(crate) nod: Nod,
-    /// Its name in rows, and the workspace there.
+    /// Its name in rows, and its workspace.
     pub(crate) platform: &'static str,
     pub(crate) workspace: String,
     pub(crate) part: u32,
@@ -157,7 +157,7 @@ pub(crate) struct Hearing {
 }
 
 impl Hearing {
-    /// Tells on, for as long as it is polled.
+    /// Reports the state for as long as it is polled.
     pub(crate) async fn keep(self, mut heard: watch::Receiver<Hears>, mut stored: watch::Receiver<Storing>) {
         let mut beat = tokio::time::interval(BEAT);
         let (mut told, mut stores) = (true, true);
@@ -184,7 +184,7 @@ impl Hearing {
     }
 }
 
-/// Since when all that is said arrives, by what has a number; `None` where that cannot be said now.
+/// Returns the connection since which all events arrive; `None` if they do not all arrive now.
 fn arrives(hears: Hears, storing: Storing) -> Option<Time> {
     match hears {
         Hears::Since(time) if !storing.waits => Some((time, storing.given_up)),

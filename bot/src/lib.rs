@@ -1,4 +1,4 @@
-//! The program `nod`: the doors, the configuration, and the place where everything is put together.
+//! The program `nod`: the chat platforms, the configuration, and the composition root.
 
 mod accept;
 pub mod app;

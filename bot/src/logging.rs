@@ -1,5 +1,5 @@
-//! What is logged, and where to: standard error, for people. Targets that are known to write secrets or the
-//! words of people's mail stay quiet whatever an operator asks for.
+//! Logging: what is logged, and where; by default to standard error, for people. Targets that are known to write
+//! secrets or the content of mail stay quiet whatever filter an operator sets.
 
 use std::io::IsTerminal;
 
@@ -10,14 +10,14 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
-/// What is logged where nothing else is asked for.
+/// The filter if none is configured.
 pub const DEFAULT: &str =
     "info,serenity=error,slack_morphism=off,async_openai=off,yup_oauth2=off,hyper=warn,rmcp=warn,sqlx=warn";
 
-/// The most that these may ever write. yup_oauth2 logs tokens, async_openai whole bodies, slack_morphism the
-/// address of a socket with its ticket when a dial fails (we log that failure ourselves); the others carry
-/// headers and bodies in their debug lines, sqlx the values of statements. serenity warns with the whole of what it
-/// cannot read.
+/// The maximum level of these targets. yup_oauth2 logs tokens, async_openai whole bodies, slack_morphism the URL of a
+/// socket with its ticket when a dial fails (we log that failure ourselves); the others log headers and bodies at debug
+/// level. serenity warns with the full payload that it cannot parse. sqlx, which can log statements, is limited only by
+/// `DEFAULT`.
 const CAPS: [(&str, LevelFilter); 11] = [
     ("yup_oauth2", LevelFilter::OFF),
     ("async_openai", LevelFilter::OFF),
@@ -32,15 +32,15 @@ const CAPS: [(&str, LevelFilter); 11] = [
     ("rmcp", LevelFilter::WARN),
 ];
 
-/// Starts logging for the life of the program.
+/// Starts logging for the lifetime of the program.
 ///
 /// # Errors
-/// When logging was started before.
+/// If logging was started before.
 pub fn start(filter: Option<&str>) -> Result<(), TryInitError> {
     lines(filter, std::io::stderr, std::io::stderr().is_terminal()).try_init()
 }
 
-/// The same lines, not started, to wherever they should go.
+/// Returns the same subscriber, not started, with another writer.
 pub fn lines<W>(filter: Option<&str>, into: W, ansi: bool) -> impl tracing::Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -49,7 +49,7 @@ where
     registry().with(lines.with_filter(asked_for(filter)))
 }
 
-/// Every layer stands above the caps, also one that comes later.
+/// Returns a registry with the caps, which apply to every layer added later.
 fn registry() -> impl tracing::Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s> {
     Registry::default().with(caps())
 }
@@ -58,7 +58,7 @@ fn caps() -> Targets {
     Targets::new().with_default(LevelFilter::TRACE).with_targets(CAPS)
 }
 
-/// What `nod_core` means in a filter: operators need not know how the core is cut.
+/// What `nod_core` means in a filter: operators need not know the core's crates.
 const CORE: [&str; 9] = [
     "nod_contract",
     "nod_when",
@@ -71,7 +71,7 @@ const CORE: [&str; 9] = [
     "nod_inbox",
 ];
 
-/// The operator's filter lies over the default: `debug` alone changes the level of our own modules.
+/// Merges the operator's filter over the default: a bare `debug` changes only the level of our own modules.
 fn asked_for(filter: Option<&str>) -> EnvFilter {
     let whole_core = |text: &str| {
         let each = |directive: &str| match directive.trim().strip_prefix("nod_core=") {

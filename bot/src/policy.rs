@@ -1,4 +1,4 @@
-//! `nod policy`: a tenant's own rules about asking for a nod, set and shown by whoever has this machine.
+//! `nod policy`: a tenant's own approval rules, set and shown by the administrator of this machine.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::cli::print;
 use crate::config::{self, Config};
 use crate::database::{self, Database, DatabaseClock};
 
-/// Puts the rules of a file in the place of those that the tenant had.
+/// Replaces the tenant's rules with those of a file.
 ///
 /// # Errors
-/// When a rule is wrong, with every problem, or the database does not answer.
+/// If a rule is invalid, with every problem, or the database does not answer.
 pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let rules = config::policy::read(&text).map_err(|said| {
@@ -43,10 +43,10 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what holds.
+/// Prints the effective rules.
 ///
 /// # Errors
-/// When the database does not answer.
+/// If the database does not answer.
 pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
     let (own, policy) =
         with(config, async |own, _| Ok((own.read().await?, own.in_force(&config.approvals.policy).await?)))
@@ -94,10 +94,10 @@ async fn with<T>(
     done
 }
 
-/// What `nod doctor` says of rules whose people nobody knows.
+/// Returns the lists in the effective rules that contain no known person.
 ///
 /// # Errors
-/// When the database does not answer.
+/// If the database does not answer.
 pub async fn empty_lists(pool: sqlx::PgPool, policy: &Policy) -> sqlx::Result<Vec<String>> {
     let own = OwnRules::new(pool, Settings::default().tenant);
     own.empty_lists(&own.in_force(policy).await?).await

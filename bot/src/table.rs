@@ -1,4 +1,4 @@
-//! A table as lines of equal columns, for a fixed-width block.
+//! Formats a table as lines of equal columns, for a fixed-width block.
 
 #[derive(Default)]
 pub(crate) struct Table {
@@ -16,7 +16,7 @@ impl Table {
         }
     }
 
-    /// The first row is the head.
+    /// Formats the lines; the first row is the head.
     pub(crate) fn aligned(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let wide = |column: usize| {

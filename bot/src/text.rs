@@ -1,7 +1,7 @@
-//! Characters, as every platform shows them: what cannot be seen is made visible, what is long is cut.
+//! Characters, for every platform: what is invisible is made visible, what is too long is cut.
 
-/// The text with every control character made visible. Characters that turn the direction of writing could
-/// make an address read as another one, so they count as such.
+/// Makes every control character visible. Characters that change the direction of writing count as such, because they
+/// could make an address look like another one.
 pub(crate) fn visible(text: &str) -> String {
     let shown = |c: char| match c {
         '\r' => None,
@@ -13,17 +13,17 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars().filter_map(shown).collect()
 }
 
-/// The same on one line.
+/// Does the same and joins the lines.
 pub(crate) fn one_line(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How many characters it has.
+/// Counts the characters.
 pub(crate) fn letters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Cuts after at most `max` characters, at the last line or word end in the latter half where there is one.
+/// Cuts after at most `max` characters, at the last line or word end in the latter half if there is one.
 pub(crate) fn split(text: &str, max: usize) -> (&str, &str) {
     let Some((end, _)) = text.char_indices().nth(max) else { return (text, "") };
     let head = &text[..end];
@@ -32,8 +32,8 @@ pub(crate) fn split(text: &str, max: usize) -> (&str, &str) {
     text.split_at(at)
 }
 
-/// At most `max` characters, the last one `…` where something is missing. For labels only: whatever carries
-/// meaning says how much is missing.
+/// Cuts to at most `max` characters, ending in `…` if it was longer. Only for labels: other text must say how much is
+/// missing.
 pub(crate) fn label(text: &str, max: usize) -> String {
     let text = one_line(text);
     if letters(&text) <= max {
@@ -42,7 +42,7 @@ pub(crate) fn label(text: &str, max: usize) -> String {
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The first address written out in the text, and what stands before it.
+/// Returns the first URL in the text, and what precedes it.
 pub(crate) fn first_address(text: &str) -> Option<(&str, &str)> {
     let at = [text.find("https://"), text.find("http://")].into_iter().flatten().min()?;
     let (before, tail) = text.split_at(at);

@@ -1,4 +1,4 @@
-//! What Nod can do beside talking: the one place where an ability is plugged in.
+//! What Nod can do in addition to chatting: the one place where an ability is plugged in.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use nod_store::ability::Ability;
 use super::google;
 use crate::config::Config;
 
-/// All of them, in the order in which people are told of their commands. `accounts` are those at Google, where Nod can
-/// sign anybody in.
+/// Returns all abilities, in the order in which their commands are listed. `accounts` are the Google accounts; they are
+/// set if Google sign-in is configured.
 pub(super) fn abilities(
     config: &Config,
     accounts: Option<&Arc<Accounts>>,

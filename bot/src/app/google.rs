@@ -1,4 +1,4 @@
-//! Google, as it is configured: the sign-in, the accounts that are lent, and the tools.
+//! Google, as configured: the sign-in, the delegated accounts and the tools.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::config::{self, Config};
 
-/// `None` where no OAuth client is configured.
+/// Returns `None` if no OAuth client is configured.
 pub(crate) fn oauth(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
     let google = &config.google;
     let (Some(client_id), Some(client_secret)) = (&google.client_id, &google.client_secret) else {
@@ -33,14 +33,14 @@ pub(crate) fn oauth(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleO
     })?))
 }
 
-/// To whom what is lent.
+/// Returns who has access to which delegated accounts.
 pub(crate) fn lending(google: &config::Google) -> Arc<Lending> {
     let domains = google.delegation.as_ref().map_or(&[][..], |delegation| &delegation.domains);
     let borrowers = google.system.as_ref().map_or(Borrowers::Nobody, |system| system.people.clone());
     Arc::new(Lending::new(domains, borrowers))
 }
 
-/// Everybody's accounts, their own and those that are lent.
+/// Returns all accounts: people's own and the delegated ones.
 pub(super) fn accounts(
     google: &config::Google,
     oauth: &GoogleOAuth,

@@ -1,4 +1,4 @@
-//! What must be configured before Nod can run, told all at once.
+//! What must be configured before Nod can run. All missing keys are reported at once.
 
 use anyhow::anyhow;
 use nod_connectors::llm::TierSettings;
@@ -18,7 +18,7 @@ impl Needed {
     pub(super) fn of(config: &Config) -> anyhow::Result<Self> {
         let mut missing = Vec::new();
         let discord = discord_settings(config);
-        // Where nothing of Slack is set, Discord alone is enough.
+        // If no Slack key is set, Discord is enough.
         let slack = &config.slack;
         let wants_slack = slack.bot_token.is_some() || slack.app_token.is_some() || discord.is_none();
         let slack = if wants_slack { slack_settings(&mut missing, config) } else { None };
@@ -80,7 +80,7 @@ fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T
     value
 }
 
-/// The one secret that the mode needs.
+/// Returns the one secret that the mode needs.
 fn way(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Way> {
     match slack.mode {
         SlackMode::Socket => wanted(missing, slack.app_token.clone(), "slack.app_token")
@@ -90,7 +90,7 @@ fn way(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Way> {
     }
 }
 
-/// A tier's settings; an endpoint without a key is one that wants none.
+/// Returns a tier's settings; an endpoint without a key needs none.
 fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
     wanted(missing, tier.base_url.clone(), "llm.base_url");
     wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));

@@ -1,5 +1,5 @@
-//! What was given: the file, then the environment over it, as one flat table from key to value. Knows
-//! nothing of what the keys mean.
+//! The given values: the file, then the environment over it, as one flat table from key to value. Knows nothing of what
+//! the keys mean.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use figment::{Error, Figment, Metadata, Profile, Provider};
 
 use super::problem::{PREFIX, Problem};
 
-/// Where the file is looked for when nobody names one.
+/// Where the file is looked for if no other is named.
 const USUAL_FILE: &str = "config/nod.toml";
 
-/// Names that begin like ours and are read elsewhere: by the command line and by the tests.
+/// Names with Nod's prefix that are read elsewhere: by the command line and by the tests.
 const NOT_KEYS: [&str; 4] = ["NOD_CONFIG", "NOD_SPECS_DIR", "NOD_EVAL_DIR", "NOD_TEST_DATABASE_URL"];
 
 /// A flat table, `slack.bot_token` → value.
 pub(super) type Given = BTreeMap<String, Value>;
 
-/// The environment, as far as it is about Nod's keys.
+/// The part of the environment that sets Nod's keys.
 struct Environment(Dict);
 
 impl Provider for Environment {
@@ -32,7 +32,7 @@ impl Provider for Environment {
     }
 }
 
-/// Reads both; a file that cannot be read is a problem, and the environment is looked at all the same.
+/// Reads both. A file that cannot be read is a problem, but the environment is still read.
 pub(super) fn gather(file: Option<&Path>, env: &BTreeMap<String, String>, found: &mut Vec<Problem>) -> Given {
     let mut figment = Figment::new();
     if let Some(path) = choose(file, env) {
@@ -50,7 +50,7 @@ pub(super) fn gather(file: Option<&Path>, env: &BTreeMap<String, String>, found:
     given
 }
 
-/// A file that was named must be there; the usual one may be missing.
+/// Returns the file to read. A file that was named must exist; the usual one may be missing.
 fn choose(file: Option<&Path>, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let named = file.map(Path::to_owned).or_else(|| env.get("NOD_CONFIG").map(PathBuf::from));
     named.or_else(|| Some(PathBuf::from(USUAL_FILE)).filter(|usual| usual.exists()))
@@ -67,8 +67,8 @@ fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
     }
 }
 
-/// `NOD_SLACK__BOT_TOKEN=x` as `{slack: {bot_token: x}}`. An empty value counts as none: it is how compose
-/// files and CI leave a variable out.
+/// Turns `NOD_SLACK__BOT_TOKEN=x` into `{slack: {bot_token: x}}`. An empty value counts as unset, because compose files
+/// and CI use it to leave a variable out.
 fn nested(env: &BTreeMap<String, String>) -> Dict {
     let mut dict = Dict::new();
     for (name, text) in env {
@@ -89,8 +89,8 @@ fn insert(dict: &mut Dict, path: &[String], value: Value) {
         return;
     }
     let below = dict.entry(first.clone()).or_insert_with(|| Value::from(Dict::new()));
-    // `NOD_SLACK=x` beside `NOD_SLACK__MODE=y`: the first is no key at all, and is reported where it alone
-    // is set; the longer name is the one that was meant.
+    // `NOD_SLACK=x` next to `NOD_SLACK__MODE=y`: the first is not a key and is reported only if it is set without the
+    // second; the longer name is the one that was meant.
     if !matches!(below, Value::Dict(..)) {
         *below = Value::from(Dict::new());
     }

@@ -1,5 +1,5 @@
-//! `google.delegation.*` and `google.system.*`: the accounts that the operator lends to whoever has connected none. Each
-//! is an explicit choice, so half of one is a mistake.
+//! `google.delegation.*` and `google.system.*`: the accounts that the operator makes available to people who connected
+//! none. Each is an explicit choice, so half of one is a mistake.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ const DOMAINS: &str = "google.delegation.domains";
 const REFRESH_TOKEN: &str = "google.system.refresh_token";
 const PEOPLE: &str = "google.system.people";
 
-/// `token_url` where one is configured; else the key names its own.
+/// Reads `google.delegation.*`. The token endpoint is `token_url` if configured, else the one in the key file.
 pub(super) fn delegation(
     reader: &mut Reader,
     token_url: Option<&Url>,
@@ -29,7 +29,7 @@ pub(super) fn delegation(
     let (mut problems, before) = (Vec::new(), reader.wrong());
     let file = reader.maybe::<PathBuf>(KEY_FILE);
     let domains = reader.maybe(DOMAINS).map(|Domains(all)| all);
-    // What is given and cannot be read is said by the reader.
+    // The reader has already reported values that it could not parse.
     let all_read = reader.wrong() == before;
     match (&file, &domains) {
         (Some(_), None) if all_read => {
@@ -67,7 +67,7 @@ pub(super) fn system(reader: &mut Reader, has_client: bool) -> Option<System> {
         problems.push(wrong(REFRESH_TOKEN, NEEDS_CLIENT));
     }
     reader.found(problems);
-    // Nobody unless said: whoever may use it reads that mailbox.
+    // Empty unless configured, because everyone listed can read that mailbox.
     Some(System { refresh_token: refresh_token?, people: people.unwrap_or_default() })
 }
 

@@ -1,5 +1,5 @@
-//! Configuration: every name an operator can set, its kind, its default. Read once at the start from the
-//! file and from the environment over it; all problems are told at once. Never changes while Nod runs.
+//! Configuration: every name an operator can set, its kind, its default. It is read once at the start from the file and
+//! from the environment over it; all problems are reported at once. It never changes while Nod runs.
 
 mod given;
 mod lent;
@@ -69,7 +69,7 @@ pub struct Config {
 /// How documents are read.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// What is started to read them; `None` means Nod itself.
+    /// The program that reads them; `None` means Nod itself.
     pub program: Option<PathBuf>,
 }
 
@@ -78,23 +78,23 @@ pub struct Reading {
 pub struct Server {
     /// Where it listens.
     pub bind: SocketAddr,
-    /// How people's browsers reach it; ends in a slash.
+    /// The URL at which people's browsers reach it; ends in a slash.
     pub public_url: Option<Url>,
 }
 
-/// What Nod keeps on disk.
+/// What Nod stores on disk.
 #[derive(Debug, Clone)]
 pub struct Data {
     /// Holds the embedded database and the secret key.
     pub dir: PathBuf,
 }
 
-/// Where the rows are.
+/// Where the database is.
 #[derive(Debug, Clone)]
 pub struct Database {
-    /// A real server; `None` means the embedded database in `data.dir`.
+    /// An external server; `None` means the embedded database in `data.dir`.
     pub url: Option<SecretString>,
-    /// The most connections that one `nod` works with; its door has two more.
+    /// The maximum number of connections in one `nod` process's pool; its ingest pool has two more.
     pub max_connections: u32,
 }
 
@@ -107,15 +107,15 @@ pub struct Slack {
     pub bot_token: Option<SecretString>,
     /// `xapp-…`, for Socket Mode.
     pub app_token: Option<SecretString>,
-    /// What Slack signs with, for mode `http`.
+    /// Slack's signing secret, for mode `http`.
     pub signing_secret: Option<SecretString>,
     /// How Slack reaches Nod.
     pub mode: SlackMode,
-    /// What was said to Nod longer ago, while it was away, is not acted upon any more.
+    /// Messages that were sent longer ago than this, while Nod was away, are not acted on.
     pub answer_within: Duration,
-    /// Whether the workspace's guests are listened to.
+    /// Whether the workspace's guests can use Nod.
     pub allow_guests: bool,
-    /// Whether people of other organisations (Slack Connect) are listened to.
+    /// Whether people of other organisations (Slack Connect) can use Nod.
     pub allow_external: bool,
 }
 
@@ -124,13 +124,13 @@ pub struct Slack {
 pub struct Discord {
     /// Ends in a slash.
     pub api_url: Url,
-    /// The bot's token; without one there is no Discord.
+    /// The bot's token; without one Discord is off.
     pub token: Option<SecretString>,
-    /// The application's id; the token tells it, so it is only compared.
+    /// The application's id. The token contains it, so it is only compared.
     pub application_id: Option<String>,
-    /// What the application signs people in with; without it an admin says whose account somebody's is.
+    /// The OAuth client secret for sign-in. Without it an admin must allow each connected account.
     pub client_secret: Option<SecretString>,
-    /// The ids of the servers that it serves; all that it is in where there are none.
+    /// The ids of the servers that it serves; if empty, all that it is a member of.
     pub servers: Vec<String>,
 }
 
@@ -139,23 +139,23 @@ pub struct Discord {
 pub struct Google {
     /// As the Google Cloud console shows it.
     pub client_id: Option<String>,
-    /// Beside it.
+    /// From the same page.
     pub client_secret: Option<SecretString>,
     /// Where a person consents.
     pub auth_url: Url,
     /// Where codes become tokens.
     pub token_url: Url,
-    /// Where tokens are given back.
+    /// Where tokens are revoked.
     pub revoke_url: Url,
     /// Gmail's API; ends in a slash.
     pub gmail_url: Url,
     /// Calendar's API; ends in `/calendar/v3/`.
     pub calendar_url: Url,
-    /// What may be booked with an event.
+    /// The rooms that can be booked with an event.
     pub rooms: Vec<Room>,
     /// `google.delegation.*`: Nod acts as the people of some domains.
     pub delegation: Option<Delegation>,
-    /// `google.system.*`: an account that is the organisation's.
+    /// `google.system.*`: an account of the organisation.
     pub system: Option<System>,
 }
 
@@ -164,54 +164,54 @@ pub struct Google {
 pub struct Delegation {
     /// Its key.
     pub key: ServiceKey,
-    /// Of whose people.
+    /// The domains whose people it can act as.
     pub domains: Vec<String>,
 }
 
-/// An account of the organisation's.
+/// An account of the organisation.
 #[derive(Debug, Clone)]
 pub struct System {
-    /// Given to the OAuth client.
+    /// A refresh token that was issued to the OAuth client.
     pub refresh_token: SecretString,
-    /// Who may use it.
+    /// The people who can use it.
     pub people: Borrowers,
 }
 
 /// The models.
 #[derive(Debug, Clone)]
 pub struct Llm {
-    /// Finds out what somebody wants: small and quick.
+    /// Classifies a request: small and quick.
     pub router: Tier,
-    /// Thinks and writes.
+    /// Reasons and writes.
     pub reasoner: Tier,
-    /// Keeps what is worth keeping of a conversation; takes from the reasoner what it does not set.
+    /// Extracts what is worth keeping of a conversation; settings that it lacks come from the reasoner.
     pub summariser: Tier,
 }
 
 /// One model. Everything that the tier itself does not set is taken from `llm.*`.
 #[derive(Debug, Clone)]
 pub struct Tier {
-    /// An OpenAI-compatible endpoint, up to and with `/v1`; ends in a slash. `None` where none was given.
+    /// An OpenAI-compatible endpoint, up to and including `/v1`; ends in a slash. `None` if not configured.
     pub base_url: Option<Url>,
     /// Sent as a bearer token.
     pub api_key: Option<SecretString>,
     /// The model's name there.
     pub model: Option<String>,
-    /// 0 to 2; the endpoint's own default where none was given.
+    /// 0 to 2; the endpoint's own default if not configured.
     pub temperature: Option<f32>,
     /// How long one answer may take.
     pub timeout: Duration,
-    /// How long an answer may get.
+    /// The maximum length of one answer.
     pub max_tokens: Option<u32>,
-    /// What is known of its provider.
+    /// The preset of its provider, if one is configured.
     pub preset: Option<Preset>,
-    /// The one that answers where this one is down or has no money left.
+    /// The model that answers if this one is down or out of credit.
     pub fallback: Option<Box<Tier>>,
 }
 
 impl Tier {
-    /// As the client wants it; `None` where the endpoint or the model is not set. An endpoint without a key is one
-    /// that wants none.
+    /// Returns the client's settings; `None` if the endpoint or the model is not set. An endpoint without a key needs
+    /// none.
     #[must_use]
     pub fn settings(&self) -> Option<TierSettings> {
         Some(TierSettings {
@@ -227,17 +227,17 @@ impl Tier {
     }
 }
 
-/// Answering.
+/// Replies.
 #[derive(Debug, Clone)]
 pub struct Replies {
-    /// How long after its first words an answer is shown while it is still being written.
+    /// How long after its first words an unfinished answer is shown.
     pub stream_after: Duration,
 }
 
-/// Asking for a nod.
+/// Approvals.
 #[derive(Debug, Clone)]
 pub struct Approvals {
-    /// Who may approve what, for how long, and how long it can be taken back.
+    /// Who can approve what, how long an approval is valid, and how long an action can be undone.
     pub policy: Policy,
 }
 
@@ -250,7 +250,7 @@ pub struct Admin {
     pub discord: Vec<String>,
 }
 
-/// What seals tokens at rest.
+/// The key that encrypts tokens at rest.
 #[derive(Debug, Clone)]
 pub struct Secrets {
     /// 32 bytes in base64; `None` means the file in `data.dir`.
@@ -265,8 +265,7 @@ pub struct Log {
 }
 
 impl Config {
-    /// Reads the file (`file`, else `NOD_CONFIG`, else `config/nod.toml` if there is one) and the
-    /// environment over it.
+    /// Reads the file (`file`, else `NOD_CONFIG`, else `config/nod.toml` if it exists) and the environment over it.
     ///
     /// # Errors
     /// Every problem at once.
@@ -281,13 +280,13 @@ impl Config {
         if problems.is_empty() { Ok(config) } else { Err(Problems(problems)) }
     }
 
-    /// Keys that are set and whose ability is not built yet.
+    /// Returns the keys that are set but whose ability is not built yet.
     #[must_use]
     pub fn inactive(&self) -> &[Inactive] {
         &self.inactive
     }
 
-    /// Every key there is, as in the file.
+    /// Returns every key, as in the file.
     #[must_use]
     pub fn names() -> BTreeSet<String> {
         let mut reader = Reader::new(BTreeMap::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The file of rules about asking for a nod: what `config/policy.toml` explains, as values for the core.
+//! The file of approval rules: what `config/policy.toml` explains, as values for the core.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,9 +16,9 @@ use super::problem::Problem;
 use super::value::{Kind, Pause, Seconds, shown};
 use nod_people::named::Named;
 
-/// What Nod has built in.
+/// The built-in rules.
 const BUILT_IN: &str = include_str!("../../../config/policy.toml");
-/// What a rule may say.
+/// The keys of a rule.
 const KEYS: [&str; 10] = [
     "tool",
     "when.recipients_above",
@@ -32,7 +32,7 @@ const KEYS: [&str; 10] = [
     "never",
 ];
 
-/// The rules of a file, else those that are built in. What is wrong is noted, all of it.
+/// Reads the rules of a file, or the built-in ones. All problems are collected.
 pub(super) fn rules(file: Option<&Path>, problems: &mut Vec<Problem>) -> Vec<Rule> {
     let name = file.map_or_else(|| "the built-in rules".to_owned(), |path| path.display().to_string());
     let read = match file.map(std::fs::read_to_string) {
@@ -49,10 +49,10 @@ pub(super) fn rules(file: Option<&Path>, problems: &mut Vec<Problem>) -> Vec<Rul
     })
 }
 
-/// The rules that a text says.
+/// Parses rules.
 ///
 /// # Errors
-/// Everything that is wrong with it, a line each.
+/// All problems, one line each.
 pub fn read(text: &str) -> Result<Vec<Rule>, Vec<String>> {
     let toml = Toml::string(text);
     if let Err(error) = toml.data() {
@@ -76,7 +76,7 @@ pub fn read(text: &str) -> Result<Vec<Rule>, Vec<String>> {
     if said.is_empty() { Ok(rules) } else { Err(said) }
 }
 
-/// The lists of people, by their names; `None` for one that cannot be read, which is said once.
+/// The lists of people by name; `None` for one that cannot be read, which is reported once.
 type Lists = BTreeMap<String, Option<Vec<Named>>>;
 
 fn approvers(given: &Value, said: &mut Vec<String>) -> Lists {
@@ -105,7 +105,7 @@ fn one(number: usize, given: &Value, lists: &Lists, said: &mut Vec<String>) -> R
     rule
 }
 
-/// `{when: {outside_text: …}}` as `when.outside_text`.
+/// Flattens `{when: {outside_text: …}}` to `when.outside_text`.
 fn flat(given: &Dict) -> Vec<(String, &Value)> {
     given
         .iter()
@@ -136,7 +136,7 @@ fn set(rule: &mut Rule, key: &str, value: &Value, lists: &Lists) -> Result<(), S
     Ok(())
 }
 
-/// `owner`, or `owner and legal` where there is such a list. Nobody decides without the owner of the account.
+/// Parses `owner`, or `owner and legal` if such a list exists. No decision is made without the account's owner.
 fn decider(value: &Value, lists: &Lists) -> Result<Decider, String> {
     let text = value.as_str().map(str::trim).unwrap_or_default();
     if text == "owner" {
@@ -145,7 +145,7 @@ fn decider(value: &Value, lists: &Lists) -> Result<Decider, String> {
     let named = text.strip_prefix("owner and ").map(str::trim).and_then(|name| lists.get_key_value(name));
     match named {
         Some((name, people)) => {
-            // What is wrong with the list was said.
+            // Problems of the list itself were already reported.
             let people = people.clone().unwrap_or_default();
             Ok(Decider::OwnerAnd(Approvers { name: name.clone(), people }))
         }
@@ -166,7 +166,7 @@ fn wanted<K: Kind>(value: &Value) -> Result<K, String> {
     K::read(value).ok_or_else(problem)
 }
 
-/// Kinds of lengths are bounded, so that none is too long.
+/// Converts a duration. The kinds of durations are bounded, so none is too long.
 fn delta(given: Duration) -> TimeDelta {
     TimeDelta::from_std(given).unwrap_or(TimeDelta::MAX)
 }
@@ -195,7 +195,7 @@ impl Kind for Everybody {
     }
 }
 
-/// Somebody, by an address or as `slack:U0123ABCD`.
+/// Parses a person: an email address or `slack:U0123ABCD`.
 pub(super) fn named(text: &str) -> Option<Named> {
     match text.split_once(':') {
         Some((platform @ ("slack" | "discord"), user)) => {
@@ -210,13 +210,13 @@ pub(super) fn named(text: &str) -> Option<Named> {
     }
 }
 
-/// The tools of which a rule may speak: all that change something.
+/// Returns the tools that a rule can name: all that change something.
 #[must_use]
 pub fn acts() -> Vec<&'static str> {
     google::acts()
 }
 
-/// What stands behind the @ of addresses.
+/// Domains: the part of an email address after the @.
 struct Domains(Vec<String>);
 
 impl Kind for Domains {
@@ -227,14 +227,14 @@ impl Kind for Domains {
     }
 }
 
-/// Texts, at least one.
+/// Parses a list of at least one string.
 fn texts(given: &Value) -> Option<Vec<String>> {
     let Value::Array(_, all) = given else { return None };
     let all: Option<Vec<String>> = all.iter().map(|one| Some(one.as_str()?.trim().to_owned())).collect();
     all.filter(|all| !all.is_empty())
 }
 
-/// As addresses have it: in small ASCII letters, one of another script in its `xn--` form.
+/// Normalises a domain as in addresses: lower-case ASCII, other scripts in their `xn--` form.
 pub(super) fn domain(text: &str) -> Option<String> {
     let Ok(Host::Domain(domain)) = Host::parse(text) else { return None };
     let sound = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');

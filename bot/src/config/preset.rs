@@ -1,5 +1,5 @@
-//! What is known of each provider: where it is, and how it wants to be spoken to. The files stand in
-//! `config/presets`, and the program carries them.
+//! The facts of each provider: its endpoint and its API dialect. The files are in `config/presets` and compiled into
+//! the program.
 
 use figment::Figment;
 use figment::providers::{Format, Toml};
@@ -29,9 +29,9 @@ pub struct Preset {
     pub name: String,
     /// Ends in a slash.
     pub base_url: Url,
-    /// Whether it answers nobody without a key.
+    /// Whether it refuses requests without a key.
     pub needs_key: bool,
-    /// How it wants to be spoken to.
+    /// Its API dialect.
     pub dialect: Dialect,
 }
 

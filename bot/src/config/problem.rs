@@ -1,20 +1,20 @@
-//! What is wrong with a configuration, said so that somebody can mend it. Never shows the value of a secret.
+//! Problems in a configuration, described so that the operator can fix them. Never shows the value of a secret.
 
 use std::fmt;
 
 /// The prefix of every environment variable that Nod reads.
 pub const PREFIX: &str = "NOD_";
 
-/// One thing to mend.
+/// One thing to fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The key as in the file, `slack.bot_token`; empty where the file as a whole is meant.
+    /// The key as in the file, `slack.bot_token`; empty if the problem concerns the whole file.
     pub key: String,
-    /// What was given, what is wanted.
+    /// What was given and what is wanted.
     pub said: String,
 }
 
-/// Everything that is wrong, all at once.
+/// All problems at once.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(pub Vec<Problem>);
 
@@ -37,7 +37,7 @@ impl Problem {
         Self { key: key.to_owned(), said }
     }
 
-    /// An unknown key never shows its value: it may be a secret under a misspelt name.
+    /// Reports an unknown key. Its value is never shown: it may be a secret under a misspelt name.
     pub(super) fn unknown<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Self {
         let said = match nearest(key, known) {
             Some(near) => format!("there is no such key; did you mean {near} ({})?", env_name(near)),
@@ -47,8 +47,8 @@ impl Problem {
     }
 }
 
-/// The known key that looks most like `key`, if any does: by its whole name, or by its last part alone where
-/// only the table was wrong.
+/// Returns the known key that is most similar to `key`, if any is: by its whole name, or by its last part if only the
+/// table was wrong.
 fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     known

@@ -1,5 +1,4 @@
-//! Takes values out of what was given, key by key. Each key is named once, where it is read; a key that
-//! nobody asked for is unknown.
+//! Takes the given values, key by key. Each key is named once, where it is read; a key that was never read is unknown.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ pub(super) struct Reader {
     problems: Vec<Problem>,
 }
 
-/// A key that is set, and whose ability is not built yet.
+/// A key that is set but whose ability is not built yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inactive {
     /// As in the file.
@@ -30,7 +29,7 @@ impl Reader {
         Self { given, asked: BTreeSet::new(), inactive: Vec::new(), problems }
     }
 
-    /// The value of `key`, if one was given. A wrong one is noted and counts as none.
+    /// Returns the value of `key` if one was given. An invalid one is reported and counts as none.
     pub(super) fn maybe<K: Kind>(&mut self, key: &str) -> Option<K> {
         self.asked.insert(key.to_owned());
         let given = self.given.get(key)?;
@@ -42,34 +41,34 @@ impl Reader {
         read
     }
 
-    /// The value of `key`, or what stands for it.
+    /// Returns the value of `key`, or the default.
     pub(super) fn or<K: Kind>(&mut self, key: &str, otherwise: K) -> K {
         self.maybe(key).unwrap_or(otherwise)
     }
 
-    /// Checks a key whose ability is not built yet, and remembers that it was set.
+    /// Validates a key whose ability is not built yet, and records that it was set.
     pub(super) fn inactive<K: Kind>(&mut self, key: &str, because: &'static str) {
         if self.maybe::<K>(key).is_some() {
             self.note(key, because);
         }
     }
 
-    /// Remembers that what was set has no effect yet.
+    /// Records that a value has no effect yet.
     pub(super) fn note(&mut self, key: &str, because: &'static str) {
         self.inactive.push(Inactive { key: key.to_owned(), env: env_name(key), because });
     }
 
-    /// How many values were wrong so far.
+    /// Returns the number of invalid values so far.
     pub(super) fn wrong(&self) -> usize {
         self.problems.len()
     }
 
-    /// Problems that were found elsewhere, to be told with the rest.
+    /// Adds problems that were found elsewhere, to be reported with the rest.
     pub(super) fn found(&mut self, problems: Vec<Problem>) {
         self.problems.extend(problems);
     }
 
-    /// What is wrong: the values, then the keys that nobody asked for.
+    /// Returns the problems: first the invalid values, then the keys that were never read.
     pub(super) fn finish(self) -> (Vec<Problem>, Vec<Inactive>, BTreeSet<String>) {
         let Self { given, asked, inactive, mut problems } = self;
         let unknown = given.keys().filter(|key| !asked.contains(*key));

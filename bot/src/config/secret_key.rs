@@ -1,5 +1,5 @@
-//! The key that seals tokens at rest: from the configuration, else from a file in the data folder that is
-//! made once. Losing it means that everybody connects their accounts again.
+//! The key that encrypts tokens at rest: from the configuration, else from a file in the data folder that is created
+//! once. If it is lost, all users must connect their accounts again.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,28 +12,28 @@ use secrecy::SecretString;
 
 use super::Config;
 
-/// Why there is no key.
+/// Why no key is available.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file could not be read or made.
+    /// The file could not be read or created.
     #[error("cannot read or make {}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
-    /// What it says is no key.
+    /// Its content is not a key.
     #[error("{from}: {error}")]
     Bad { from: String, error: VaultError },
 }
 
-/// Where the key is kept when the configuration has none.
+/// Returns the path of the key file, used if the configuration has no key.
 #[must_use]
 pub fn key_file(data_dir: &Path) -> PathBuf {
     data_dir.join("secrets.key")
 }
 
 impl Config {
-    /// What seals tokens. Makes the key file, readable by its owner alone, where there is none yet.
+    /// Returns the vault that encrypts tokens. Creates the key file, readable only by its owner, if it does not exist.
     ///
     /// # Errors
-    /// When the file cannot be read or made, or holds something else.
+    /// If the file cannot be read or created, or contains something else.
     pub fn vault(&self, ids: &dyn Ids) -> Result<Vault, KeyError> {
         if let Some(key) = &self.secrets.key {
             return Vault::new(key).map_err(|error| KeyError::Bad { from: "secrets.key".to_owned(), error });
@@ -45,8 +45,8 @@ impl Config {
     }
 }
 
-/// Written whole under another name and then linked, so that of two first starts one key stays, and a crash
-/// leaves none rather than half of one.
+/// Written completely under another name and then linked, so if two processes start first, one key wins, and a crash
+/// leaves no file rather than half of one.
 fn read_or_make(path: &Path, ids: &dyn Ids) -> io::Result<String> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -1,5 +1,5 @@
-//! The keys, section by section: each name and kind stands here once, and so does each default
-//! that the core does not have itself ([`Settings`]).
+//! The keys, section by section. Each name and kind is declared here once, and so is each default that the core does
+//! not have itself ([`Settings`]).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -61,7 +61,7 @@ fn server(reader: &mut Reader) -> Server {
     }
 }
 
-/// The platform's data folder, else one beside the program's working directory.
+/// Returns the platform's data folder, else one in the program's working directory.
 fn data_dir(reader: &mut Reader, env: &Env) -> PathBuf {
     let home = env.get("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
     if let Some(given) = reader.maybe::<PathBuf>("data.dir") {
@@ -125,7 +125,7 @@ fn llm(reader: &mut Reader) -> Llm {
     reader.inactive::<Duration>("llm.scorer.timeout", BECAUSE);
     reader.inactive::<u32>("llm.scorer.max_tokens", BECAUSE);
     let common = Given::of(reader, "llm");
-    // A classification wants no imagination, whatever the others are set to.
+    // A classification needs no creativity, whatever the other temperatures are.
     let mut router = Given::of(reader, "llm.router").over(&common, Duration::from_secs(10), Some(0.0));
     router.fallback = fallback(reader, "llm.router", &router);
     let mut reasoner =
@@ -139,8 +139,8 @@ fn llm(reader: &mut Reader) -> Llm {
     Llm { router, reasoner, summariser }
 }
 
-/// The model that stands in for a tier's own: another one at the same endpoint, or at another. A key never goes to
-/// an endpoint that it was not given for.
+/// Reads the fallback model of a tier: another model at the same endpoint, or at another. A key is never sent to an
+/// endpoint that it was not given for.
 fn fallback(reader: &mut Reader, section: &str, tier: &Tier) -> Option<Box<Tier>> {
     let given = Given::of(reader, &format!("{section}.fallback"));
     if given.base_url.is_none() && given.model.is_none() {
@@ -154,7 +154,7 @@ fn fallback(reader: &mut Reader, section: &str, tier: &Tier) -> Option<Box<Tier>
     Some(Box::new(given.over(&like, tier.timeout, tier.temperature)))
 }
 
-/// What was given for one tier, or for all of them.
+/// The settings of one tier, or those common to all.
 struct Given {
     base_url: Option<Url>,
     api_key: Option<SecretString>,
@@ -180,7 +180,7 @@ impl Given {
         }
     }
 
-    /// What another tier is set to, as a base for one more.
+    /// Takes another tier's settings as the base of one more.
     fn from(tier: &Tier) -> Self {
         Self {
             base_url: tier.base_url.clone(),
@@ -194,9 +194,9 @@ impl Given {
     }
 
     fn over(self, common: &Self, usual_timeout: Duration, usual_temperature: Option<f32>) -> Tier {
-        // The key of one provider is not shown to another.
+        // The key of one provider is never sent to another.
         let elsewhere = self.preset.is_some() && self.preset != common.preset;
-        // Another endpoint is spoken to in its own way.
+        // Another endpoint can have another dialect, so the common preset does not apply to it.
         let preset = match (&self.preset, &self.base_url) {
             (None, None) => common.preset.clone(),
             _ => self.preset,
@@ -268,7 +268,7 @@ fn exact(reader: &mut Reader, key: &str, usual: &str) -> Url {
     reader.maybe(key).unwrap_or_else(|| constant(usual))
 }
 
-/// A default that stands in this file.
+/// Parses a default from this file.
 fn constant(address: &str) -> Url {
     <Url as Kind>::read(&address.into()).unwrap_or_else(|| unreachable!("{address} is an address"))
 }

@@ -195,7 +195,7 @@ fn debug_output_shows_no_secret() {
     assert!(!format!("{:?}", load("", &pairs).unwrap()).contains("hidden"));
 }
 
-/// The file that documents the keys documents all of them, and what it shows would work.
+/// The file that documents the keys documents all of them, and its examples are valid.
 #[test]
 fn the_file_in_config_explains_every_key() {
     let text = include_str!("../../../config/nod.toml");
@@ -203,9 +203,9 @@ fn the_file_in_config_explains_every_key() {
         .lines()
         .map(|line| line.strip_prefix("# ").filter(|rest| is_setting(rest)).unwrap_or(line))
         .collect();
-    // Files are named as from the project's folder.
+    // Paths are relative to the project's folder.
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/");
-    // No key is kept anywhere, so there is one made for this.
+    // No key is in the repository, so this test generates one.
     let key = file(&nod_sandbox::google::stranger_key());
     let text = uncommented.join("\n").replace("\"config/", &format!("\"{folder}"));
     let text = text.replace("/etc/nod/service-account.json", key.path().to_str().unwrap());
@@ -373,7 +373,7 @@ fn is_setting(line: &str) -> bool {
     line.split_once(" = ").is_some_and(|(key, _)| key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
 }
 
-/// What operators rely on, as `product` promises it; a name may be added here and never taken away.
+/// The names that operators rely on, as `product` promises; a name can be added here and never removed.
 #[test]
 fn every_promised_name_is_accepted() {
     let names = Config::names();

@@ -1,5 +1,5 @@
-//! The kinds of values a key can have, and how each is read from what was given. A number, a switch or a
-//! list may come as text too, since the environment has nothing else.
+//! The kinds of values a key can have, and how each is parsed. A number, a switch or a list can also be given as text,
+//! because the environment has nothing else.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use url::Url;
 
 /// A kind of value.
 pub(super) trait Kind: Sized {
-    /// What is wanted, to finish the sentence "wanted …".
+    /// What is wanted, to complete the sentence "wanted …".
     const WANTED: &'static str;
-    /// Whether what was given may be shown.
+    /// Whether the value must not be shown.
     const SECRET: bool = false;
-    /// Reads it.
+    /// Parses it.
     fn read(given: &Value) -> Option<Self>;
 }
 
-/// What was given, as a person would write it.
+/// Formats a given value as a person would write it.
 pub(super) fn shown(given: &Value) -> String {
     match given {
         Value::Array(_, items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
@@ -57,7 +57,7 @@ impl Kind for SecretString {
     }
 }
 
-/// The address of a Postgres. A secret, since the password stands in it.
+/// The URL of a Postgres server. It is a secret because it contains the password.
 pub(super) struct DatabaseUrl(pub(super) SecretString);
 
 impl Kind for DatabaseUrl {
@@ -79,7 +79,7 @@ impl Kind for Url {
     }
 }
 
-/// An address that others are joined to: its path always ends in a slash.
+/// A URL that others are joined to: its path always ends in a slash.
 pub(super) struct BaseUrl(pub(super) Url);
 
 impl Kind for BaseUrl {
@@ -125,7 +125,7 @@ impl Kind for u32 {
     }
 }
 
-/// How freely a model answers.
+/// A model's sampling temperature.
 pub(super) struct Temperature(pub(super) f32);
 
 impl Kind for Temperature {
@@ -136,7 +136,7 @@ impl Kind for Temperature {
     }
 }
 
-/// A hundred years: far enough for everything, and near enough that times can be added up.
+/// A hundred years: enough for everything, and small enough that times can be added without overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 impl Kind for Duration {
@@ -146,7 +146,7 @@ impl Kind for Duration {
     }
 }
 
-/// A length of time where none is a choice too.
+/// A duration that can be zero.
 pub(super) struct Pause(pub(super) Duration);
 
 impl Kind for Pause {
@@ -156,7 +156,7 @@ impl Kind for Pause {
     }
 }
 
-/// A pause of whole seconds, at most an hour: what is taken back later than that was not a slip.
+/// An undo window in whole seconds, at most an hour: a change of mind after that was not a slip.
 pub(super) struct Seconds(pub(super) Duration);
 
 impl Kind for Seconds {

@@ -1,6 +1,5 @@
-//! The clock of production: the machine's, corrected by how far it is from the database's, so that an undo window or
-//! an expiry that one replica wrote down ends at the same instant on every other. Never asks the database when it is
-//! asked for the time.
+//! The production clock: the machine's, corrected by its offset from the database's. An undo window or an expiry that
+//! one replica stored therefore ends at the same instant on every other. Reading the time never queries the database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,40 +11,40 @@ use sqlx::PgPool;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// A machine's clock may be set anew at any time; for so long Nod may go by the old offset.
+/// How often the offset is measured. A machine's clock can be changed at any time; the old offset is used that long.
 const EVERY: Duration = Duration::from_secs(30);
-/// The shortest of so many round trips tells the most.
+/// Round trips per measurement. The shortest one is the most accurate.
 const TRIES: usize = 5;
-/// A smaller difference changes nothing: no deadline is finer, and time goes on evenly.
+/// A smaller difference is ignored: no deadline is finer, and the time advances evenly.
 const SMALL: TimeDelta = TimeDelta::milliseconds(50);
-/// Time stands still rather than going back, as far as this. What is further back was a clock that somebody set wrong
-/// and then right, and to stand still for as long would be worse.
+/// The clock stops rather than going back, up to this much. A larger step back means that a wrong machine clock was
+/// corrected; stopping for that long would be worse.
 const STANDS_STILL: TimeDelta = TimeDelta::seconds(1);
 
-/// The database's clock, read without asking it.
+/// The database's clock, read without a query.
 #[derive(Debug)]
 pub struct DatabaseClock<M = SystemClock> {
     machine: M,
-    /// The database's time less the machine's, in microseconds.
+    /// The database's time minus the machine's, in microseconds.
     offset: AtomicI64,
-    /// The latest time that was told, in microseconds since 1970.
+    /// The latest time that was returned, in microseconds since 1970.
     told: AtomicI64,
 }
 
 /// How far the database's clock is from a machine's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offset {
-    /// The database's time less the machine's.
+    /// The database's time minus the machine's.
     pub by: TimeDelta,
-    /// The measurement may be off by so much: half of the round trip.
+    /// The maximum error of the measurement: half of the round trip.
     pub within: TimeDelta,
 }
 
 impl DatabaseClock {
-    /// Measures, and goes on measuring until `stop`.
+    /// Measures once, and then regularly until `stop`.
     ///
     /// # Errors
-    /// When the database does not answer now. Where it does not later, the offset stays as it was.
+    /// If the database does not answer now. If it does not answer later, the offset stays unchanged.
     pub async fn follow(pool: &PgPool, stop: CancellationToken) -> sqlx::Result<Arc<Self>> {
         let clock = Arc::new(Self::measured(pool).await?);
         let (following, pool) = (clock.clone(), pool.clone());
@@ -53,10 +52,10 @@ impl DatabaseClock {
         Ok(clock)
     }
 
-    /// Measures once: for a command that is soon over.
+    /// Measures once, for a short command.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn measured(pool: &PgPool) -> sqlx::Result<Self> {
         Self::over(SystemClock, pool).await
     }
@@ -66,7 +65,7 @@ impl<M: Clock> DatabaseClock<M> {
     /// Measures once how far that clock is from the database's.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn over(machine: M, pool: &PgPool) -> sqlx::Result<Self> {
         let clock = Self::uncorrected(machine);
         clock.measure(pool).await?;
@@ -89,16 +88,16 @@ impl<M: Clock> DatabaseClock<M> {
         }
     }
 
-    /// Measures anew.
+    /// Measures again.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn measure(&self, pool: &PgPool) -> sqlx::Result<()> {
         self.correct(offset(pool, &self.machine).await?);
         Ok(())
     }
 
-    /// Goes by what was measured, where that contradicts the offset: what may be the error of the measurement does not.
+    /// Adopts a measured offset if it differs from the current one by more than the measurement's error.
     fn correct(&self, seen: Offset) {
         let by = TimeDelta::microseconds(self.offset.load(Ordering::Relaxed));
         if (seen.by - by).abs() > seen.within.max(SMALL) {
@@ -131,9 +130,9 @@ fn micros(time: TimeDelta) -> i64 {
     time.num_microseconds().unwrap_or_default()
 }
 
-/// Asks the database for the time, and takes it that it was read halfway.
+/// Queries the database's time and assumes that it was read halfway through the round trip.
 pub(crate) async fn offset(pool: &PgPool, machine: &impl Clock) -> sqlx::Result<Offset> {
-    // Waiting for a connection is no part of the round trip.
+    // Waiting for a connection is not part of the round trip.
     let mut connection = pool.acquire().await?;
     let mut best: Option<Offset> = None;
     for _ in 0..TRIES {
@@ -215,7 +214,7 @@ mod tests {
     fn a_clock_that_was_set_wrong_is_put_right() {
         let (machine, clock) = corrected();
         assert_eq!(at(&clock), 0);
-        // Somebody sets the machine an hour ahead; what is measured next takes it back.
+        // The machine's clock is set an hour ahead; the next measurement corrects it.
         machine.pass(3_600_000);
         assert_eq!(at(&clock), 3_600_000);
         clock.correct(seen(-3_600_000, 1));

@@ -1,5 +1,5 @@
-//! The database: a Postgres of the operator's own, or one that Nod runs for itself. Owns the pool and its
-//! settings, and applies the migrations. Knows no table.
+//! The database: an operator's own Postgres, or one that Nod runs by itself. Owns the pool and its settings, and
+//! applies the migrations. Knows no table.
 
 mod clock;
 mod embedded;
@@ -17,22 +17,22 @@ pub use clock::DatabaseClock;
 pub(crate) use clock::{Offset, offset};
 pub use embedded::{Embedded, EmbeddedError};
 
-/// The oldest Postgres that the migrations are tried on.
+/// The oldest Postgres that the migrations are tested on.
 pub const OLDEST_MAJOR: u32 = 14;
 
-/// No statement of Nod's takes long; one that does is lost in a lock or a missing index.
+/// No statement of Nod takes long; one that does waits for a lock or lacks an index.
 const STATEMENT_TIMEOUT: &str = "30s";
 /// A transaction holds nothing but SQL between begin and commit.
 const IDLE_TRANSACTION_TIMEOUT: &str = "60s";
-/// How long a connection may lie unused before it is asked whether it still lives.
+/// How long a connection can be idle before it is tested.
 const TRUSTED_FOR: Duration = Duration::from_secs(3);
 
 /// An open database.
 #[derive(Debug)]
 pub struct Database {
-    /// Connections for everything but LISTEN.
+    /// Connections for everything except LISTEN.
     pub pool: PgPool,
-    /// For a listener's own connection. The password stands in it.
+    /// For a listener's own connection. It contains the password.
     pub url: SecretString,
     server: Option<Embedded>,
 }
@@ -46,16 +46,16 @@ pub enum OpenError {
     /// The configured one does not answer. sqlx's errors name hosts and users, never passwords.
     #[error("the database at database.url does not answer: {0}")]
     Server(sqlx::Error),
-    /// The embedded one started and does not answer.
+    /// The embedded one started but does not answer.
     #[error("the embedded database does not answer: {0}")]
     Lost(sqlx::Error),
 }
 
 impl Database {
-    /// Connects to `database.url`; where there is none, starts the embedded server.
+    /// Connects to `database.url`; if it is not set, starts the embedded server.
     ///
     /// # Errors
-    /// When it cannot be started or does not answer.
+    /// If it cannot be started or does not answer.
     pub async fn open(config: &Config) -> Result<Self, OpenError> {
         let max = config.database.max_connections;
         if let Some(url) = &config.database.url {
@@ -73,11 +73,11 @@ impl Database {
         }
     }
 
-    /// Like [`Database::open`], but where another `nod` runs the embedded server, joins it: for commands
-    /// that look or migrate while `nod run` is up.
+    /// Like [`Database::open`], but if another `nod` runs the embedded server, connects to it: for commands that read
+    /// or migrate while `nod run` is up.
     ///
     /// # Errors
-    /// When there is nothing to start or to join, or it does not answer.
+    /// If there is nothing to start or to connect to, or it does not answer.
     pub async fn open_or_join(config: &Config) -> Result<Self, OpenError> {
         match Self::open(config).await {
             Err(OpenError::Embedded(EmbeddedError::InUse { .. })) => {
@@ -89,7 +89,7 @@ impl Database {
         }
     }
 
-    /// Ends the pool, then the embedded server if it is ours.
+    /// Closes the pool, then stops the embedded server if this process started it.
     pub async fn close(self) {
         self.pool.close().await;
         if let Some(server) = self.server {
@@ -107,7 +107,7 @@ async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sql
     usual(max_connections).connect_with(options).await
 }
 
-/// Two connections beside those of a pool, for what must not wait for it.
+/// Creates a pool of two connections in addition to `pool`, for work that must not wait for it.
 #[must_use]
 pub fn beside(pool: &PgPool) -> PgPool {
     usual(2).connect_lazy_with(PgConnectOptions::clone(&pool.connect_options()))
@@ -117,7 +117,7 @@ fn usual(max_connections: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(max_connections)
         .acquire_timeout(Duration::from_secs(10))
-        // A round trip before every use is too much; one after a pause finds the connections that a
+        // A round trip before every use is too expensive; one after an idle time detects the connections that a
         // restarted server left behind.
         .test_before_acquire(false)
         .before_acquire(|connection, meta| {
@@ -130,12 +130,12 @@ fn usual(max_connections: u32) -> PgPoolOptions {
         })
 }
 
-/// Brings the schema up to date. Safe to run from several places at once: the migrator locks.
+/// Brings the schema up to date. Safe to run from several processes at once: the migrator locks.
 ///
 /// # Errors
-/// When a migration fails or the database does not answer.
+/// If a migration fails or the database does not answer.
 pub async fn migrate(pool: &PgPool) -> Result<(), sqlx::migrate::MigrateError> {
-    // A connection of its own, since a long migration must outlast the statement timeout.
+    // A separate connection, because a long migration must outlast the statement timeout.
     let mut connection: PgConnection = pool.acquire().await?.detach();
     sqlx::query("SET statement_timeout = 0").execute(&mut connection).await?;
     let done = MIGRATOR.run_direct(None, &mut connection, false).await;
@@ -143,21 +143,21 @@ pub async fn migrate(pool: &PgPool) -> Result<(), sqlx::migrate::MigrateError> {
     done
 }
 
-/// What `nod doctor` says of the database.
+/// What `nod doctor` reports about the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// The server's major version.
     pub major: u32,
     /// The newest migration that was applied, if any was.
     pub newest: Option<i64>,
-    /// Migrations that this program has and the database has not.
+    /// Migrations that this program has and the database lacks.
     pub pending: Vec<i64>,
 }
 
-/// Looks at the server and its schema; changes nothing.
+/// Reads the server's version and schema; changes nothing.
 ///
 /// # Errors
-/// When the database does not answer.
+/// If the database does not answer.
 pub async fn facts(pool: &PgPool) -> Result<Facts, sqlx::Error> {
     let number: i32 =
         sqlx::query_scalar("SELECT current_setting('server_version_num')::int").fetch_one(pool).await?;

@@ -1,5 +1,5 @@
-//! What stands in the company's calendars when the curtain goes up: every week's meetings, and some of these days.
-//! All of it by the clocks of whoever has it, and nothing at weekends.
+//! The entries of the company's calendars when the demo starts: every week's meetings, and some in the coming days. All
+//! times are in the owner's time zone, and nothing is at weekends.
 
 use chrono::{DateTime, Utc};
 use jiff::civil::{Date, Weekday};
@@ -10,12 +10,12 @@ use nod_sandbox::google::{Appointment, Google};
 use super::company::{self, OUTSIDER};
 use Weekday::{Friday, Monday, Thursday, Tuesday, Wednesday};
 
-/// When something is.
+/// When an event takes place.
 enum Day {
     Every(&'static [Weekday]),
     /// The next such day, or today.
     Coming(Weekday),
-    /// Only where people work today.
+    /// Only if today is a working day.
     Today,
 }
 
@@ -23,13 +23,13 @@ use Day::{Coming, Every, Today};
 
 #[derive(Default)]
 struct Entry {
-    /// A handle, or a whole address; guests too.
+    /// A handle or a full address; the same for guests.
     whose: &'static str,
     title: &'static str,
-    /// "15:00–15:30", by the clocks of whose it is.
+    /// "15:00–15:30", in the owner's time zone.
     time: &'static str,
     place: &'static str,
-    /// Each with what they said to it.
+    /// Each with their response.
     guests: &'static [(&'static str, &'static str)],
     private: bool,
     free: bool,
@@ -41,8 +41,8 @@ const NO: &str = "declined";
 
 const WEEKDAYS: &[Weekday] = &[Monday, Tuesday, Wednesday, Thursday, Friday];
 
-/// Lisbon, Stockholm and New York work at the same time for two hours. Of these Ana, Bo and Cho have half an hour on
-/// Mondays and Tuesdays taken, all of Wednesdays, none of Thursdays, and the middle of Fridays.
+/// The working hours of Lisbon, Stockholm and New York overlap for two hours. Of these, Ana, Bo and Cho are busy for
+/// half an hour on Mondays and Tuesdays, all of Wednesdays, none of Thursdays, and the middle of Fridays.
 fn entries() -> [(Day, Entry); 22] {
     let one = |whose, title, time| Entry { whose, title, time, ..Entry::default() };
     [
@@ -120,14 +120,14 @@ fn address(who: &str) -> String {
 }
 
 impl Day {
-    /// None where it does not take place.
+    /// Returns the first day; `None` if it does not take place.
     fn first(&self, today: Date) -> Option<Date> {
         let coming = |days: &[Weekday]| {
             let mut week = (0..7).filter_map(|more| today.checked_add(more.days()).ok());
             week.find(|day| days.contains(&day.weekday()))
         };
         match self {
-            // From the Monday before, so that the week that has begun is a whole one.
+            // From the Monday before, so the current week is complete.
             Self::Every(days) => {
                 let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days());
                 let since = days.iter().map(|day| day.to_monday_zero_offset()).min()?;
@@ -138,7 +138,7 @@ impl Day {
         }
     }
 
-    /// As Calendar writes it (RFC 5545).
+    /// Returns the rule as Calendar writes it (RFC 5545).
     fn rule(&self) -> Option<String> {
         let Self::Every(days) = self else { return None };
         let short = |day: &Weekday| {
@@ -186,7 +186,7 @@ mod tests {
         DateTime::from_timestamp(at.timestamp().as_second(), 0).unwrap()
     }
 
-    /// Everybody's calendars, as they are where the demo starts then.
+    /// Everyone's calendars, as they are if the demo starts at `now`.
     async fn begun(now: DateTime<Utc>) -> Google {
         let config = GoogleConfig {
             accounts: company::accounts(),

@@ -1,4 +1,4 @@
-//! Acme: its people, its channels on Slack and on Discord, and what they said there before the visitor came.
+//! Acme: its people, its channels on Slack and on Discord, and the messages posted there before the demo starts.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use nod_sandbox::discord::{self, Discord, DiscordConfig};
 use nod_sandbox::google::Account;
 use nod_sandbox::slack::{Channel, Clock, Deliver, Say, Slack, SlackConfig, User};
 
-/// Whom the visitor plays first.
+/// The user whom the visitor plays first.
 pub(super) const VISITOR: &str = "ana";
-/// Whose mailbox the first mail arrives in.
+/// The owner of the mailbox that receives the first mail.
 pub(super) const RECIPIENT: &str = "bo@acme.test";
-/// Where the visitor begins.
+/// The channel where the visitor begins.
 pub(super) const CHANNEL: &str = "launch";
-/// Who may allow what others may not.
+/// The user with admin rights.
 pub(super) const ADMIN: &str = "dana";
-/// Somebody outside, who has a mailbox that can be looked into.
+/// An external person whose mailbox the page can show.
 pub(super) const OUTSIDER: (&str, &str) = ("kim@northwind.test", "Kim Vale");
 const THERE: &str = "Europe/Dublin";
 
-/// Handle, full name, display name, zone. The address is the handle at acme.test.
+/// Handle, full name, display name, zone. The email address is the handle at acme.test.
 const PEOPLE: [(&str, &str, &str, &str); 6] = [
     ("ana", "Ana Silva", "Ana", "Europe/Lisbon"),
     ("bo", "Bo Lind", "Bo", "Europe/Stockholm"),
@@ -29,7 +29,7 @@ const PEOPLE: [(&str, &str, &str, &str); 6] = [
     ("dana", "Dana Ito", "Dana (admin)", "Europe/Lisbon"),
 ];
 
-/// Channel, minutes ago, who, what; oldest first, since Slack's times only go forward.
+/// Channel, minutes ago, author, text; oldest first, because Slack's timestamps only grow.
 const TALK: [(&str, i64, &str, &str); 7] = [
     (
         "general",
@@ -64,7 +64,7 @@ const CHAT: [(&str, i64, &str, &str); 5] = [
     ("general", 60, "bob.stone", "Lunch at one? I found a place with proper noodles."),
 ];
 
-/// The workspace with its people and channels.
+/// Adds the people and channels to the workspace.
 pub(super) fn fill(mut config: SlackConfig) -> SlackConfig {
     for (handle, name, display, zone) in PEOPLE {
         let mut user = User::new(handle, name);
@@ -81,14 +81,14 @@ pub(super) fn fill(mut config: SlackConfig) -> SlackConfig {
     config.channel(general).channel(launch)
 }
 
-/// Seconds east of UTC today.
+/// Returns the offset in seconds east of UTC today.
 fn offset(zone: &str) -> i32 {
     jiff::tz::TimeZone::get(zone).map_or(0, |zone| zone.to_offset(jiff::Timestamp::now()).seconds())
 }
 
-/// The server on Discord: the same people, of whom it tells no address.
+/// Builds the Discord server with the same people; Discord reveals no email addresses.
 pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
-    // Ids tell their time and only grow: with a server as old as its talk, what was said then is not taken for said now.
+    // Ids contain their time and only grow. If the server is as old as its messages, these do not count as new.
     config.clock = at(Utc::now() - TimeDelta::days(30));
     for (handle, name, ..) in PEOPLE {
         config = config.user(discord::User::new(handle, name));
@@ -96,7 +96,7 @@ pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
     config.channel(discord::Channel::new("general", &[])).channel(discord::Channel::new(CHANNEL, &[]))
 }
 
-/// What was said on Discord before. Opens everybody's line to Nod there.
+/// Posts the earlier messages on Discord and opens everyone's DM channel with Nod.
 pub(super) fn chat(server: &Discord) {
     for (channel, minutes, who, text) in CHAT {
         server.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
@@ -116,7 +116,7 @@ pub(super) fn chat(server: &Discord) {
     });
 }
 
-/// What was said before: Nod was not there yet, so it is not told. Opens everybody's line to Nod.
+/// Posts the earlier messages. They are not delivered, because Nod was not installed yet. Opens everyone's DM with Nod.
 pub(super) fn talk(slack: &Slack) {
     for (channel, minutes, who, text) in TALK {
         slack.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
@@ -145,12 +145,12 @@ pub(super) fn address(handle: &str) -> String {
     format!("{handle}@acme.test")
 }
 
-/// Where somebody's clocks are.
+/// Returns a person's time zone.
 pub(super) fn zone(address: &str) -> &'static str {
     PEOPLE.iter().find(|(handle, ..)| self::address(handle) == address).map_or(THERE, |(.., zone)| zone)
 }
 
-/// Everybody's Google account, each in their own zone.
+/// Returns everyone's Google account, each in their own zone.
 pub(super) fn accounts() -> Vec<Account> {
     let people = PEOPLE.iter().map(|(handle, name, ..)| (address(handle), *name));
     let all = people.chain([(OUTSIDER.0.to_owned(), OUTSIDER.1)]);

@@ -1,22 +1,22 @@
-//! What the page must know beyond what the sandbox shows: who the visitor is first, and what is played.
+//! What the page must know beyond what the sandbox shows: who the visitor is first, and the demo's people.
 
 use serde::Serialize;
 
 use super::company;
 use crate::config::Config;
 
-/// Sent to the page as it is.
+/// Sent to the page unchanged.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Facts {
-    /// Whose eyes the page opens with; a handle, the same in Slack and Discord.
+    /// The user whose view the page opens with; a handle, the same in Slack and Discord.
     pub me: &'static str,
-    /// Who the tour writes to; the address of the mailbox that gets the mail.
+    /// The recipient in the tour; the address of the mailbox that gets the mail.
     pub recipient: &'static str,
     /// Where the tour begins; a channel's name.
     pub channel: &'static str,
-    /// Who may allow what others may not; a handle.
+    /// The user with admin rights; a handle.
     pub admin: &'static str,
-    /// The visitor's own model; none where the rules stand in for one.
+    /// The visitor's own model; `None` if the rule-based fake replaces it.
     pub model: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The demo's data folder: thrown away at each start, because the fakes begin anew and would not know what
-//! the database remembers. Never touches a folder that is not the demo's own.
+//! The demo's data folder: deleted at each start, because the fakes start empty and would not know what the database
+//! remembers. Never touches a folder that the demo did not create.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// Says that the folder is the demo's.
+/// The file that marks the folder as the demo's.
 const MARK: &str = "thrown-away-by-nod-demo";
-/// Where the database's files lie when they must belong to another user than root; the data folder then has a
-/// link to there.
+/// Where the database's files are if they must belong to a user other than root; the data folder then has a link to
+/// them.
 const ELSEWHERE: &str = "/var/lib/nod-postgres";
 
 pub(super) struct Folder<'p>(&'p Path);
@@ -20,10 +20,10 @@ impl<'p> Folder<'p> {
         Self(path)
     }
 
-    /// Makes it anew and empty.
+    /// Deletes it and creates it empty.
     ///
     /// # Errors
-    /// When another demo uses it, when it is somebody else's, or when it cannot be written.
+    /// If another demo uses it, if the demo did not create it, or if it cannot be written.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         let path = self.0;
         if path.try_exists()? {
@@ -41,7 +41,7 @@ impl<'p> Folder<'p> {
         Ok(())
     }
 
-    /// With the mark, or empty.
+    /// Returns whether it has the mark or is empty.
     fn is_ours(&self) -> io::Result<bool> {
         Ok(self.0.join(MARK).try_exists()? || fs::read_dir(self.0)?.next().is_none())
     }

@@ -1,4 +1,4 @@
-//! The mail that lies in the company's mailboxes when the curtain goes up.
+//! The mail in the company's mailboxes when the demo starts.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use nod_sandbox::google::{Google, Incoming};
@@ -134,7 +134,7 @@ const LETTERS: [Letter; 14] = [
     },
 ];
 
-/// Puts every letter into its mailbox.
+/// Delivers every letter to its mailbox.
 pub(super) fn deliver(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
     for letter in &LETTERS {
         google.deliver_mail(&Incoming {

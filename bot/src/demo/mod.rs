@@ -1,7 +1,7 @@
-//! The demo: the whole of Nod on this machine, with no account anywhere, and one page to try it on.
+//! The demo: all of Nod on this machine, without any account, and one page to try it on.
 //!
-//! Slack, Discord, Google and, where nobody set a model, the model are the sandbox's; everything between them is what
-//! `nod run` runs, given another configuration. Nothing here is used by anything else.
+//! Slack, Discord, Google and, if no model is configured, the model are the sandbox's; everything between them is what
+//! `nod run` runs, with another configuration. No other module uses this one.
 
 mod calendar;
 mod company;
@@ -33,14 +33,14 @@ use settings::Given;
 use stage::Stage;
 use switch::Switch;
 
-/// Where the page and Nod's own server are looked for first, so that the address stays the same.
+/// The preferred ports of the page and of Nod's own server, so that the URL stays the same.
 const PAGE_PORT: u16 = 8099;
 const NOD_PORT: u16 = 8787;
 
-/// Runs the demo until `stop`, and prints where its page is once everything is up.
+/// Runs the demo until `stop`, and prints the URL of its page when everything is up.
 ///
 /// # Errors
-/// When something cannot start; with what helps.
+/// If something cannot start; with advice.
 pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
     let given = Given::from(std::env::vars_os());
     let demo = Demo::prepare(&given, None, [PAGE_PORT, NOD_PORT]).await?;
@@ -53,21 +53,21 @@ pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
     Box::pin(demo.play(stop, announce)).await
 }
 
-/// Everything but Nod itself, which starts with [`Demo::play`].
+/// Everything except Nod itself, which starts with [`Demo::play`].
 struct Demo {
     stage: Stage,
     config: Config,
-    /// How a browser reaches Nod's own server.
+    /// The URL at which a browser reaches Nod's own server.
     nod: Url,
     listener: TcpListener,
     facts: Facts,
 }
 
 impl Demo {
-    /// Clears the folder and puts the stage up. `folder` and the ports are a test's to choose; port 0 is any.
+    /// Clears the folder and starts the stage. Tests choose `folder` and the ports; port 0 is any.
     async fn prepare(given: &Given, folder: Option<PathBuf>, ports: [u16; 2]) -> anyhow::Result<Self> {
         let listener = listen(ports[0]).await.context("the demo's page")?;
-        // Let go again at once: Nod binds it itself, as always.
+        // Released immediately: Nod binds it itself, as always.
         let bind = listen(ports[1]).await.context("Nod's server")?.local_addr()?;
         let nod = Url::parse(&format!("http://{bind}/"))?;
         let stage = Stage::put_up(given.model().is_empty(), &nod).await?;
@@ -81,7 +81,7 @@ impl Demo {
         Ok(Url::parse(&format!("http://{}/", self.listener.local_addr()?))?)
     }
 
-    /// Runs Nod and the page; `announce` is called when both can be used for the first time.
+    /// Runs Nod and the page; calls `announce` when both are ready for the first time.
     async fn play(self, stop: CancellationToken, announce: impl FnOnce(&Url)) -> anyhow::Result<()> {
         let address = self.address()?;
         let client = reqwest::Client::builder().build()?;
@@ -95,7 +95,7 @@ impl Demo {
                 announce(&address);
             }
         };
-        // The page's long polls would keep a graceful end waiting; it has nothing to lose.
+        // The page's long polls would delay a graceful shutdown; it has no state to lose.
         tokio::select! {
             ended = switch.keep(self.config, stop, ready) => ended,
             failed = axum::serve(self.listener, page).into_future() => failed.context("the demo's page"),
@@ -103,7 +103,7 @@ impl Demo {
     }
 }
 
-/// The wished port, or any other where somebody has it.
+/// Listens on the wanted port, or on any other if it is in use.
 async fn listen(wished: u16) -> std::io::Result<TcpListener> {
     let at = |port| TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port)));
     match at(wished).await {
@@ -112,7 +112,7 @@ async fn listen(wished: u16) -> std::io::Result<TcpListener> {
     }
 }
 
-/// Resolves once Nod says that it can work.
+/// Resolves when Nod reports that it is ready.
 fn ready(client: &reqwest::Client, nod: &Url) -> impl Future<Output = ()> {
     let asked = nod.join("readyz").map(|url| client.get(url));
     async move {

@@ -1,5 +1,5 @@
-//! The demo's own little server: the page, and a way for it to the fakes' `_sandbox` doors on the same origin.
-//! Passes on what is listed here and nothing else; knows nothing of Nod.
+//! The demo's own small server: the page, and a proxy to the fakes' `_sandbox` endpoints on the same origin. Forwards
+//! only what is listed here; knows nothing of Nod.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use super::facts::Facts;
 use super::stage::Stage;
 use super::switch::Switch;
 
-/// Which start of the demo answered: another one knows nothing of what the page shows.
+/// The start of the demo that answered: another one knows nothing of what the page shows.
 const START: HeaderName = HeaderName::from_static("x-nod-demo");
 
-/// Everything the page loads comes from here; nothing that it shows can run or reach anywhere.
+/// Everything the page loads comes from here; nothing that it shows can run scripts or connect elsewhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -32,7 +32,7 @@ macro_rules! files {
     ($($name:literal)*) => { [$((concat!("/", $name), include_str!(concat!("page/", $name)))),*] };
 }
 
-/// Path, type and text of every file.
+/// Returns path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
         "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "calendar.js" "chat.js" "composer.js" "dialog.js"
@@ -55,7 +55,7 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
     scripts.into_iter().chain(styles).chain(page)
 }
 
-/// Looked at, and done.
+/// The endpoints that read, and those that act.
 const LOOKS: [&str; 7] = [
     "slack/state",
     "slack/events",
@@ -80,7 +80,7 @@ const DOES: [&str; 12] = [
     "discord/close",
 ];
 
-/// Longer than the fakes let a question for news wait.
+/// Longer than the fakes hold a long poll open.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Doors {
@@ -90,7 +90,7 @@ struct Doors {
     client: reqwest::Client,
 }
 
-/// The page's routes.
+/// Builds the page's routes.
 pub(super) fn router(stage: &Stage, facts: Facts, switch: Switch, client: reqwest::Client) -> Router {
     let doors = Doors {
         slack: stage.slack.url(),
@@ -108,7 +108,7 @@ pub(super) fn router(stage: &Stage, facts: Facts, switch: Switch, client: reqwes
     for (path, kind, text) in files() {
         router = router.route(path, get(move || async move { ([(CONTENT_TYPE, kind)], text) }));
     }
-    // A form with the longest mail in it.
+    // Enough for a form with the longest mail.
     router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn_with_state(start(), guard))
 }
 
@@ -135,7 +135,8 @@ async fn act(
     passed_on(doors.client.post(address).header(CONTENT_TYPE, "application/json").body(body)).await
 }
 
-/// No other site can send this type without being asked first, and nobody here would say yes.
+/// Returns whether the request has the JSON content type. Another site cannot send it without a CORS preflight, which
+/// this server never allows.
 fn from_the_page(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
 }
@@ -183,8 +184,8 @@ async fn passed_on(request: reqwest::RequestBuilder) -> Response {
     }
 }
 
-/// Answers only those who ask for this machine by name (another site could point its own name here), and says
-/// which start of the demo answers and what a browser may do with the answer.
+/// Answers only requests whose `Host` is this machine (another site could point its own name here). Adds which start of
+/// the demo answers, and the security headers.
 async fn guard(State(start): State<HeaderValue>, request: Request, next: Next) -> Response {
     if !request.headers().get(HOST).is_some_and(is_here) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();

@@ -1,5 +1,5 @@
-//! The demo's configuration: everything points at the stage. Of the visitor's own environment it takes the
-//! home folder and the model, and nothing else.
+//! The demo's configuration: everything points at the stage. From the visitor's own environment it takes only the home
+//! folder and the model.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,19 +12,19 @@ use url::Url;
 use super::stage::Stage;
 use crate::config::Config;
 
-/// What of the environment counts.
+/// The environment variables that count.
 #[derive(Debug, Default)]
 pub(super) struct Given(BTreeMap<String, String>);
 
 impl Given {
-    /// Names and values that are not text cannot be ours.
+    /// Keeps the variables that count. Names and values that are not UTF-8 are skipped.
     pub(super) fn from(environment: impl Iterator<Item = (OsString, OsString)>) -> Self {
         let text = environment
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self(text.filter(|(name, value)| counts(name) && !value.is_empty()).collect())
     }
 
-    /// The model's part; empty where no endpoint is named, since a key or a name alone reaches nothing.
+    /// Returns the model's variables; empty if no endpoint is set, because a key or a name is useless without one.
     pub(super) fn model(&self) -> Vec<(String, String)> {
         let all: Vec<_> = self.0.iter().filter(|(name, _)| is_model(name)).collect();
         if !all.iter().any(|(name, _)| name.ends_with("__BASE_URL")) {
@@ -46,7 +46,7 @@ fn is_model(name: &str) -> bool {
     name.starts_with("NOD_LLM__")
 }
 
-/// Nod's configuration on this stage. The data folder is `demo` in Nod's own, or `folder`.
+/// Builds Nod's configuration on this stage. The data folder is `demo` in Nod's own, or `folder`.
 pub(super) fn config(
     given: &Given,
     stage: &Stage,
@@ -60,7 +60,7 @@ pub(super) fn config(
         ("NOD_SERVER__PUBLIC_URL", public.to_string()),
         ("NOD_ADMIN__SLACK", admin_on_slack),
         ("NOD_ADMIN__DISCORD", admin_on_discord),
-        // Nobody waits a day to see what becomes of a request that nobody answers.
+        // A visitor should not wait a day to see a request expire.
         ("NOD_APPROVALS__EXPIRE_AFTER", "5m".to_owned()),
         ("NOD_APPROVALS__REMIND_BEFORE", "2m".to_owned()),
     ];
@@ -75,7 +75,7 @@ pub(super) fn config(
     };
     let all =
         own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.home());
-    // An empty file, so that neither NOD_CONFIG nor config/nod.toml is looked for.
+    // An empty file, so that neither NOD_CONFIG nor config/nod.toml is used.
     let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
     match folder {
         Some(folder) => config.data.dir = folder,

@@ -1,4 +1,4 @@
-//! The stage: the sandbox's Slack, Discord, Google and model, with the company in them.
+//! The stage: the sandbox's Slack, Discord, Google and model, filled with the company's data.
 
 use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Google, GoogleConfig};
@@ -9,25 +9,25 @@ use url::Url;
 use super::{calendar, company, mail};
 use crate::slack;
 
-/// What the bot is called.
+/// The bot's name.
 const BOT: &str = "nod";
 
-/// The fakes; they end when this does.
+/// The fakes; they stop when this is dropped.
 pub(super) struct Stage {
     pub slack: Slack,
     pub discord: Discord,
     pub google: Google,
     pub client_id: String,
     pub client_secret: String,
-    /// None where the visitor brought a model.
+    /// `None` if the visitor configured a model.
     pub model: Option<Model>,
 }
 
 impl Stage {
-    /// Starts the fakes on loopback and fills them. Consent pages may lead back to `nod`, its own server.
+    /// Starts the fakes on loopback and fills them. Consent pages can redirect to `nod`, its own server.
     pub(super) async fn put_up(rules_stand_in: bool, nod: &Url) -> anyhow::Result<Self> {
         let mut config = SlackConfig::new(BOT);
-        // No more than a real workspace would have granted.
+        // No more scopes than a real workspace would have granted.
         config.app.scopes = slack::needed_scopes().into_iter().map(str::to_owned).collect();
         let slack = Slack::start(company::fill(config)).await?;
         company::talk(&slack);
@@ -52,7 +52,7 @@ impl Stage {
         Ok(Self { slack, discord, google, client_id, client_secret, model })
     }
 
-    /// The admin's Slack id, and her Discord id.
+    /// Returns the admin's Slack id and Discord id.
     pub(super) fn admin(&self) -> [String; 2] {
         let on_slack = self.slack.read(|w| w.user_id(company::ADMIN));
         let on_discord = self.discord.read(|w| w.user_id(company::ADMIN));

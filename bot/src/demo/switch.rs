@@ -1,5 +1,5 @@
-//! Nod's own part of the demo: stopped and started again over the same database while the stage lives on, so that
-//! one can see what outlives it. All of it is one process; a real Nod would be another each time.
+//! Nod's own part of the demo: stopped and started again on the same database while the stage stays up, so that the
+//! visitor sees what survives. All of it is one process; a real restart would be a new one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,21 +13,21 @@ use crate::app;
 use crate::config::Config;
 use crate::database::{self, Database, DatabaseClock};
 
-/// Long enough to see that it is away, and to say something to it meanwhile.
+/// Long enough to see that it is down, and to write to it meanwhile.
 const AWAY: Duration = Duration::from_secs(5);
-/// What is under way when it is stopped may end within this; after it, it is cut off.
+/// Work in progress at a stop can finish within this; after it, it is aborted.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Sent to the page as it is.
+/// Sent to the page unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Nod {
-    /// Whether it can work.
+    /// Whether it is ready.
     pub up: bool,
     /// How often it was stopped.
     pub stops: u32,
 }
 
-/// Turns Nod off and on; for the page.
+/// Stops and restarts Nod; for the page.
 #[derive(Debug, Clone)]
 pub(super) struct Switch {
     nod: watch::Sender<Nod>,
@@ -43,7 +43,7 @@ impl Switch {
         *self.nod.borrow()
     }
 
-    /// Has Nod stopped and started again; false where it is not up.
+    /// Requests a restart of Nod; returns false if it is not up.
     pub(super) fn pull(&self) -> bool {
         let pulled = self.nod.send_if_modified(|nod| {
             let up = std::mem::take(&mut nod.up);
@@ -56,7 +56,7 @@ impl Switch {
         pulled
     }
 
-    /// Runs Nod until `stop`, again each time it was pulled. `ready` resolves once Nod can work.
+    /// Runs Nod until `stop`, again after each requested restart. `ready` resolves when Nod is ready.
     pub(super) async fn keep<R: Future<Output = ()>>(
         &self,
         config: Config,
@@ -71,7 +71,7 @@ impl Switch {
                 let (pool, clock, ids) = (database.pool.clone(), clock.clone(), Arc::new(SystemIds));
                 let app = app::start(&config, pool, clock, ids, Vec::new()).await?;
                 tokio::select! {
-                    // What does not end in time is dropped with the app, as a kill would.
+                    // Work that does not finish in time is dropped with the app, like in a kill.
                     () = self.pulled_after(ready()) => drop(tokio::time::timeout(GRACE, app.stop()).await),
                     () = stop.cancelled() => app.stop().await,
                 }

@@ -1,4 +1,4 @@
-//! The tour without a browser: everything goes through the page's own doors.
+//! The tour without a browser: everything goes through the page's own endpoints.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -14,7 +14,7 @@ use super::*;
 
 mod meeting;
 
-/// A machine that builds at the same time is slow.
+/// Long, because a machine that builds at the same time is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running demo, and a visitor who has its page open.
@@ -29,10 +29,10 @@ struct Visit {
 
 impl Visit {
     async fn begin() -> Self {
-        // Fails where another test was first, which is as well.
+        // Fails if another test was first, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
-        // Nod takes its port again when it was stopped: one that the system hands out could be another's by then.
+        // Nod binds its port again after a stop: one assigned by the system could be in use by then.
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let port = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
         let ports = [0, port + NEXT.fetch_add(1, Ordering::Relaxed)];
@@ -69,12 +69,12 @@ impl Visit {
         body
     }
 
-    /// Waits until Ana sees a button whose action id begins like this: its message and itself.
+    /// Waits until Ana sees a button whose action id begins with `action`; returns its message and the button.
     async fn button(&self, action: &str) -> (Value, Value) {
         self.in_slack(|state| find_button(state, action)).await
     }
 
-    /// Waits until Ana sees in Slack what is looked for.
+    /// Waits until Ana sees in Slack what `look` finds.
     async fn in_slack<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
         let seen = async {
             loop {
@@ -93,7 +93,7 @@ impl Visit {
         self.act("slack/press", at).await;
     }
 
-    /// Waits until Ana sees in Discord what is looked for.
+    /// Waits until Ana sees in Discord what `look` finds.
     async fn in_discord<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
         let seen = async {
             loop {
@@ -107,7 +107,7 @@ impl Visit {
         tokio::time::timeout(PATIENCE, seen).await.unwrap()
     }
 
-    /// Goes through Nod's page and Google's, as a browser would.
+    /// Follows Nod's page and Google's, as a browser would.
     async fn connect(&self, link: &str) {
         let page = self.client.get(link).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
@@ -124,7 +124,7 @@ impl Visit {
         assert!(done.text().await.unwrap().contains("ana@acme.test"));
     }
 
-    /// Waits until a mail with this subject lies in an inbox.
+    /// Waits until a mail with this subject is in an inbox.
     async fn mail(&self, account: &str, subject: &str) -> Value {
         let arrived = async {
             let mut news = String::new();
@@ -154,7 +154,7 @@ fn find_button(state: &Value, action: &str) -> Option<(Value, Value)> {
         .find(|(_, element)| element["action_id"].as_str().is_some_and(|id| id.starts_with(action)))
 }
 
-/// What Nod said in Slack, as far as whoever looks may see it.
+/// Returns Nod's messages in Slack that are visible to the viewer.
 fn said_by_nod(state: &Value) -> impl Iterator<Item = &Value> {
     let all = list(&state["channels"]).flat_map(|one| list(&one["messages"]));
     all.filter(|message| message["user"] == state["bot"]["user"])
@@ -180,7 +180,7 @@ async fn the_first_mail_of_a_newcomer_arrives() {
     visit.end().await;
 }
 
-/// What a person reads in the messages of these places.
+/// Returns the text that a person reads in the messages of these places.
 fn shown<'a>(state: &'a Value, kind: &str) -> Vec<&'a str> {
     let places = list(&state["channels"]).filter(|place| place["kind"] == kind);
     let by_bot = places.flat_map(|place| list(&place["messages"])).filter(|m| m["by_bot"] == true);

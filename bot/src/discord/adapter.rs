@@ -1,4 +1,4 @@
-//! What the core asks of Discord.
+//! What the core calls on Discord: the [`ChatAdapter`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,21 +26,21 @@ use super::tokens::Tokens;
 use super::web::Web;
 use super::{PLATFORM, limits, render};
 
-/// Between two edits of a growing message: Discord takes five edits in five seconds.
+/// The delay between two edits of a growing message: Discord allows five edits in five seconds.
 const EDIT: Duration = Duration::from_millis(1_200);
-/// What a growing message shows before its first words.
+/// The text of a growing message before its first words.
 const BEGINNING: &str = "…";
-/// What a thread is called whose first message cannot be read.
+/// The name of a thread whose first message cannot be read.
 const NAMELESS: &str = "Nod";
-/// The longest name that is still read in a list of threads.
+/// The longest name that is still readable in a list of threads.
 const NAME: usize = 60;
-/// Unknown channel; unknown message; that message has a thread already; nothing changes in a thread that was put away.
+/// Unknown channel; unknown message; the message already has a thread; the thread is archived and cannot be changed.
 const NO_CHANNEL: &str = "10003";
 const NO_MESSAGE: &str = "10008";
 const HAS_THREAD: &str = "160004";
 const ARCHIVED: &str = "50083";
 
-/// One application, seen by the core.
+/// One application, as the core sees it.
 pub struct DiscordAdapter {
     pub(super) web: Arc<Web>,
     pub(super) identity: Identity,
@@ -48,7 +48,7 @@ pub struct DiscordAdapter {
     pub(super) guilds: Guilds,
     pub(super) tokens: Tokens,
     files: Files,
-    /// The direct line to each user; it never changes.
+    /// The DM channel of each user; it never changes.
     lines: Mutex<HashMap<String, String>>,
 }
 
@@ -63,7 +63,7 @@ impl DiscordAdapter {
         Self { web, identity, atlas, guilds, tokens: Tokens::default(), files, lines: Mutex::default() }
     }
 
-    /// The direct line to a user, opened if need be.
+    /// Returns a user's DM channel, opening it if necessary.
     async fn line(&self, user: &str) -> Result<String, ChatError> {
         let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
         if let Some(line) = known {
@@ -76,7 +76,7 @@ impl DiscordAdapter {
         Ok(line)
     }
 
-    /// The channel in which a message to this target is posted.
+    /// Returns the channel in which a message to this target is posted.
     async fn channel(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
         match target {
             DeliveryTarget::Channel { place, .. } => {
@@ -88,8 +88,8 @@ impl DiscordAdapter {
         }
     }
 
-    /// The channel in which a message to this target is posted. Where nothing is known of the thread, it is opened first, on
-    /// the message that it is named after.
+    /// Returns the channel in which a message to this target is posted. If the thread is not known, it is opened first,
+    /// on the message that it is named after.
     async fn opened(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
         if let DeliveryTarget::Channel { place: ChannelRef { channel, thread: Some(thread), .. }, .. } =
             target
@@ -108,7 +108,7 @@ impl DiscordAdapter {
 
     async fn open_thread(&self, parent: &str, message: &str) -> Result<(), ChatError> {
         let first = match self.web.get(&format!("channels/{parent}/messages/{message}"), &[]).await {
-            // It is one that began with no message, or with one that is gone: it is there, or it will never be.
+            // The thread started without a message, or its message was deleted: it exists already or never will.
             Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => return Ok(()),
             first => first?,
         };
@@ -125,13 +125,13 @@ impl DiscordAdapter {
                 self.atlas.note(&thread, guild.as_deref());
                 Ok(())
             }
-            // Whether one is there, or Nod may not open any: the message that is posted there will tell.
+            // Whether it exists or Nod is not allowed to open it shows when the message is posted there.
             Err(ChatError::ChannelClosed { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Takes up again a thread that was put away, as a new message in it would. A locked one stays closed to us.
+    /// Unarchives a thread, as a new message in it would. A locked one stays closed to us.
     async fn take_up(&self, thread: &str) -> Result<(), ChatError> {
         match self.web.patch(&format!("channels/{thread}"), &json!({"archived": false})).await {
             Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => {
@@ -141,7 +141,7 @@ impl DiscordAdapter {
         }
     }
 
-    /// A thread is called after what began it.
+    /// Names a thread after the message that started it.
     fn thread_name(&self, first: &Value) -> String {
         let words = super::words::of_message(first, &self.identity.user).text;
         let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -196,7 +196,7 @@ impl ChatAdapter for DiscordAdapter {
         {
             let path = format!("webhooks/{}/{token}", self.identity.application);
             match self.web.answer(&path, &render::ephemeral(card)).await {
-                // Its interaction was never answered, or is too old: to the person directly.
+                // Its interaction was never answered, or is too old: post to the person's DM.
                 Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => {}
                 answer => return posted(&place.channel, &answer?),
             }
@@ -217,7 +217,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     fn post_interval(&self) -> TimeDelta {
-        // Discord tells in its headers when a channel is full.
+        // Discord reports in its headers when a channel's limit is reached.
         TimeDelta::zero()
     }
 
@@ -262,7 +262,7 @@ impl ChatAdapter for DiscordAdapter {
         place: &ChannelRef,
         ornament: &AssistantThreadUpdate,
     ) -> Result<(), ChatError> {
-        // "Nod is typing…" is all that Discord shows beside messages.
+        // "Nod is typing…" is all that Discord shows outside messages.
         let AssistantThreadUpdate::Status(_) = ornament else { return Ok(()) };
         let channel = place.thread.as_ref().filter(|thread| self.atlas.known(thread).is_some());
         let channel = channel.unwrap_or(&place.channel);
@@ -270,7 +270,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn publish_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
-        // There is no such page.
+        // Discord has no home page.
         Ok(())
     }
 
@@ -343,7 +343,7 @@ impl ChatAdapter for DiscordAdapter {
             Err(error) => Err(error),
         };
         match looked {
-            // A thread that was never opened holds nothing.
+            // A thread that was never opened has no messages.
             Err(ChatError::ChannelClosed { code }) if code == NO_CHANNEL => Ok(MessageLookup::NotFound),
             Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => Ok(MessageLookup::Unknown),
             looked => looked,
@@ -396,8 +396,8 @@ impl ChatAdapter for DiscordAdapter {
     }
 }
 
-/// With Discord's nonce: for some minutes it makes no second message that says the same. What is told anew, since its message
-/// is gone, has changed since it was posted, and so has another one.
+/// Adds Discord's nonce: for some minutes Discord creates no second message with the same nonce. A card that is posted
+/// again because its message is gone has changed since, so its nonce differs.
 fn keyed(mut body: Value, key: DeliveryId) -> Value {
     let digest = Sha256::new().chain_update(key.0).chain_update(body.to_string()).finalize();
     body["nonce"] = URL_SAFE_NO_PAD.encode(&digest[..16]).into();
@@ -405,7 +405,7 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
     body
 }
 
-/// What asks for a nod is shown whole or not at all.
+/// Rejects an approval card that cannot be shown in full.
 fn shown_whole(card: &Card) -> Result<(), ChatError> {
     if card.asks() && !render::fits(card) {
         return Err(ChatError::Rejected { code: "too_long".to_owned() });
@@ -429,13 +429,13 @@ fn posted(channel: &str, message: &Value) -> Result<Shown, ChatError> {
     Ok(Shown { at: PostedMessage { channel: channel.to_owned(), message: id.to_owned() }, since })
 }
 
-/// When a message was edited last.
+/// Returns when a message was last edited.
 fn edited(message: &Value) -> Option<Timestamp> {
     let at = chrono::DateTime::parse_from_rfc3339(message["edited_timestamp"].as_str()?).ok()?;
     Some(at.into())
 }
 
-/// The call was done, but the answer does not say what we need.
+/// The call succeeded, but the answer lacks a value that we need.
 pub(super) fn strange() -> ChatError {
     ChatError::UnknownOutcome("an answer without what it should hold".into())
 }

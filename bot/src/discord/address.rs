@@ -1,4 +1,4 @@
-//! Addresses: what may be a link, and whether words beside one tell the truth about it.
+//! URLs: which can become a link, and whether a link's text is honest about its target.
 
 use url::Url;
 
@@ -7,8 +7,8 @@ use super::limits;
 /// What RFC 3986 allows; parentheses would end a masked link, and an apostrophe is dropped at its end.
 const PLAIN: &str = "-._~:/?#@!$&*+,;=%";
 
-/// The address as it may be linked: http or https, the host in ASCII, odd characters as percent signs. None with
-/// a name before the host, which reads as another host.
+/// Returns the URL in linkable form: http or https, the host in ASCII, special characters percent-encoded. `None` if it
+/// has a user name before the host, which could be mistaken for another host.
 pub(super) fn address(text: &str) -> Option<String> {
     let url = Url::parse(text.trim()).ok()?;
     let web = matches!(url.scheme(), "http" | "https");
@@ -18,12 +18,12 @@ pub(super) fn address(text: &str) -> Option<String> {
     (web && bare && host && url.len() <= limits::LINK).then_some(url)
 }
 
-/// The host an address leads to.
+/// Returns a URL's host.
 pub(super) fn host(address: &str) -> String {
     Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// With percent signs for everything that means something to Discord or nothing to an address.
+/// Percent-encodes everything that has a meaning to Discord or none in a URL.
 fn quiet(url: &str) -> String {
     let mut out = String::with_capacity(url.len());
     let mut fragment = false;
@@ -32,7 +32,7 @@ fn quiet(url: &str) -> String {
         let keep = match c {
             '#' => !std::mem::replace(&mut fragment, true),
             '%' => rest.len() > 1 && rest.bytes().take(2).all(|b| b.is_ascii_hexdigit()),
-            // Discord's own name for direct lines.
+            // Discord's own path of DM channels.
             '@' => rest.starts_with("me/") && out == "https://discord.com/channels/",
 
             c => c.is_ascii_alphanumeric() || PLAIN.contains(c),
@@ -47,7 +47,7 @@ fn quiet(url: &str) -> String {
     out
 }
 
-/// Whether the words say just this address.
+/// Returns whether the text is just this URL.
 pub(super) fn says(words: &str, address: &str) -> bool {
     let bare = |text: &str| {
         let text = text.trim();
@@ -58,14 +58,14 @@ pub(super) fn says(words: &str, address: &str) -> bool {
     bare(words) == bare(address)
 }
 
-/// Whether words look like an address: something with a scheme, or a name with a dot and an ending.
+/// Returns whether a text looks like a URL: it has a scheme, or it is a name with a dot and an ending.
 pub(super) fn looks_like_one(words: &str) -> bool {
     let apart = |c: char| c.is_whitespace() || "()<>[]{},;\"'".contains(c);
     words.contains("://") || words.split(apart).any(is_dotted)
 }
 
 fn is_dotted(word: &str) -> bool {
-    // Other writings have dots of their own, and browsers take some of them.
+    // Other scripts have their own dots, and browsers accept some of them.
     let dot = |c: char| matches!(c, '.' | '。' | '．' | '｡' | '․');
     let word = word.split(['/', '?', '#', ':', '／']).next().unwrap_or(word);
     let labels: Vec<&str> = word.split(dot).filter(|label| !label.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Which channel is what: Discord's events name a thread by its own id and seldom say what it is a thread of.
+//! Which channel is what: Discord's events name a thread by its own id and seldom name its parent.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,28 +8,28 @@ use serde_json::Value;
 
 use super::web::Web;
 
-/// Kinds of channels, as Discord numbers them.
+/// Kinds of channels, by Discord's numbers.
 const DIRECT: [u64; 2] = [1, 3];
 const THREADS: [u64; 3] = [10, 11, 12];
-/// One that only those see who were added to it.
+/// A thread that is visible only to the users who were added to it.
 const PRIVATE: u64 = 12;
-/// Where people write: text, announcements, and the chat of voice and stage channels.
+/// Channels in which people write: text, announcements, and the chat of voice and stage channels.
 const SPOKEN: [u64; 4] = [0, 5, 2, 13];
-/// Where people write in threads alone: forums and media channels.
+/// Channels in which people write only in threads: forums and media channels.
 const POSTS: [u64; 2] = [15, 16];
 
-/// What is known of a channel.
+/// What is known about a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Channel {
     pub guild: Option<String>,
-    /// Of a thread that everybody sees who sees its channel: that channel. A private one stands for itself.
+    /// The channel of a public thread, whose readers are the channel's. A private thread has no parent here.
     pub parent: Option<String>,
     pub direct: bool,
     /// A private thread.
     pub private: bool,
-    /// People write in it, and it is no thread.
+    /// People write in it, and it is not a thread.
     pub spoken: bool,
-    /// People write in its threads alone.
+    /// People write only in its threads.
     pub posts: bool,
 }
 
@@ -52,12 +52,12 @@ impl Channel {
     }
 }
 
-/// The channels that are known, by their ids.
+/// The known channels, by their ids.
 #[derive(Default)]
 pub(super) struct Atlas(Mutex<HashMap<String, Channel>>);
 
 impl Atlas {
-    /// Learns from an event that tells of a channel, a thread or a whole guild.
+    /// Learns from an event about a channel, a thread or a whole guild.
     pub(super) fn learn(&self, kind: &str, told: &Value) {
         match kind {
             "GUILD_CREATE" => {
@@ -81,7 +81,7 @@ impl Atlas {
     pub(super) fn note(&self, channel: &Value, guild: Option<&str>) {
         let Some((id, mut read)) = Channel::read(channel, guild) else { return };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Some events tell only half of a channel.
+        // Some events contain only a part of a channel.
         if let Some(known) = all.get(&id) {
             read.parent = read.parent.or_else(|| known.parent.clone());
             read.guild = read.guild.or_else(|| known.guild.clone());
@@ -94,7 +94,7 @@ impl Atlas {
         }
     }
 
-    /// A direct line, by what is said in it: Discord does not tell bots of those otherwise.
+    /// Records a DM channel when a message arrives in it: bots do not get other events about DMs.
     pub(super) fn note_line(&self, id: &str) {
         let line = Channel { direct: true, ..Channel::default() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id.to_owned()).or_insert(line);
@@ -104,7 +104,7 @@ impl Atlas {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// What a channel is; Discord is asked where nobody has told.
+    /// Returns what a channel is; queries Discord if it is not known.
     pub(super) async fn of(&self, web: &Web, id: &str) -> Result<Channel, ChatError> {
         if let Some(known) = self.known(id) {
             return Ok(known);
@@ -113,11 +113,11 @@ impl Atlas {
         self.known(id).ok_or_else(|| ChatError::UnknownOutcome("a channel without a kind".to_owned()))
     }
 
-    /// Where the core sees what stands in a channel of Discord's.
+    /// Returns the core's reference for a Discord channel.
     pub(super) async fn place(&self, web: &Web, id: &str) -> Result<ChannelRef, ChatError> {
         let channel = self.of(web, id).await?;
         Ok(match channel.parent {
-            // What is said in a private thread is known in no other place.
+            // Messages in a private thread are not known in any other place.
             None if channel.private => {
                 ChannelRef { channel: id.to_owned(), is_dm: false, thread: Some(id.to_owned()) }
             }

@@ -1,4 +1,4 @@
-//! Buttons as rows, and many choices of one thing as a menu. A press carries nothing but its verb.
+//! Buttons as rows, and many choices of one kind as a menu. A click carries only its action.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use super::address::address;
 use super::limits::{self, label, units};
 use super::parts::Run;
 
-/// No longer than a number.
+/// A label no longer than a number.
 const SHORT: usize = 2;
 
-/// Rows, and what could not be a button.
+/// Rows, and what could not become a button.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub rows: Vec<Value>,
-    /// A line each.
+    /// One line each.
     pub beside: Vec<Vec<Run>>,
-    /// How many are not there at all.
+    /// How many buttons are omitted.
     pub left_out: usize,
 }
 
 impl Rows {
-    /// How many components they are.
+    /// Returns the number of components.
     pub(super) fn components(&self) -> usize {
         self.rows.iter().map(|row| 1 + row["components"].as_array().map_or(0, Vec::len)).sum()
     }
@@ -45,7 +45,7 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
             continue;
         }
         match element(button) {
-            // Discord refuses a message with one id twice; and both would do the same.
+            // Discord rejects a message with a duplicate id; and both would do the same.
             Some(Value::Object(element))
                 if element.get("custom_id").is_some_and(|id| !ids.insert(id.to_string())) => {}
             Some(element) if elements.len() < limits::BUTTONS => elements.push(element),
@@ -66,7 +66,7 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
     rows
 }
 
-/// The buttons that choose of the same thing as this one, where they are more than a row and not too many for a menu.
+/// Returns the buttons that choose on the same object as this one, if they exceed a row but not a menu.
 fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'a Action)>> {
     let of = |button: &Button| match &button.on_click {
         OnClick::Action(verb) if verb.argument.is_some() => Some((verb.kind.clone(), verb.subject)),
@@ -80,12 +80,12 @@ fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'
             _ => None,
         })
         .collect();
-    // Numbers stand well as buttons; a menu does not tell when what it shows is chosen once more.
+    // Numbers are fine as buttons; a menu sends no event if its shown option is chosen again.
     let numbers = same.iter().all(|(button, _)| button.label.chars().count() <= SHORT);
     (!numbers && limits::ROW < same.len() && same.len() <= limits::OPTIONS).then_some(same)
 }
 
-/// A menu of them, and what it is called among the components.
+/// Builds a menu of them; also returns its custom id.
 fn menu(all: &[(&Button, &Action)]) -> (String, Value) {
     let mut values = HashSet::new();
     let options: Vec<Value> = all
@@ -99,12 +99,12 @@ fn menu(all: &[(&Button, &Action)]) -> (String, Value) {
     (id.clone(), json!({"type": 3, "custom_id": id, "placeholder": "Choose one", "options": options}))
 }
 
-/// What is chosen of, without the choice.
+/// The action without the choice.
 fn whole(verb: &Action) -> Action {
     Action { argument: None, ..verb.clone() }
 }
 
-/// What was pressed, or chosen from a menu; none where it is not one of ours.
+/// Parses a click or a menu choice; `None` if it is not one of ours.
 pub(super) fn pressed(data: &Value) -> Option<Action> {
     let verb = Action::parse(data["custom_id"].as_str()?)?;
     match data["values"].as_array().map(Vec::as_slice) {
@@ -135,11 +135,11 @@ fn element(button: &Button) -> Option<Value> {
     }
 }
 
-/// The button's name and the address that is too long for one, or why there is none.
+/// Returns the button's label with the URL that is too long for a button, or a note that there is no link.
 fn beside(button: &Button) -> Vec<Run> {
     let name = Run::plain(format!("{}: ", label(&button.label, limits::BUTTON_LABEL)));
     let target = match &button.on_click {
-        // A line is counted twice, for what escaping could add; an address is not escaped.
+        // A line counts twice, for what escaping could add; a URL is not escaped.
         OnClick::Link(target) => match address(target).filter(|url| url.len() <= limits::BESIDE / 2 - 200) {
             Some(url) => Run { link: Some(url), ..Run::default() },
             None => Run::plain(label(&visible(target), 300)),
@@ -173,7 +173,7 @@ mod tests {
         let menu = &of.rows[0]["components"][0];
         assert_eq!((&menu["type"], menu["options"].as_array().map(Vec::len)), (&json!(3), Some(8)));
         assert_eq!(menu["options"][7]["label"], "Bob 7");
-        // More than a menu holds stays buttons.
+        // More options than a menu holds stay buttons.
         assert_eq!(rows(&choosing(26)).rows[0]["components"][0]["type"], 2);
     }
 

@@ -1,4 +1,4 @@
-//! The commands that people find behind `/`, and those in the menu of a message.
+//! The slash commands, and the entries of a message's menu.
 
 use nod_contract::chat::ChatError;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::inbound::Identity;
 use super::web::Web;
 
-/// What stands in Discord's options.
+/// Discord's option types.
 const TEXT: u8 = 3;
 const USER: u8 = 6;
 /// Kinds of commands.
@@ -28,7 +28,7 @@ fn choice(name: &str, description: &str, values: &[&str]) -> Value {
     json!({"type": TEXT, "name": name, "description": description, "choices": choices})
 }
 
-/// A command of an ability.
+/// Converts a command of an ability.
 fn brought(spec: &CommandSpec) -> Value {
     let option = |option: &CommandOption| match option.takes {
         Takes::OneOf(words) => choice(option.name, option.about, words),
@@ -40,9 +40,9 @@ fn brought(spec: &CommandSpec) -> Value {
     command(spec.name, spec.about, spec.options.iter().map(option).collect())
 }
 
-/// Those of the house, and those that abilities bring.
+/// Returns the built-in commands and those of abilities.
 fn all(abilities: &[CommandSpec]) -> Vec<Value> {
-    // What comes later stands in the list until an ability brings it.
+    // A built-in command is listed until an ability replaces it.
     let own = own().into_iter().filter(|own| abilities.iter().all(|brought| own["name"] != brought.name));
     own.chain(abilities.iter().map(brought)).collect()
 }
@@ -74,7 +74,7 @@ fn own() -> Vec<Value> {
     ]
 }
 
-/// Registers the commands where what is registered differs.
+/// Registers the commands if they differ from the registered ones.
 ///
 /// # Errors
 /// As Discord answers.
@@ -99,7 +99,7 @@ pub(super) async fn register(
     Ok(true)
 }
 
-/// What of a command is ours to say: Discord adds ids, versions and defaults.
+/// Keeps only the fields that we set: Discord adds ids, versions and defaults.
 fn essence(command: &Value) -> Value {
     let option = |option: &Value| {
         json!({
@@ -118,7 +118,7 @@ fn essence(command: &Value) -> Value {
     })
 }
 
-/// What somebody gave to a command.
+/// The options that a user gave to a command.
 pub(super) struct Options<'a>(&'a Value);
 
 impl<'a> Options<'a> {
@@ -126,14 +126,14 @@ impl<'a> Options<'a> {
         Self(&data["options"])
     }
 
-    /// As one would have typed it behind the command's name.
+    /// Returns them as typed after the command's name.
     pub(super) fn words(&self) -> String {
         let mut words = Vec::new();
         Self::each(self.0, &mut words);
         words.join(" ")
     }
 
-    /// What somebody types just now.
+    /// Returns what the user is typing at the moment.
     pub(super) fn focused(&self) -> String {
         fn find(options: &Value) -> Option<String> {
             options.as_array().into_iter().flatten().find_map(|option| match &option["focused"] {

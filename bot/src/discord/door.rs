@@ -1,5 +1,5 @@
-//! From an event to the inbox, in order. Nothing brings an event a second time, so a message that cannot be stored now is
-//! stored a moment later.
+//! From an event to the inbox, in order. Discord delivers no event twice, so a message that cannot be stored now is
+//! retried a moment later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +17,21 @@ use super::inbound::{self, Heard};
 use crate::accept::{Accept, Arrival, NotStored, storable};
 use crate::hearing::Storing;
 
-/// How long one try to store may take.
+/// How long one attempt to store can take.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The longest pause between two tries.
+/// The longest delay between two attempts.
 const MOST_PAUSE: Duration = Duration::from_secs(30);
-/// After so many tries, about ten minutes, a message is given up, and looked up with all that was said since.
+/// After this many attempts, about ten minutes, a message is given up and recovered later from the channel's history.
 const MOST_TRIES: usize = 24;
-/// How often it is asked where a message stands.
+/// The maximum number of lookups of a message's channel.
 const MOST_LOOKS: u32 = 10;
-/// How long interactions that were begun are waited for at the end.
+/// How long shutdown waits for interactions that were begun.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What Discord dispatched: the event's name and what it holds.
+/// A dispatched event: its name and its payload.
 pub(super) type Event = (String, Value);
 
-/// The door of one application.
+/// The event intake of one application.
 #[derive(Clone)]
 pub(super) struct Door {
     pub(super) adapter: Arc<DiscordAdapter>,
@@ -40,14 +40,14 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Tells whether what it takes is stored.
+    /// Creates it. The receiver reports whether everything received was stored.
     pub(super) fn new(adapter: Arc<DiscordAdapter>, accept: Accept) -> (Self, watch::Receiver<Storing>) {
         let (storing, told) = watch::channel(Storing::default());
         (Self { adapter, accept, storing: Arc::new(storing) }, told)
     }
 
-    /// Takes what comes until `stop`, in order; interactions do not wait for what came before them, and what was begun
-    /// is ended.
+    /// Processes events until `stop`, in order. Interactions do not wait for earlier events, and those that were begun
+    /// are finished.
     pub(super) async fn listen(self, mut events: UnboundedReceiver<Event>, stop: CancellationToken) {
         let mut interactions = JoinSet::new();
         loop {
@@ -63,7 +63,7 @@ impl Door {
                 () = stop.cancelled() => break,
                 () = self.take_event(&kind, event, &mut interactions) => {}
             }
-            // What came behind a message that waited is not stored either before its turn.
+            // Events behind a waiting message are not stored before their turn either.
             if events.is_empty() {
                 self.caught_up();
             }
@@ -75,7 +75,7 @@ impl Door {
     async fn take_event(&self, kind: &str, event: Value, interactions: &mut JoinSet<()>) {
         let guild = if kind == "GUILD_CREATE" { &event["id"] } else { &event["guild_id"] };
         if let Some(guild) = guild.as_str().filter(|guild| !self.adapter.guilds.is_served(guild)) {
-            // Nothing of it is answered or kept.
+            // No event of this guild is answered or stored.
             if kind == "GUILD_CREATE" {
                 interactions.spawn(self.clone().leave(guild.to_owned()));
             }
@@ -93,7 +93,7 @@ impl Door {
         }
     }
 
-    /// Somebody joined, changed or left. What is missed of that, the next reading of all members brings.
+    /// Stores that a user joined, changed or left. A missed change is recovered by the next listing of all members.
     async fn person(&self, kind: &str, event: &Value) {
         let profile = match kind {
             "GUILD_MEMBER_REMOVE" => guilds::left(event),
@@ -122,7 +122,8 @@ impl Door {
         let Some(channel) = event["channel_id"].as_str() else {
             return self.keep("message without channel", event).await;
         };
-        // What bots say counts where Nod may wait for a yes, which is in threads. Outside of them it is most of what is said.
+        // A bot's message counts only in threads, where Nod may wait for a typed approval. Elsewhere bots post most
+        // messages.
         if event["author"]["bot"] == true && (kind != "MESSAGE_CREATE" || self.is_outside_threads(channel)) {
             return;
         }
@@ -155,12 +156,12 @@ impl Door {
         }
     }
 
-    /// Whether it is known to be no thread. One of which Nod was not told is looked up, once.
+    /// Returns whether the channel is known not to be a thread. An unknown one is looked up once.
     fn is_outside_threads(&self, channel: &str) -> bool {
         self.adapter.atlas.known(channel).is_some_and(|channel| channel.parent.is_none() && !channel.private)
     }
 
-    /// Where a channel is to the core; asked for again while Discord does not tell.
+    /// Returns the core's reference for a channel; retried while Discord does not answer.
     async fn place(&self, channel: &str) -> Result<ChannelRef, ChatError> {
         let mut looks = 0;
         loop {
@@ -179,12 +180,12 @@ impl Door {
         }
     }
 
-    /// Something waits, and so nothing counts as heard.
+    /// Marks that a message waits, so the ingest watermark does not advance.
     fn waits(&self) {
         self.storing.send_if_modified(|now| !std::mem::replace(&mut now.waits, true));
     }
 
-    /// Nothing waits any more.
+    /// Marks that no message waits.
     fn caught_up(&self) {
         self.storing.send_if_modified(|now| std::mem::take(&mut now.waits));
     }
@@ -194,8 +195,8 @@ impl Door {
         self.storing.send_modify(|now| *now = Storing { waits: false, given_up: now.given_up + 1 });
     }
 
-    /// Stores a message, again and again while the database does not take it. Meanwhile nothing counts as heard, so
-    /// that whoever looks up what was missed looks from before it, also after a death.
+    /// Stores a message, retrying while the database fails. Meanwhile the ingest watermark does not advance, so the
+    /// lookup of missed messages starts before it, even after a crash.
     async fn insist(&self, inbound: Inbound, pauses: impl Iterator<Item = Duration>) {
         for pause in pauses {
             match self.store(Arrival::Inbound(inbound.clone())).await {
@@ -215,7 +216,7 @@ impl Door {
         }
     }
 
-    /// Keeps what nobody can read, so that it can be looked at and, once it can be read, taken.
+    /// Stores an event that cannot be parsed, so that it can be inspected and processed once it can be parsed.
     pub(super) async fn keep(&self, why: &'static str, event: &Value) {
         let workspace = self.adapter.identity.application.clone();
         tracing::warn!(workspace, why, "kept a Discord event that cannot be read");
@@ -226,7 +227,7 @@ impl Door {
     }
 }
 
-/// Between the tries to store a message.
+/// Returns the delays between the attempts to store a message.
 pub(super) fn pauses() -> impl Iterator<Item = Duration> {
     let doubled = std::iter::successors(Some(Duration::from_millis(250)), |pause| Some(*pause * 2));
     doubled.map(|pause| pause.min(MOST_PAUSE)).take(MOST_TRIES)

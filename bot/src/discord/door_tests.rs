@@ -12,11 +12,11 @@ use super::super::inbound::Identity;
 use super::super::web::Web;
 use super::*;
 
-/// A door whose database takes a message only from this try on, and what it was asked to take.
+/// A door whose database accepts a message only from this attempt on, and what it was asked to store.
 fn door(takes_from: usize) -> (Door, watch::Receiver<Storing>, Arc<Mutex<Vec<Inbound>>>) {
-    // Two tests of one process may both come first.
+    // Two tests of one process can both be first.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // Nobody listens there.
+    // Nothing listens there.
     let url = Url::parse("http://127.0.0.1:1/api/v10/").unwrap();
     let web = Arc::new(Web::new(url.clone(), "token".to_owned().into(), Arc::new(SystemClock)).unwrap());
     let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };

@@ -1,15 +1,14 @@
-//! Characters: what Discord would read as more than letters is escaped or broken, so that a text reads exactly
-//! as it is.
+//! Characters: what Discord would interpret is escaped or broken, so that a text is shown exactly as it is.
 //!
-//! A backslash keeps Markdown's marks from working and is not shown. It does not keep `@everyone` from ringing
-//! nor `<@1>` from becoming a name, so these are broken by a character that nobody sees.
+//! A backslash disables Markdown's marks and is not shown. It does not stop `@everyone` from notifying or `<@1>` from
+//! becoming a name, so these are broken by an invisible character.
 
 /// Breaks what Discord would resolve; invisible to the reader.
 pub(super) const BREAK: char = '\u{200B}';
-/// What rings everybody. Discord asks for no word end behind them.
+/// Words that notify everyone. Discord requires no word end behind them.
 const LOUD: [&str; 2] = ["everyone", "here"];
 
-/// Text outside code. `starts` says whether it begins a line (also behind a mark that begins one).
+/// Escapes text outside code. `starts` says whether it begins a line (also after a mark that begins one).
 pub(super) fn escaped(text: &str, starts: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut starting = starts;
@@ -30,12 +29,12 @@ pub(super) fn escaped(text: &str, starts: bool) -> String {
     out
 }
 
-/// Marks that mean something anywhere in a line. `#` is one because a heading loses those at its end.
+/// Returns whether a mark has a meaning anywhere in a line. `#` is one because a heading drops those at its end.
 fn is_mark(c: char) -> bool {
     matches!(c, '\\' | '*' | '_' | '~' | '`' | '|' | '[' | ']' | '#')
 }
 
-/// Marks that begin a list, a quote or small print.
+/// Returns whether a mark begins a list, a quote or small print.
 fn begins_block(c: char) -> bool {
     matches!(c, '-' | '+' | '>')
 }
@@ -44,7 +43,7 @@ fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a dot behind this makes it the number of a list's item.
+/// Returns whether a dot after this text makes it the number of a list item.
 fn numbers_line(before: &str, starts: bool) -> bool {
     let (line, begins) = match before.rfind(is_line_end) {
         Some(at) => (before[at..].trim_start(), true),
@@ -53,7 +52,7 @@ fn numbers_line(before: &str, starts: bool) -> bool {
     begins && !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// `:smile:` is a picture, and `https://` an address, which would swallow the marks in it and be a link.
+/// Detects `:smile:`, which is a picture, and `https://`, a URL that would include the escapes and become a link.
 fn is_name_or_scheme(after: &str) -> bool {
     let end = after.find(|c: char| !(c.is_alphanumeric() || "_+-~".contains(c))).unwrap_or(after.len());
     after.starts_with("//") || (end > 0 && after[end..].starts_with(':'))
@@ -69,8 +68,7 @@ fn is_loud(after: &str) -> bool {
     LOUD.iter().any(|word| after.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word)))
 }
 
-/// Breaks only what rings: for code, where nothing else is resolved and where every letter counts when it is
-/// copied.
+/// Breaks only mentions: for code, in which nothing else is resolved and every character counts when it is copied.
 pub(super) fn unpinged(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -83,8 +81,8 @@ pub(super) fn unpinged(text: &str) -> String {
     out
 }
 
-/// Text as code within a line. Discord knows no escapes in there, so backticks are kept apart from each other and
-/// from those around them.
+/// Formats text as inline code. Discord has no escapes in it, so backticks are separated from each other and from the
+/// surrounding ones.
 pub(super) fn inline_code(text: &str) -> String {
     let text = unpinged(&text.replace('\n', " "));
     if !text.contains('`') {
@@ -94,14 +92,14 @@ pub(super) fn inline_code(text: &str) -> String {
     format!("``{start}{}``", text.replace('`', &format!("`{BREAK}")))
 }
 
-/// Text as a block of code. Longer fences do not exist, so a run of backticks that would end it is broken.
+/// Formats text as a code block. Longer fences do not exist, so a run of backticks that would end it is broken.
 pub(super) fn code_block(text: &str, language: &str) -> String {
     let mut inner = unpinged(text);
-    // Pairs first: what is left of three is two apart from the third.
+    // Pairs first: what remains of three is two, separated from the third.
     while inner.contains("```") {
         inner = inner.replace("```", &format!("``{BREAK}`"));
     }
-    // Discord swallows line ends behind the opening fence.
+    // Discord drops line ends after the opening fence.
     let start = if inner.starts_with('\n') { BREAK.to_string() } else { String::new() };
     format!("```{language}\n{start}{inner}\n```")
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Reads text outside code as Discord does: a backslash is not shown before a mark.
+/// Reads text outside code as Discord does: a backslash before a mark is not shown.
 fn read(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars().peekable();

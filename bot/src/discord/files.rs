@@ -1,4 +1,4 @@
-//! Files that people drop: read from where Discord keeps them, and from nowhere else.
+//! Attachments: downloaded only from where Discord stores them.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use url::Url;
 
 use crate::download::bounded;
 
-/// How long one file may take, however it trickles.
+/// How long one download can take in total.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Where Discord keeps them; their addresses are signed, so no token is needed.
+/// Discord's file hosts; their URLs are signed, so no token is needed.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
 pub(super) struct Files {
@@ -20,13 +20,13 @@ pub(super) struct Files {
 
 impl Files {
     /// # Errors
-    /// When there is no client to be had.
+    /// If the HTTP client cannot be created.
     pub(super) fn new(api_url: &Url) -> reqwest::Result<Self> {
         let http = reqwest::Client::builder().redirect(Policy::none()).timeout(LIMIT).build()?;
         Ok(Self { http, home: api_url.clone() })
     }
 
-    /// The bytes behind an address, at most `most`.
+    /// Downloads at most `most` bytes from a URL.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         let url = Url::parse(address).ok().filter(|url| self.ours(url));
         let url = url.ok_or_else(|| DownloadError::Forbidden("it lies outside Discord".to_owned()))?;
@@ -43,7 +43,7 @@ impl Files {
         }
     }
 
-    /// Discord's own, or the host of a configured address.
+    /// Returns whether the host is Discord's or that of the configured API URL.
     fn ours(&self, url: &Url) -> bool {
         let theirs = url.scheme() == "https" && url.host_str().is_some_and(|host| HOSTS.contains(&host));
         let standard = url.port().is_none();

@@ -1,11 +1,10 @@
-//! A form as Discord's modal, and what comes back as values. Pure.
+//! A form as Discord's modal, and its values when it returns. Pure.
 //!
-//! A modal holds five components and cannot be opened from another one. An input takes 4,000 characters, so a
-//! longer value is cut into several (see `pieces`). What stands above the fields takes a component's place, where
-//! there is one.
+//! A modal holds five components and cannot be opened from another one. An input takes 4,000 characters, so a longer
+//! value is split over several (see `pieces`). The body above the fields takes one component, if one is left.
 //!
-//! Inputs stand in rows, the older of Discord's two ways: serenity reads a newer label, but not what it holds, and
-//! what somebody typed would be lost without a word.
+//! Inputs are in action rows, the older of Discord's two formats: serenity parses a newer label, but not its content,
+//! and what the user typed would be lost silently.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +17,11 @@ use crate::text::letters;
 use super::limits::{self, label};
 use super::render;
 
-/// How long a piece of a value is that has to be cut; the rest of an input is room to write.
+/// The length of a piece of a value that has to be split; the rest of an input is room to write.
 const CUT: usize = 3_200;
 
-/// The `data` of a response that opens the form. Where it does not fit (see [`fits`]) only its first inputs are
-/// there, and what would come back is not the whole of it: so it is not to be opened then.
+/// Returns the `data` of a response that opens the form. If it does not fit (see [`fits`]), only its first inputs are
+/// included and the result would be incomplete, so it must not be opened.
 #[must_use]
 pub fn modal(form: &Form) -> Value {
     let mut inputs: Vec<Value> = form.fields.iter().flat_map(inputs).collect();
@@ -38,8 +37,8 @@ pub fn modal(form: &Form) -> Value {
     json!({"custom_id": form.verb.to_string(), "title": title, "components": components})
 }
 
-/// Whether it can be opened whole: every value in the inputs that there may be, and, of a form that only shows
-/// something, all of that.
+/// Returns whether it can be opened in full: every value in the available inputs and, if the form only shows something,
+/// all of the body.
 #[must_use]
 pub fn fits(form: &Form) -> bool {
     if form.fields.is_empty() {
@@ -56,7 +55,7 @@ fn inputs(field: &Field) -> Vec<Value> {
         let number = if many > 1 { format!(" ({} of {many})", n + 1) } else { String::new() };
         let name = label(&field.label, limits::MODAL_LABEL - number.len());
         let several = field.multiline || piece.contains('\n');
-        // A piece may be emptied; that something is there at all is looked at when it comes back.
+        // A piece can be emptied; whether the whole value is present is checked on submission.
         let required = !field.optional && many == 1;
         let mut element = json!({
             "type": 4, "custom_id": piece_id(&field.id, n, between), "label": format!("{name}{number}"), "style": if several { 2 } else { 1 },
@@ -70,7 +69,7 @@ fn inputs(field: &Field) -> Vec<Value> {
     cut.into_iter().enumerate().map(input).collect()
 }
 
-/// What was filled into a modal that was sent, by the fields' ids. `data` is the interaction's.
+/// Returns the values of a submitted modal by field id. `data` is the interaction's.
 #[must_use]
 pub fn values(data: &Value) -> BTreeMap<String, String> {
     let mut fields: BTreeMap<String, BTreeMap<usize, (&str, &str)>> = BTreeMap::new();
@@ -83,19 +82,19 @@ pub fn values(data: &Value) -> BTreeMap<String, String> {
     fields.into_iter().map(|(field, pieces)| (field, joined(pieces.into_values()))).collect()
 }
 
-/// What a label holds, or a row of the older kind.
+/// Returns the content of a label, or of an action row.
 fn held(component: &Value) -> Vec<&Value> {
     let row = component["components"].as_array().into_iter().flatten();
     component.get("component").into_iter().chain(row).collect()
 }
 
-/// What the modal was about.
+/// Returns the modal's action.
 #[must_use]
 pub fn verb(data: &Value) -> Option<Action> {
     data["custom_id"].as_str().and_then(Action::parse)
 }
 
-/// What is wrong with what was filled in: Discord closes a modal whatever was in it, so this is said beside it.
+/// Returns a card with the validation errors: Discord always closes a submitted modal, so they are posted separately.
 #[must_use]
 pub fn errors(errors: &[FieldError]) -> Card {
     let said = errors.iter().map(|error| error.message.clone()).collect();

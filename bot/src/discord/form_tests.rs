@@ -31,7 +31,7 @@ fn form(fields: Vec<Field>) -> Form {
     }
 }
 
-/// The modal as it comes back when nobody typed anything.
+/// The modal as it returns if the user typed nothing.
 fn returned(modal: &Value) -> Value {
     let row = |row: &Value| {
         let input = &row["components"][0];

@@ -1,8 +1,8 @@
-//! The gateway: serenity keeps the connection, resumes and identifies; what it brings goes on in order.
+//! The gateway: serenity keeps the connection, resumes and identifies; its events are passed on in order.
 //!
-//! It runs on a thread of its own. serenity starts a task for each event, and on a runtime of several threads two
-//! such tasks may change places; on one they begin in the order in which they were started. There, heartbeats also
-//! go out however busy everything else is.
+//! It runs on its own thread. serenity spawns a task for each event, and on a multi-threaded runtime two such tasks can
+//! be reordered; on one thread they start in the order in which they were spawned. Heartbeats are also sent on time
+//! there, however busy everything else is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,18 +23,20 @@ use super::door::Event;
 use super::web::Web;
 use crate::hearing::Hears;
 
-/// How often it is looked whether the connection stands.
+/// How often the connection is checked.
 const LOOK: Duration = Duration::from_millis(250);
-/// Between two tries to connect, at first and at most: Discord takes a thousand identifies a day, and then the token.
+/// The first and the longest delay between two connection attempts: Discord resets the token after a thousand
+/// identifies in a day.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(160);
-/// So long serenity may try by itself.
+/// How long serenity can try to reconnect by itself.
 const GIVEN_UP: Duration = Duration::from_secs(20);
-/// So many sessions of a day are left alone.
+/// How many of a day's sessions are kept in reserve.
 const KEPT: u64 = 50;
-/// A connection that stood so long was none that ended as soon as it began.
+/// A connection that lasted this long did not fail at once, so the delay starts over.
 const STOOD: Duration = Duration::from_secs(60);
-/// So often in so long may be identified under one key (<https://discord.com/developers/docs/events/gateway#rate-limiting>).
+/// One identify per this interval is allowed for one rate limit key
+/// (<https://discord.com/developers/docs/events/gateway#rate-limiting>).
 const IDENTIFIED: Duration = Duration::from_secs(5);
 
 /// How to reach the gateway.
@@ -43,22 +45,22 @@ pub(super) struct Line {
     pub web: Arc<Web>,
     pub api_url: Url,
     pub token: SecretString,
-    /// The gateway's address, and in how many shards it wants to be heard.
+    /// The gateway's URL, and the number of shards.
     pub url: String,
     pub shards: u32,
-    /// Whether we may hear what does not name us.
+    /// Whether we can receive messages that do not mention us.
     pub reads_messages: bool,
-    /// Whether we may hear who joins and leaves.
+    /// Whether we can receive member changes.
     pub sees_members: bool,
     pub events: UnboundedSender<Event>,
     pub turns: Arc<Turns>,
 }
 
-/// When shards may identify: those whose number leaves the same rest take turns.
+/// When shards can identify: those with the same remainder take turns.
 pub(super) struct Turns {
     /// Discord's `max_concurrency`.
     at_once: u32,
-    /// By that rest, from when on.
+    /// By that remainder, the time of the next free turn.
     free: Mutex<HashMap<u32, Instant>>,
 }
 
@@ -67,7 +69,7 @@ impl Turns {
         Self { at_once: at_once.max(1), free: Mutex::default() }
     }
 
-    /// How long this shard waits for its turn, which it then has.
+    /// Reserves the next turn for this shard and returns how long to wait for it.
     fn take(&self, shard: u32, now: Instant) -> Duration {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let free = free.entry(shard % self.at_once).or_insert(now);
@@ -77,10 +79,10 @@ impl Turns {
     }
 }
 
-/// Whether one shard is heard.
+/// Whether one shard is connected.
 pub(super) type Told = Arc<watch::Sender<Hears>>;
 
-/// Keeps the connection of one shard until `stop`. From then on it tells nothing more: another may be kept already.
+/// Keeps the connection of one shard until `stop`. After that it reports nothing: another connection can exist already.
 pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationToken) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name(format!("gateway-{shard}")).spawn(move || {
@@ -95,7 +97,7 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
                 let stood = connection(&line, shard, &hears, &stop).await;
                 if let Err(error) = &stood {
                     tracing::error!(shard, %error, "the connection to Discord ended");
-                    // Discord hangs up on whoever asks for an intent that was switched off meanwhile.
+                    // Discord closes connections that ask for an intent that was switched off meanwhile.
                     if let Ok(application) = line.web.get("applications/@me", &[]).await {
                         line.reads_messages = super::reads_messages(&application);
                         line.sees_members = super::sees_members(&application);
@@ -117,8 +119,8 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
     Ok(())
 }
 
-/// One life of serenity's client, and how long it stood: it reconnects by itself until something is wrong that
-/// reconnecting does not mend, or it comes to nothing.
+/// Runs serenity's client once and returns how long it was connected. It reconnects by itself until an error that
+/// reconnecting does not fix, or until it gets no connection for too long.
 async fn connection(
     line: &Line,
     shard: u32,
@@ -126,7 +128,7 @@ async fn connection(
     stop: &CancellationToken,
 ) -> anyhow::Result<Duration> {
     let token = line.token.expose_secret();
-    // serenity asks for the gateway's address as well; it would fall back to Discord's own.
+    // serenity fetches the gateway's URL as well; it would fall back to Discord's own.
     let proxy = line.api_url.origin().ascii_serialization();
     let http = HttpBuilder::new(token).proxy(proxy).ratelimiter_disabled(true).build();
     let mut client = serenity::client::ClientBuilder::new_with_http(http, intents(line))
@@ -145,7 +147,7 @@ async fn connection(
                 continue;
             }
             hears.send_if_modified(|now| std::mem::replace(now, Hears::No) != Hears::No);
-            // serenity would identify again every few seconds for ever, and no turn would be asked for.
+            // serenity would identify again every few seconds for ever, without waiting for a turn.
             if connected.elapsed() > GIVEN_UP {
                 return stood.map_or(Duration::ZERO, |since| connected - since);
             }
@@ -160,7 +162,7 @@ async fn connection(
     Ok(ended?)
 }
 
-/// Waits until Discord takes one more session today: what it counts beyond that costs the token.
+/// Waits until Discord allows one more session today: exceeding its limit resets the token.
 async fn is_taken(line: &Line) {
     let Ok(told) = line.web.get("gateway/bot", &[]).await else { return };
     let limit = &told["session_start_limit"];
@@ -171,7 +173,7 @@ async fn is_taken(line: &Line) {
     }
 }
 
-/// What we ask for: no more than the abilities need.
+/// Returns the intents we ask for: no more than the abilities need.
 fn intents(line: &Line) -> GatewayIntents {
     let mut intents =
         GatewayIntents::GUILDS | GatewayIntents::GUILD_MESSAGES | GatewayIntents::DIRECT_MESSAGES;
@@ -198,7 +200,7 @@ impl RawEventHandler for Ear {
         let Some((kind, told)) = named(event) else { return };
         match kind.as_str() {
             _ if self.stop.is_cancelled() => {}
-            // A new session: what came since the last one is not brought again.
+            // A new session: events since the last one are not delivered again.
             "READY" => _ = self.hears.send_replace(Hears::Since(next())),
             "RESUMED" => {
                 self.hears.send_if_modified(|now| {
@@ -211,13 +213,13 @@ impl RawEventHandler for Ear {
             }
             _ => {}
         }
-        // Nobody listens any more only when everything ends.
+        // The receiver is dropped only at shutdown.
         let _ = self.events.send((kind, told));
     }
 }
 
-/// The event as it came. serenity knows nothing of newer components and hands those events on as they are; what it
-/// knows it writes back as it was, but for the type of an interaction.
+/// Returns the original event. serenity does not know newer components and passes those events on unchanged; what it
+/// parses serialises back unchanged, except for the type of an interaction.
 fn named(event: Dispatched) -> Option<Event> {
     if let Dispatched::Unknown(unknown) = event {
         return Some((unknown.kind, unknown.value));
@@ -233,7 +235,7 @@ fn named(event: Dispatched) -> Option<Event> {
     Some((whole["t"].as_str()?.to_owned(), whole["d"].take()))
 }
 
-/// Every connection has a number of its own.
+/// Returns a unique number for a connection.
 fn next() -> u64 {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed)

@@ -1,4 +1,5 @@
-//! The servers that Nod is in, and their people. To the core they are one workspace: a user is the same human on all.
+//! The servers of which Nod is a member, and their people. For the core they are one workspace: a user is the same
+//! human on all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,18 +10,18 @@ use serde_json::Value;
 use super::adapter::strange;
 use super::web::Web;
 
-/// The most members of one page.
+/// The page size for members.
 const PAGE: &str = "1000";
-/// The most servers of one page.
+/// The page size for servers.
 const GUILDS_PAGE: &str = "200";
-/// Between two pages, in seconds.
+/// The longest wait between two pages, in seconds.
 const MOST_WAITED: u64 = 5;
 /// No such user, no such member.
 const UNKNOWN: [&str; 2] = ["10013", "10007"];
 
 pub(super) struct Guilds {
     web: Arc<Web>,
-    /// Those that are served; all where there are none.
+    /// The ids of the servers to serve; all if empty.
     served: Vec<String>,
 }
 
@@ -29,24 +30,24 @@ impl Guilds {
         Self { web, served }
     }
 
-    /// Whether a server is one that is served.
+    /// Returns whether a server is served.
     pub(super) fn is_served(&self, guild: &str) -> bool {
         self.served.is_empty() || self.served.iter().any(|served| served == guild)
     }
 
-    /// Leaves a server that is not.
+    /// Leaves a server.
     pub(super) async fn leave(&self, guild: &str) -> Result<(), ChatError> {
         self.web.delete(&format!("users/@me/guilds/{guild}")).await.map(|_| ())
     }
 
-    /// Those that it is in and serves.
+    /// Returns the served servers of which it is a member.
     pub(super) async fn all(&self) -> Result<Vec<String>, ChatError> {
         let mut all: Vec<String> = Vec::new();
         loop {
             let mut query = vec![("limit", GUILDS_PAGE)];
             query.extend(all.last().map(|last| ("after", last.as_str())));
             let page = match self.web.get("users/@me/guilds", &query).await {
-                // Of few calls in a second; what is read already is not read again.
+                // This call has a low limit per second; the pages already read are kept.
                 Err(ChatError::RateLimited { retry_after_secs: wait @ ..=MOST_WAITED }) => {
                     tokio::time::sleep(Duration::from_secs(wait)).await;
                     continue;
@@ -65,7 +66,8 @@ impl Guilds {
         }
     }
 
-    /// Members of one of the servers belong; anybody else may write to a bot as well, and does not.
+    /// Returns a user's profile. Members of one of the servers belong; other users can write to a bot too, but are
+    /// external.
     pub(super) async fn profile(&self, user: &str) -> Result<Profile, ChatError> {
         for guild in self.all().await? {
             if let Some(member) = self.member(&guild, user).await? {
@@ -87,7 +89,7 @@ impl Guilds {
         }
     }
 
-    /// A page of members; the cursor says of which server and after whom.
+    /// Returns a page of members; the cursor names the server and the last user.
     pub(super) async fn members(
         &self,
         cursor: Option<String>,
@@ -103,7 +105,7 @@ impl Guilds {
         let query = [("limit", PAGE), ("after", after.as_str())];
         let page = match self.web.get(&format!("guilds/{guild}/members"), &query).await {
             Ok(page) => page.as_array().cloned().ok_or_else(strange)?,
-            // Without the intent for members, people become known when they speak.
+            // Without the members intent, people become known when they write.
             Err(ChatError::ChannelClosed { code } | ChatError::Rejected { code }) => {
                 tracing::warn!(code, "the members of a server cannot be read (Server Members Intent)");
                 Vec::new()
@@ -120,13 +122,14 @@ impl Guilds {
     }
 }
 
-/// Who somebody is after they left a server: they may belong to another, which is asked when they are next met.
+/// Returns the profile of a user who left a server. They can be a member of another, which is looked up when they next
+/// write.
 pub(super) fn left(event: &Value) -> Option<Profile> {
     let seen = profile(&event["user"], None)?;
     Some(Profile { membership: Membership::Unknown, ..seen })
 }
 
-/// Who somebody is of whom a member's event tells.
+/// Returns the profile in a member event.
 pub(super) fn joined(event: &Value) -> Option<Profile> {
     profile(&event["user"], Some(event))
 }

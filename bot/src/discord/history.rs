@@ -1,4 +1,4 @@
-//! The past, as Discord keeps it: what was said in a place, who may read it, and what was missed.
+//! The past, as Discord stores it: the messages of a place, who can read it, and which messages were missed.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::adapter::{DiscordAdapter, strange};
 use super::inbound::{Heard, edited, first_id, said, time_of};
 use super::{permissions, words};
 
-/// What Discord says where a channel holds nothing but threads.
+/// Discord's error for a channel that has only threads.
 const NOT_HERE: &str = "50024";
-/// The most messages of one page.
+/// The page size for messages.
 const PAGE: usize = 100;
-/// The most pages that are turned for one question.
+/// The maximum number of pages per query.
 const PAGES: usize = 10;
-/// The two clocks may differ so much, in seconds.
+/// The assumed clock difference, in seconds.
 const SKEW: i64 = 5;
 
 impl DiscordAdapter {
-    /// The newest of what was said, oldest first.
+    /// Returns the newest messages of a place, oldest first.
     pub(super) async fn said(
         &self,
         place: &ChannelRef,
@@ -32,13 +32,13 @@ impl DiscordAdapter {
         }
         let stands_in = |thread| format!("channels/{}/messages/{thread}", place.channel);
         let mut messages = match (self.before(channel, bound).await, &place.thread) {
-            // The first answer to a mention opens its thread: until then nothing but the mention is there.
+            // The first answer to a mention opens its thread: until then only the mention exists.
             (Err(ChatError::ChannelClosed { .. }), Some(thread)) => {
                 vec![self.web.get(&stands_in(thread), &[]).await?]
             }
             (read, Some(thread)) if bound.since.is_none() => {
                 let mut messages = read?;
-                // The message that a thread was opened on stands in its channel.
+                // The message that a thread was opened on is in the parent channel.
                 if messages.len() < bound.limit {
                     messages.extend(self.web.get(&stands_in(thread), &[]).await.ok());
                 }
@@ -50,7 +50,7 @@ impl DiscordAdapter {
         Ok(messages.iter().filter_map(|message| self.utterance(message)).collect())
     }
 
-    /// The newest before a message, newest first.
+    /// Returns the newest messages before one, newest first.
     async fn before(&self, channel: &str, bound: &HistoryRange) -> Result<Vec<Value>, ChatError> {
         let since = bound.since.map(first_id).unwrap_or_default();
         let mut all: Vec<Value> = Vec::new();
@@ -85,7 +85,7 @@ impl DiscordAdapter {
         .filter(|said| !said.text.is_empty())
     }
 
-    /// All that was posted in a channel since then, oldest first.
+    /// Returns the messages posted in a channel since then, oldest first.
     pub(super) async fn after(&self, channel: &str, since: Timestamp) -> Result<Vec<Value>, ChatError> {
         let mut after = earliest(since);
         let mut all: Vec<Value> = Vec::new();
@@ -101,7 +101,7 @@ impl DiscordAdapter {
         Ok(all)
     }
 
-    /// The next messages after one, oldest first.
+    /// Returns the next messages after one, oldest first.
     async fn page_after(&self, channel: &str, after: &str) -> Result<Vec<Value>, ChatError> {
         let limit = PAGE.to_string();
         let query = [("limit", limit.as_str()), ("after", after)];
@@ -111,7 +111,7 @@ impl DiscordAdapter {
         Ok(page)
     }
 
-    /// Whether somebody sees a channel; a direct line has its two people.
+    /// Returns whether a user can see a channel; a DM has its two people.
     pub(super) async fn may_read(&self, channel: &str, user: &str) -> Result<bool, ChatError> {
         let told = self.web.get(&format!("channels/{channel}"), &[]).await?;
         let Some(guild) = told["guild_id"].as_str() else {
@@ -123,13 +123,13 @@ impl DiscordAdapter {
         Ok(permissions::may_read(&guild, &told, &member))
     }
 
-    /// The channels that Nod sees, by id and name.
+    /// Returns the channels that Nod can see, by id and name.
     pub(super) async fn mine(&self) -> Result<Vec<(String, String)>, ChatError> {
         let mut all = Vec::new();
         for id in self.guilds.all().await? {
             let guild = match self.web.get(&format!("guilds/{id}"), &[]).await {
                 Ok(guild) => guild,
-                // We were removed from it a moment ago.
+                // Nod was removed from it a moment ago.
                 Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => continue,
                 Err(error) => return Err(error),
             };
@@ -155,9 +155,8 @@ impl DiscordAdapter {
         Ok(all)
     }
 
-    /// What was said since then in a channel and its threads, as its event would have brought it, oldest first: some
-    /// pages of it, and where it goes on. It also ends where Discord wants to be left alone for a while, so that no
-    /// page is read again after that.
+    /// Returns the messages in a channel and its threads since then, as their events would have delivered them, oldest
+    /// first: a few pages and a cursor. It also stops if Discord rate-limits, so that no page is read again after that.
     pub(super) async fn unheard(
         &self,
         channel: &str,
@@ -178,7 +177,7 @@ impl DiscordAdapter {
             let next = Some(format!("{place}:{after}"));
             match read {
                 Ok(true) => continue,
-                // One that was deleted meanwhile, or was never opened.
+                // The thread was deleted meanwhile, or never opened.
                 Err(ChatError::ChannelClosed { .. }) if place != channel => continue,
                 Err(ChatError::RateLimited { .. } | ChatError::UnknownOutcome(_))
                     if next.as_deref() != from => {}
@@ -192,8 +191,8 @@ impl DiscordAdapter {
         Ok(MissedMessages { messages: found, cursor: None })
     }
 
-    /// Where people may have written: the channel, unless it holds nothing but threads, and its threads. Their ids are
-    /// younger than the channel's, so the order stays when more are opened.
+    /// Returns where people could have written: the channel, unless it has only threads, and its threads. Their ids are
+    /// greater than the channel's, so the order stays stable when more are opened.
     async fn places(
         &self,
         channel: &str,
@@ -212,7 +211,7 @@ impl DiscordAdapter {
         Ok(all.into_values().collect())
     }
 
-    /// Reads one place on, behind `after`; false where more of it is to be read than is read at a time.
+    /// Reads one place on from `after`; returns false if more remains than is read at a time.
     async fn read_on(
         &self,
         channel: &str,
@@ -237,7 +236,7 @@ impl DiscordAdapter {
         Ok(false)
     }
 
-    /// What has other words since, among the newest.
+    /// Returns the messages among the newest that were edited since then.
     async fn reworded(
         &self,
         channel: &str,
@@ -280,7 +279,7 @@ fn taken(heard: Heard) -> Option<Inbound> {
     }
 }
 
-/// Before the first id of what was made since then.
+/// Returns an id before the first one created since then.
 fn earliest(since: Timestamp) -> String {
     first_id(since - chrono::TimeDelta::seconds(SKEW))
 }
@@ -293,7 +292,7 @@ fn newer(id: &str, since: &str) -> bool {
     number(id) >= number(since)
 }
 
-/// Ids are numbers that grow with time.
+/// Parses an id; ids are numbers that grow with time.
 fn number(id: &str) -> u64 {
     id.parse().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! What Discord's gateway and its history bring, as the core takes it. Pure; where it happened is told.
+//! Parses what Discord's gateway and its history deliver into the core's types. Pure; the place is a parameter.
 //!
-//! Payloads are read as JSON: serenity's types know nothing of the components that our messages are made of, so it
-//! hands on most presses as they came.
+//! Payloads are read as JSON: serenity's types do not know the components that our messages consist of, so it passes
+//! most clicks on unparsed.
 
 use nod_contract::chat::{
     Addressing, Attachment, Author, ChannelRef, Event, Inbound, Membership, MessageActionKind,
@@ -12,48 +12,48 @@ use serde_json::Value;
 use super::commands::Options;
 use super::{PLATFORM, buttons, form, words};
 
-/// Whose bot it is.
+/// The bot's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The application's id: the workspace of everything on Discord, whichever of its servers it happened in.
     pub application: String,
-    /// What the application is called.
+    /// The application's name.
     pub name: String,
-    /// The bot's user.
+    /// The bot's user id.
     pub user: String,
 }
 
-/// What became of a payload.
+/// The result of parsing a payload.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// For the core.
     Inbound(Box<Inbound>),
-    /// Not for us, and why.
+    /// Not for Nod, with the reason.
     Ignored(&'static str),
-    /// It should be for us, and cannot be read.
+    /// Possibly for Nod, but it cannot be parsed.
     Unreadable(&'static str),
 }
 
 type Read = Result<Inbound, Heard>;
 
-/// Messages that people write: a plain one and an answer to another.
+/// Message types that people write: a plain one and a reply to another.
 const WRITTEN: [u64; 2] = [0, 19];
-/// Milliseconds from the beginning of Unix time to that of Discord's ids.
+/// Milliseconds from the Unix epoch to that of Discord's ids.
 const EPOCH: u64 = 1_420_070_400_000;
 
-/// A message, from `MESSAGE_CREATE` or from history.
+/// Parses a message, from `MESSAGE_CREATE` or from history.
 #[must_use]
 pub fn said(message: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     heard(read_said(message, place, identity))
 }
 
-/// A message with new words (`MESSAGE_UPDATE`). Discord says the same of one whose links it has looked at meanwhile.
+/// Parses an edited message (`MESSAGE_UPDATE`). Discord sends the same event after it resolved a message's links.
 #[must_use]
 pub fn edited(message: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     heard(read_edited(message, place, identity))
 }
 
-/// A message that is gone (`MESSAGE_DELETE`); Discord does not tell whose it was.
+/// Parses a deleted message (`MESSAGE_DELETE`); Discord does not name its author.
 #[must_use]
 pub fn deleted(event: &Value, id: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     let Some(id) = id.as_str().or_else(|| event["id"].as_str()) else {
@@ -64,7 +64,7 @@ pub fn deleted(event: &Value, id: &Value, place: ChannelRef, identity: &Identity
     heard(Ok(inbound(identity, format!("delete:{id}"), author, time_of(id), what)))
 }
 
-/// A command, a press, a form (`INTERACTION_CREATE`).
+/// Parses a command, a click or a form (`INTERACTION_CREATE`).
 #[must_use]
 pub fn interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     heard(read_interaction(event, place, identity))
@@ -88,7 +88,7 @@ fn inbound(identity: &Identity, key: String, author: Author, at: Option<Timestam
     }
 }
 
-/// Whoever wrote it, where that is a person.
+/// Returns the author if it is a person.
 fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
     let by = &message["author"];
     if by["bot"] == true || by["system"] == true || message["webhook_id"].is_string() {
@@ -101,7 +101,8 @@ fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
     Ok(Author { user: user.to_owned(), membership: Membership::Unknown })
 }
 
-/// What another bot says in a thread, of which only counts that somebody spoke there: a yes may be for it.
+/// Parses another bot's message in a thread. Only the fact that it wrote there counts: a typed approval can be meant
+/// for it.
 fn by_a_bot(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     let by = message["author"]["id"].as_str().unwrap_or_default();
     if by == identity.user || place.thread.is_none() {
@@ -152,7 +153,7 @@ fn read_said(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
         attachments: files(message),
         answers: answers(message),
     };
-    // What was said at no time cannot be told from what was said before a card stood.
+    // Without a time it would be unknown whether the message came before a card was posted.
     let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
     Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
@@ -169,7 +170,7 @@ fn read_edited(message: &Value, place: ChannelRef, identity: &Identity) -> Read 
     Ok(inbound(identity, format!("edit:{id}:{when}"), author, at, what))
 }
 
-/// The message that this one replies to. A forwarded one is referred to as well, and is no answer to anything.
+/// Returns the message that this one replies to. A forward also references a message, but is not a reply.
 fn answers(message: &Value) -> Option<String> {
     let to = &message["message_reference"];
     let replies = to["type"].as_u64().unwrap_or_default() == 0;
@@ -217,7 +218,7 @@ fn command(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event
     Ok(Event::Command { place, name: name.to_owned(), text })
 }
 
-/// An entry in the menu of a message.
+/// Parses an entry of a message's menu.
 fn picked(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, Heard> {
     let wish = match data["name"].as_str() {
         Some("Ask Nod") => MessageActionKind::Explain,
@@ -235,13 +236,13 @@ fn picked(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event,
     })
 }
 
-/// When something with this id was made.
+/// Returns when the object with this id was created.
 pub(super) fn time_of(id: &str) -> Option<Timestamp> {
     let millis = (id.parse::<u64>().ok()? >> 22) + EPOCH;
     Timestamp::from_timestamp_millis(i64::try_from(millis).ok()?)
 }
 
-/// The first id that something made at this time could have.
+/// Returns the first id that an object created at this time could have.
 pub(super) fn first_id(at: Timestamp) -> String {
     let millis = u64::try_from(at.timestamp_millis()).unwrap_or_default();
     (millis.saturating_sub(EPOCH) << 22).to_string()

@@ -73,7 +73,7 @@ fn new_words_and_no_words() {
     let later = json!({"content": "later", "edited_timestamp": "2026-03-06T09:30:00.000000+00:00"});
     let inbound = taken(edited(&message(&later), in_channel(), &identity())).unwrap();
     assert!(matches!(&inbound.event, Event::MessageEdited { text, .. } if text == "later"));
-    // Discord looked at a link of it.
+    // Discord resolved a link in it.
     assert_eq!(taken(edited(&message(&json!({})), in_channel(), &identity())), None);
     let gone = deleted(&json!({"id": "1", "channel_id": "2"}), &Value::Null, in_channel(), &identity());
     assert!(matches!(taken(gone).unwrap().event, Event::MessageDeleted { message, .. } if message == "1"));
@@ -106,7 +106,7 @@ fn presses_commands_and_entries() {
 
 #[test]
 fn ids_tell_the_time() {
-    // The example of Discord's documentation.
+    // The example in Discord's documentation.
     let at = time_of("175928847299117063").unwrap();
     assert_eq!(at.to_rfc3339(), "2016-04-30T11:18:25.796+00:00");
     assert_eq!(time_of(&first_id(at)), Some(at));

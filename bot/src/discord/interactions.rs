@@ -1,5 +1,5 @@
-//! A press, a command, a form, letters typed into an option: answered within Discord's three seconds, whatever becomes
-//! of it, and with the answer itself where that is quick.
+//! Clicks, commands, forms and autocomplete: each is answered within Discord's three seconds, whatever happens, and
+//! with the result itself if that is quick.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use super::{form, render};
 use crate::accept::Arrival;
 use crate::text::split;
 
-/// How long storing may take before the person is told that it takes a moment: Discord waits three seconds.
+/// How long storing can take before the answer is deferred: Discord waits three seconds.
 const SOON: Duration = Duration::from_millis(1_500);
-/// How long it may take to find out where somebody pressed, before that.
+/// How long the lookup of the interaction's channel can take before that.
 const LOOKED_UP: Duration = Duration::from_secs(1);
-/// How long what was put off can be answered: Discord's token lives a minute longer.
+/// How long a deferred interaction can be answered: Discord's token is valid one minute longer.
 const TOKEN_LIVES: Duration = Duration::from_secs(14 * 60);
-/// How Discord numbers interactions, and the answers to them.
+/// Discord's numbers of interaction types and of the responses.
 const PRESS: u64 = 3;
 const AUTOCOMPLETE: u64 = 4;
 const FORM: u64 = 5;
@@ -34,13 +34,13 @@ const SAY_LATER: u64 = 5;
 const CHANGE_LATER: u64 = 6;
 const CHOICES: u64 = 8;
 const MODAL: u64 = 9;
-/// A choice's words.
+/// The maximum length of a choice's label.
 const CHOICE: usize = 100;
-/// So much of a long text stands in one message.
+/// How much of a long text goes into one message.
 const PAGE: usize = 3_000;
-/// How often Discord's wish to wait is met before something is said elsewhere.
+/// How many rate-limit waits are made before the text is posted elsewhere.
 const MOST_WAITS: usize = 3;
-/// Only its author sees it.
+/// Visible only to the interaction's author.
 const EPHEMERAL: u64 = 1 << 6;
 
 /// An interaction that waits for its answer.
@@ -48,17 +48,17 @@ struct Asked {
     /// Its id and its token.
     id: String,
     token: String,
-    /// What it is.
+    /// Its type.
     kind: u64,
     user: String,
-    /// A form that was opened from a message.
+    /// Whether it is a form that was opened from a message.
     on_message: bool,
-    /// When it came.
+    /// When it arrived.
     since: Instant,
 }
 
 impl Door {
-    /// Takes an interaction.
+    /// Handles an interaction.
     pub(super) async fn interact(self, event: Value) {
         let Some(asked) = Asked::read(&event) else {
             return self.keep("interaction without id or token", &event).await;
@@ -66,7 +66,7 @@ impl Door {
         let adapter = &self.adapter;
         adapter.atlas.note(&event["channel"], event["guild_id"].as_str());
         let channel = event["channel_id"].as_str().unwrap_or_default();
-        // Nearly always the event itself has told.
+        // The event itself nearly always contains the channel.
         let place = match tokio::time::timeout(LOOKED_UP, adapter.atlas.place(&adapter.web, channel)).await {
             Ok(Ok(place)) => place,
             unknown => {
@@ -74,7 +74,7 @@ impl Door {
                 return self.whisper_first(&asked, &Card::from_markdown(BROKEN)).await;
             }
         };
-        // What somebody only types allows nothing to be said.
+        // An autocomplete token cannot be used to post anything.
         if asked.kind != AUTOCOMPLETE {
             adapter.tokens.keep(&asked.user, &place, &asked.token);
         }
@@ -89,7 +89,7 @@ impl Door {
         }
     }
 
-    /// What could be meant; nothing where that cannot be told in time.
+    /// Answers with completions; with none if they cannot be computed in time.
     async fn complete(&self, asked: &Asked, inbound: Inbound) {
         let looked = tokio::time::timeout(SOON, self.store(Arrival::Inbound(inbound))).await;
         let choices = match looked {
@@ -101,7 +101,7 @@ impl Door {
         self.first(asked, CHOICES, json!({"choices": choices})).await;
     }
 
-    /// Stores it, and answers in the same breath where that is quick.
+    /// Stores it, and answers with the result if that is quick.
     async fn take(&self, asked: &Asked, inbound: Inbound, event: &Value) {
         let mut storing = pin!(self.store_in_time(asked, inbound.clone()));
         let (immediate, first) = tokio::select! {
@@ -125,11 +125,11 @@ impl Door {
         }
     }
 
-    /// Stores it, again and again while the database does not take it, for as long as the answer can still be given. Its key
-    /// makes it one, also where a try was taken that did not say so.
+    /// Stores it, retrying while the database fails, for as long as the answer can still be given. Its key keeps it
+    /// single even if an attempt was committed without a reply.
     async fn store_in_time(&self, asked: &Asked, inbound: Inbound) -> InteractionResponse {
         let tries = async {
-            // The last pause is the longest, and as good for all that come after it.
+            // The last delay is the longest, and is repeated from then on.
             let mut pauses = pauses();
             let mut pause = Duration::ZERO;
             loop {
@@ -151,19 +151,19 @@ impl Door {
         )
     }
 
-    /// Opens a form, which must be the very first answer.
+    /// Opens a form, which must be the very first response.
     async fn open(&self, asked: &Asked, form: Form, inbound: &Inbound, first: bool) {
         if form.fields.is_empty() {
             return self.show(asked, &form, first).await;
         }
-        // A form cannot follow a form.
+        // Discord does not open a form in response to a form.
         let can = first && asked.kind != FORM && form::fits(&form);
         if can && self.callback(asked, MODAL, form::modal(&form)).await.is_ok() {
             return;
         }
         tracing::warn!(verb = form.verb.kind, interaction = asked.id, "a form was not opened");
         let immediate = match form.fallback {
-            // Another press would change nothing.
+            // Another click would change nothing.
             FormFallback::ShowText(_) if !form::fits(&form) => InteractionResponse::ephemeral(TOO_LONG),
             FormFallback::ShowText(words) => InteractionResponse::ephemeral(words),
             FormFallback::Submit => {
@@ -189,14 +189,14 @@ impl Door {
         }
     }
 
-    /// What there is only to read: a modal needs something to fill in.
+    /// Shows a form that is only to be read as messages: a modal needs an input.
     async fn show(&self, asked: &Asked, form: &Form, first: bool) {
         for (n, card) in pages(form).iter().enumerate() {
             self.whisper(asked, card, first && n == 0).await;
         }
     }
 
-    /// Discord has the press; what there is to see comes as a message.
+    /// Acknowledges the interaction; what the user sees comes as a message.
     async fn nothing(&self, asked: &Asked) {
         if asked.kind == PRESS || asked.on_message {
             self.first(asked, CHANGE_LATER, Value::Null).await;
@@ -205,7 +205,7 @@ impl Door {
         }
     }
 
-    /// It takes a moment.
+    /// Defers the response.
     async fn defer(&self, asked: &Asked) {
         if asked.kind == PRESS || asked.on_message {
             self.first(asked, CHANGE_LATER, Value::Null).await;
@@ -214,7 +214,7 @@ impl Door {
         }
     }
 
-    /// What was put off ends without anything to say.
+    /// Ends a deferred response that has no content.
     async fn done(&self, asked: &Asked) {
         if asked.kind != PRESS && !asked.on_message {
             self.whisper(asked, &Card::from_markdown(UNDER_WAY), false).await;
@@ -242,7 +242,7 @@ impl Door {
             };
             match answered {
                 Ok(_) => return,
-                // The token lives longer than that, and nothing may be missing between two pages.
+                // The token is valid longer than that, and no page in the middle must be missing.
                 Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
                     tokio::time::sleep(Duration::from_secs(after_seconds)).await;
                 }
@@ -252,7 +252,7 @@ impl Door {
         self.tell(asked, card).await;
     }
 
-    /// The way of the interaction is closed: to the person directly.
+    /// The interaction can no longer be answered: post to the person's DM.
     async fn tell(&self, asked: &Asked, card: &Card) {
         let workspace = self.adapter.identity.application.clone();
         let target = DeliveryTarget::DirectMessage { workspace, user: asked.user.clone() };
@@ -276,7 +276,7 @@ impl Door {
 }
 
 impl Asked {
-    /// Under which what is said of it elsewhere can be found.
+    /// Returns the delivery id under which the DM can be found.
     fn key(&self, card: &Card) -> Uuid {
         // Each page is a message of its own.
         let said = render::ephemeral(card).to_string();
@@ -300,7 +300,7 @@ impl Asked {
     }
 }
 
-/// A form that only shows something, as messages.
+/// Splits a form that only shows something into messages.
 fn pages(form: &Form) -> Vec<Card> {
     let mut pages = vec![Card::default().with_title(form.title.clone())];
     let mut add = |block: Block| {
@@ -325,13 +325,13 @@ fn pages(form: &Form) -> Vec<Card> {
     pages
 }
 
-/// A form closes when it is sent: what was typed is shown, as far as one message shows it.
+/// Adds the typed values, as far as one message shows them, because a form closes when it is submitted.
 fn with_typed(card: Card, data: &Value) -> Card {
     let typed: Vec<(String, String)> = form::values(data).into_iter().collect();
     if typed.is_empty() { card } else { card.with_block(Block::Fields(typed)) }
 }
 
-/// The database may have taken it, though it did not say so in time.
+/// The database may have committed it without replying in time.
 const UNSURE: &str = "I don't know whether that arrived. Look at what you pressed in a moment, and try again only where \
                       nothing has changed.";
 const BROKEN: &str = "That did not work. Nothing was done; please try again.";

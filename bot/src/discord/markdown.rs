@@ -1,5 +1,5 @@
-//! Markdown as Discord's Markdown. A link says where it leads; HTML is shown, not read; whatever Discord would
-//! resolve is letters.
+//! Converts Markdown to Discord's Markdown. A link shows its target; HTML is shown, not interpreted; whatever Discord
+//! would resolve is shown as text.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -10,7 +10,7 @@ use super::address::{address, looks_like_one, says};
 use super::limits;
 use super::parts::{Kind, Look, Part, Run};
 
-/// Reads Markdown; whatever is no Markdown is text.
+/// Parses Markdown; everything else is text.
 pub(super) fn parts(markdown: &str) -> Vec<Part> {
     let text = visible(markdown);
     let mut writer = Writer::default();
@@ -33,11 +33,11 @@ struct Writer {
     heading: Option<HeadingLevel>,
     /// The number of the next item of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// The mark of the item that has begun and has no text yet.
+    /// The mark of an item that has begun and has no text yet.
     mark: Option<String>,
-    /// How many runs stood before each open link, and where it leads.
+    /// How many runs precede each open link, and its target.
     links: Vec<(usize, String)>,
-    /// The language of the code that is open, and what stands in it.
+    /// The language of the open code block, and its content.
     code: Option<(String, String)>,
     table: Option<Table>,
 }
@@ -145,7 +145,7 @@ impl Writer {
         }
     }
 
-    /// "42." alone is a list with an empty item to Markdown, and an answer to a person.
+    /// Emits a bare "42." as text: in Markdown it is a list with an empty item, but a person means it as an answer.
     fn bare_item(&mut self) {
         if let Some(mark) = self.mark.take().filter(|mark| mark != "- ") {
             self.parts.push(Part::paragraph(vec![Run::plain(mark.trim_end())]));
@@ -177,7 +177,7 @@ impl Writer {
         }
     }
 
-    /// A link's words lead there, unless they look like another address: then both are read.
+    /// Ends a link. Its text becomes the link, unless it looks like another URL: then both are shown.
     fn link(&mut self) {
         let Some((from, target)) = self.links.pop() else { return };
         let inner = self.runs.split_off(from.min(self.runs.len()));
@@ -214,7 +214,7 @@ impl Writer {
         }
     }
 
-    /// Ends the text that is open.
+    /// Ends the open text.
     fn flush(&mut self) {
         let runs = linked(std::mem::take(&mut self.runs));
         if runs.iter().all(|run| run.text.trim().is_empty() && run.link.is_none()) {
@@ -232,7 +232,7 @@ impl Writer {
                 (Kind::Heading, first, quoted.to_owned())
             }
             (None, Some(_)) => (Kind::Heading, quoted.to_owned(), quoted.to_owned()),
-            // A second paragraph of an item stands under its first.
+            // A second paragraph of an item is indented under its first.
             (None, None) if !self.lists.is_empty() => {
                 (Kind::Item, format!("{quoted}{indent}  "), format!("{quoted}{indent}  "))
             }
@@ -243,7 +243,7 @@ impl Writer {
     }
 }
 
-/// Without white space at its ends.
+/// Trims white space at the ends.
 fn trimmed(mut runs: Vec<Run>) -> Vec<Run> {
     if let Some(first) = runs.first_mut() {
         first.text = first.text.trim_start().to_owned();
@@ -254,15 +254,15 @@ fn trimmed(mut runs: Vec<Run>) -> Vec<Run> {
     runs
 }
 
-/// What colours the code, where it is a name that Discord could know.
+/// Returns the language for highlighting, if it is a name that Discord could know.
 fn language(info: &str) -> String {
     let word = info.split(|c: char| c.is_whitespace() || c == ',').next().unwrap_or_default();
     let known = word.len() <= 20 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-#".contains(&b));
     if known { word.to_ascii_lowercase() } else { String::new() }
 }
 
-/// Addresses that are written out become links to just that: as they stand, their marks would have to be
-/// escaped, which Discord does not read in an address.
+/// Turns bare URLs into explicit links: their marks would otherwise have to be escaped, and Discord does not read
+/// escapes in a URL.
 fn linked(runs: Vec<Run>) -> Vec<Run> {
     let whole = |run: &Run| run.link.is_some() || run.look.code;
     runs.into_iter().flat_map(|run| if whole(&run) { vec![run] } else { autolinked(&run) }).collect()

@@ -1,18 +1,18 @@
-//! How a posted message is found again: its first two components carry numbers made from its key.
+//! How a posted message is found again: its first two components carry numbers derived from its key.
 //!
-//! Discord's nonce keeps a message from being posted twice for some minutes and is not in the history; the
-//! components' ids are. A card in a container and an answer of several texts carry 62 bits; an answer of one text
-//! has one component and carries 31: that another message bears the same is one in two thousand million, and it
-//! is looked for only in one place and after a post of which nobody knows the outcome.
+//! Discord's nonce prevents a second post for some minutes and is not in the history; the components' ids are. A card
+//! in a container and an answer of several texts carry 62 bits; an answer of one text has one component and carries 31:
+//! another message has the same with a probability of one in two thousand million, and the search covers only one
+//! place, after a post with an unknown outcome.
 
 use nod_contract::ids::DeliveryId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Discord numbers the other components from 1 on; these stay free for them.
+/// Discord numbers the other components from 1; these numbers stay free for them.
 const SMALL: u32 = 1_000;
 
-/// The numbers of the first and the second component of a message with this key.
+/// Returns the numbers of the first and the second component of a message with this key.
 #[must_use]
 pub fn marks(key: DeliveryId) -> (i32, i32) {
     let hash = Sha256::digest(key.0.as_bytes());
@@ -24,7 +24,7 @@ pub fn marks(key: DeliveryId) -> (i32, i32) {
     (first, if first == second { first - 1 } else { second })
 }
 
-/// Whether a message of the history was posted with this key.
+/// Returns whether a message of the history was posted with this key.
 #[must_use]
 pub fn bears(message: &Value, key: DeliveryId) -> bool {
     let (first, second) = marks(key);
@@ -32,7 +32,7 @@ pub fn bears(message: &Value, key: DeliveryId) -> bool {
     ids.next() == Some(Some(first.into())) && ids.next().is_none_or(|id| id == Some(second.into()))
 }
 
-/// The first component and, where there is one, the second, counted from the outside in.
+/// Returns the first component and, if there is one, the second, counted from the outside in.
 fn marked(message: &Value) -> Vec<&Value> {
     let inside =
         |value: &'_ Value, n: usize| value["components"].as_array().and_then(|all| all.get(n)).is_some();

@@ -1,9 +1,9 @@
-//! The Discord door: what arrives becomes an inbound, what leaves becomes components.
+//! Discord: incoming events become inbounds, outgoing cards become components.
 //!
-//! Parsing (`inbound`, `words`) and rendering (`render` and what it uses) are pure. `adapter` does what the core
-//! asks, `gateway` hears what people do and leads to `door`. Nothing of serenity leaves this folder.
+//! Parsing (`inbound`, `words`) and rendering (`render` and what it uses) are pure. `adapter` implements what the core
+//! calls, `gateway` receives events and passes them to `door`. No serenity type leaves this folder.
 //!
-//! All servers that the application is in are one workspace: a user of Discord is the same human on each.
+//! All servers of the application are one workspace: a Discord user is the same human on each.
 
 mod adapter;
 mod address;
@@ -59,63 +59,63 @@ use web::Web;
 /// The platform's name in rows.
 pub const PLATFORM: &str = "discord";
 
-/// How to reach Discord.
+/// How to connect to Discord.
 #[derive(Debug, Clone)]
 pub struct DiscordSettings {
     /// `https://discord.com/api/v10/`
     pub api_url: Url,
     /// The bot's token.
     pub token: SecretString,
-    /// Whose token that should be.
+    /// The application that the token must belong to, if configured.
     pub application_id: Option<String>,
-    /// With it people can sign in with Discord on the pages.
+    /// If set, people can sign in with Discord on the pages.
     pub client_secret: Option<SecretString>,
-    /// The servers that are served; all where there are none.
+    /// The servers to serve; all if empty.
     pub servers: Vec<String>,
 }
 
-/// Why there is no Discord.
+/// Why the connection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// There is no client to be had.
+    /// The HTTP client could not be created.
     #[error("a client: {0}")]
     Client(#[from] reqwest::Error),
     /// Discord refused the token or did not answer.
     #[error("Discord (applications/@me): {0}")]
     Discord(#[from] ChatError),
-    /// Discord does not say where its gateway is.
+    /// Discord did not return its gateway's URL.
     #[error("Discord (gateway/bot): {0}")]
     Gateway(ChatError),
-    /// Whoever adds it to a server of their own would be a member.
+    /// Anyone who adds the bot to their own server would count as a member.
     #[error(
         "discord.servers is not set, and anybody may add this bot to their own server: list the servers that it \
          serves, or switch off Public Bot in the developer portal"
     )]
     Anybody,
-    /// The token is another application's.
+    /// The token belongs to another application.
     #[error("discord.token is of application {0}, not of the one in discord.application_id")]
     Another(String),
 }
 
-/// One application, signed in.
+/// One authenticated application.
 pub struct Discord {
     adapter: Arc<DiscordAdapter>,
     web: Arc<Web>,
     settings: DiscordSettings,
-    /// What is set in the developer portal, as Discord tells it.
+    /// The developer portal's settings, as Discord reports them.
     application: Value,
 }
 
-/// What is told of the shards: of each whether it is heard, and of all together whether what they bring is stored.
+/// The state of the shards: whether each is connected, and whether the events of all are stored.
 pub(crate) struct Shards {
     pub(crate) heard: Vec<watch::Receiver<Hears>>,
     pub(crate) storing: watch::Receiver<Storing>,
 }
 
-/// Signs in: asks whose the token is.
+/// Signs in and loads the token's identity.
 ///
 /// # Errors
-/// When Discord refuses the token or does not answer, or where anybody could make themselves a member.
+/// If Discord refuses the token or does not answer, or if anyone could make themselves a member.
 pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<Discord, ConnectError> {
     let discord = introduce(settings, clock).await?;
     match is_public(&discord.application) && discord.settings.servers.is_empty() {
@@ -143,29 +143,29 @@ async fn introduce(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<D
     Ok(Discord { adapter: Arc::new(adapter), web, settings, application })
 }
 
-/// What the token leads to.
+/// What the token has access to.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Whose bot it is.
+    /// The bot's identity.
     pub identity: Identity,
-    /// Whether it reads messages that do not name it (privileged).
+    /// Whether it reads messages that do not mention it (privileged).
     pub message_content: bool,
-    /// Whether it sees who is in a server (privileged).
+    /// Whether it sees a server's members (privileged).
     pub members: bool,
-    /// Whether anybody may add it to a server.
+    /// Whether anyone can add it to a server.
     pub public: bool,
-    /// In how many servers it is that are served.
+    /// The number of served servers of which it is a member.
     pub guilds: usize,
-    /// Whether those are listed.
+    /// Whether the servers are listed in the configuration.
     pub listed: bool,
-    /// Those of the list in which it is not.
+    /// The listed servers of which it is not a member.
     pub absent: Vec<String>,
 }
 
-/// Looks at everything that is set in the developer portal.
+/// Loads all settings of the developer portal.
 ///
 /// # Errors
-/// When Discord refuses the token or does not answer.
+/// If Discord refuses the token or does not answer.
 pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
     let discord = introduce(settings, Arc::new(SystemClock)).await?;
     let application = &discord.application;
@@ -202,10 +202,10 @@ fn reads_messages(application: &Value) -> bool {
     flags(application) & MESSAGE_CONTENT != 0
 }
 
-/// What Nod does in a server: see channels and their history, write, in threads too, open those, send files.
+/// The permissions in a server: see channels and their history, write, also in threads, open threads, send files.
 const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 15 | 1 << 16 | 1 << 35 | 1 << 38;
 
-/// The address that adds an application to a server.
+/// Returns the URL that adds an application to a server.
 #[must_use]
 pub fn invitation(application: &str) -> String {
     format!(
@@ -214,38 +214,38 @@ pub fn invitation(application: &str) -> String {
 }
 
 impl Discord {
-    /// Whose bot it is.
+    /// Returns the bot's identity.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.adapter.identity
     }
 
-    /// The sign-in that comes back to `redirect`; none without a client secret.
+    /// Returns the sign-in that redirects to `redirect`; `None` without a client secret.
     ///
     /// # Errors
-    /// When an address cannot be made of it.
+    /// If a URL is invalid.
     pub fn sign_in(&self, redirect: Url) -> anyhow::Result<Option<SignIn>> {
         let DiscordSettings { api_url, client_secret, .. } = &self.settings;
         let secret = client_secret.as_ref();
         secret.map(|secret| SignIn::new(api_url, &self.identity().application, secret, redirect)).transpose()
     }
 
-    /// For the core.
+    /// Returns the adapter for the core.
     #[must_use]
     pub fn adapter(&self) -> Arc<dyn ChatAdapter> {
         Arc::clone(&self.adapter) as Arc<dyn ChatAdapter>
     }
 
-    /// The servers that are served; all where there are none.
+    /// Returns the servers to serve; all if empty.
     pub(crate) fn servers(&self) -> &[String] {
         &self.settings.servers
     }
 
-    /// Hears what people do until `stop`, as long as no other replica does: the future does it, the watches tell, one
-    /// for each shard.
+    /// Receives events until `stop`, unless another replica does. The future does the work; the watches report the
+    /// state, one for each shard.
     ///
     /// # Errors
-    /// When Discord does not say where its gateway is.
+    /// If Discord does not return its gateway's URL.
     pub(crate) async fn hear(
         &self,
         accept: Accept,

@@ -1,4 +1,4 @@
-//! Text as values: runs of letters in parts, and Discord's Markdown for them.
+//! Text as values: runs of characters in parts, and Discord's Markdown for them.
 
 use crate::text::{letters, split};
 
@@ -6,18 +6,18 @@ use super::address::host;
 use super::escape::{BREAK, code_block, escaped, inline_code, unpinged};
 use super::limits::units;
 
-/// Letters of one look.
+/// Characters of one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Run {
     pub text: String,
     pub look: Look,
-    /// Where it leads; without text it shows the address itself.
+    /// The link's target; without text the URL itself is shown.
     pub link: Option<String>,
-    /// A moment, by the reader's clocks in this style; the text says the same, and is as long.
+    /// A time that Discord shows in the reader's zone in this style; the text says the same and is as long.
     pub moment: Option<(i64, char)>,
 }
 
-/// How letters look.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Look {
     pub bold: bool,
@@ -26,7 +26,7 @@ pub(super) struct Look {
     pub code: bool,
 }
 
-/// What stands as a line of its own, or several.
+/// A part of one or more whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Text { kind: Kind, first: String, rest: String, runs: Vec<Run> },
@@ -34,7 +34,7 @@ pub(super) enum Part {
     Mention(String),
 }
 
-/// What a text is, which says how far it stands from the next.
+/// The kind of a text, which determines the distance to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Paragraph,
@@ -52,27 +52,27 @@ impl Run {
         Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
     }
 
-    /// Nothing but letters.
+    /// Returns whether it is only text.
     fn is_words(&self) -> bool {
         self.link.is_none() && self.moment.is_none()
     }
 
-    /// A moment in the reader's zone: <https://docs.discord.com/developers/reference#message-formatting>.
+    /// Creates a time in the reader's zone: <https://docs.discord.com/developers/reference#message-formatting>.
     pub(super) fn moment(at: i64, style: char, said: impl Into<String>) -> Self {
         Self { moment: Some((at, style)), ..Self::plain(said) }
     }
 
-    /// How many characters a reader sees, about.
+    /// Returns approximately how many characters a reader sees.
     pub(super) fn letters(&self) -> usize {
         letters(self.said())
     }
 
-    /// Its words, or the address that stands for them.
+    /// Returns its text, or the URL if it has none.
     pub(super) fn said(&self) -> &str {
         if self.text.is_empty() { self.link.as_deref().unwrap_or_default() } else { &self.text }
     }
 
-    /// As letters without any marks, the address behind the words.
+    /// Formats it without marks, the URL after the text.
     pub(super) fn written(&self) -> String {
         match &self.link {
             Some(url) if !self.text.is_empty() => format!("{} ({url})", self.text),
@@ -80,7 +80,7 @@ impl Run {
         }
     }
 
-    /// Each mark with its letters; white space stays outside, where Discord wants it.
+    /// Formats it with its marks; white space stays outside them, as Discord requires.
     fn markup(&self, starts: bool) -> String {
         if let Some((at, style)) = self.moment {
             return format!("<t:{at}:{style}>");
@@ -89,7 +89,7 @@ impl Run {
             if self.look.code { ("", &self.text[..], "") } else { parted(&self.text) };
         let words = match &self.link {
             Some(url) if inner.is_empty() => format!("<{url}>"),
-            // A press on words asks before it leads away, but a page that is read shows no more than words.
+            // A click on the text asks before it leads away, but the text alone does not show the target.
             Some(url) => format!("[{}]({url}) ({})", escaped(inner, false), escaped(&host(url), false)),
             None if self.look.code && !inner.trim().is_empty() => inline_code(inner),
             None => escaped(inner, starts),
@@ -126,12 +126,12 @@ impl Part {
         Self::prefixed("", runs)
     }
 
-    /// A paragraph of which each line begins so.
+    /// Creates a paragraph whose lines all begin with `prefix`.
     pub(super) fn prefixed(prefix: &str, runs: Vec<Run>) -> Self {
         Self::Text { kind: Kind::Paragraph, first: prefix.to_owned(), rest: prefix.to_owned(), runs }
     }
 
-    /// How many characters a reader sees.
+    /// Returns how many characters a reader sees.
     pub(super) fn letters(&self) -> usize {
         match self {
             Self::Text { runs, .. } => runs.iter().map(Run::letters).sum(),
@@ -139,7 +139,7 @@ impl Part {
         }
     }
 
-    /// What it costs of a message's text, with what parts it from the one before.
+    /// Returns its share of a message's text, including the separator before it.
     pub(super) fn cost(&self) -> usize {
         units(&self.markup()) + 4
     }
@@ -161,7 +161,7 @@ impl Part {
         }
     }
 
-    /// The first `max` characters, about, and what is left. A code block is whole in both.
+    /// Splits after about `max` characters. A code block is complete in both halves.
     pub(super) fn split(self, max: usize) -> (Option<Self>, Option<Self>) {
         match self {
             Self::Text { kind, first, rest, runs } => {
@@ -186,7 +186,7 @@ impl Part {
     }
 }
 
-/// The parts below each other.
+/// Joins the parts, one below the other.
 pub(super) fn joined(parts: &[Part]) -> String {
     let mut out = String::new();
     let mut before: Option<&Part> = None;
@@ -209,7 +209,7 @@ fn gap(before: &Part, after: &Part) -> &'static str {
     }
 }
 
-/// The runs of each line: a mark does not go on in the next one, which may begin with another prefix.
+/// Returns the runs of each line: a mark does not continue in the next one, which can begin with another prefix.
 fn lines(runs: &[Run]) -> Vec<Vec<Run>> {
     let mut lines: Vec<Vec<Run>> = vec![Vec::new()];
     for run in runs {
@@ -218,7 +218,7 @@ fn lines(runs: &[Run]) -> Vec<Vec<Run>> {
                 lines.push(Vec::new());
             }
             let Some(line) = lines.last_mut() else { continue };
-            // Letters of one look are one text, so that what they mean together is seen.
+            // Adjacent characters of one style are joined, so that their combined meaning is detected.
             match line.last_mut() {
                 Some(Run { text: last, look, link: None, moment: None })
                     if run.is_words() && *look == run.look =>
@@ -237,7 +237,7 @@ fn line(runs: &[Run]) -> String {
     let mut before: Option<&Run> = None;
     for run in runs.iter().filter(|run| run.letters() > 0) {
         let markup = run.markup(out.trim().is_empty());
-        // Marks of two neighbours would read as other marks.
+        // The marks of two neighbours would combine into other marks.
         let close = !out.ends_with(char::is_whitespace) && !markup.starts_with(char::is_whitespace);
         if close && run.marked() && before.is_some_and(Run::marked) {
             out.push(BREAK);

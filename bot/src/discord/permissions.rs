@@ -1,4 +1,4 @@
-//! Who may read a channel (<https://discord.com/developers/docs/topics/permissions>).
+//! Who can read a channel (<https://discord.com/developers/docs/topics/permissions>).
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ const ADMINISTRATOR: u64 = 1 << 3;
 const VIEW_CHANNEL: u64 = 1 << 10;
 const READ_HISTORY: u64 = 1 << 16;
 
-/// Whether a member sees a channel and its history. `guild` tells its owner and roles.
+/// Returns whether a member sees a channel and its history. `guild` contains the owner and the roles.
 pub(super) fn may_read(guild: &Value, channel: &Value, member: &Value) -> bool {
     let user = &member["user"]["id"];
     if guild["owner_id"] == *user {
@@ -20,7 +20,7 @@ pub(super) fn may_read(guild: &Value, channel: &Value, member: &Value) -> bool {
     if may & ADMINISTRATOR != 0 {
         return true;
     }
-    // First what holds for everybody, then for roles together, then for the member.
+    // First the overwrites for everyone, then those of all roles together, then the member's.
     let overwrites = || list(&channel["permission_overwrites"]);
     let (mut deny, mut allow) = (0, 0);
     for own in overwrites().filter(|o| o["id"] == *everyone) {

@@ -1,5 +1,5 @@
-//! A card as Discord's components. Pure; whatever the card holds, the message is valid: what does not fit is
-//! replaced by a sentence that says how much is missing.
+//! Renders a card as Discord's components. Pure; the message is valid for every card: what does not fit is replaced by
+//! a sentence that says how much is missing.
 
 use std::collections::BTreeSet;
 
@@ -16,21 +16,21 @@ use super::{markdown, marks};
 
 pub use super::marks::{bears, marks};
 
-/// Nothing under the message grows out of an address in it.
+/// Discord shows no previews of URLs below the message.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
-/// Only the person sees it.
+/// Visible only to one user.
 const EPHEMERAL: u32 = 1 << 6;
-/// The message is made of components alone.
+/// The message consists only of components.
 const IS_COMPONENTS_V2: u32 = 1 << 15;
 
-/// What a card without any words shows.
+/// The text of a card without any content.
 const NOTHING: &str = "—";
 /// Room for a sentence about what is missing.
 const NOTICE: usize = 60;
-/// So many texts never have to become fewer.
+/// Up to this many texts never have to be merged.
 const FEW: usize = 3;
 
-/// The body of a request that posts or changes a message. With a key it is one that `bears` it.
+/// Returns the body of a request that posts or edits a message. With a key it is one that `bears` it.
 #[must_use]
 pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
     let mut components = components(card);
@@ -40,20 +40,20 @@ pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
     body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components, &called(card))
 }
 
-/// The same for one person's eyes, in answer to an interaction.
+/// Returns the same as an ephemeral answer to an interaction.
 #[must_use]
 pub fn ephemeral(card: &Card) -> Value {
     body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS | EPHEMERAL, components(card), &[])
 }
 
-/// Whether one message shows the card whole.
+/// Returns whether one message shows the card in full.
 #[must_use]
 pub fn fits(card: &Card) -> bool {
     let rows = buttons::rows(&card.buttons);
     rows.left_out == 0 && size(&texts(card, &rows, usize::MAX)) <= limits::TEXT
 }
 
-/// What a modal shows of a body in at most `most` texts, none longer than a message's; whether that is all.
+/// Renders a body for a modal in at most `most` texts, none longer than a message's. Returns whether it is complete.
 pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
     if blocks.is_empty() || most == 0 {
         return (Vec::new(), blocks.is_empty());
@@ -65,7 +65,7 @@ pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
     (texts.into_iter().map(text_display).collect(), whole)
 }
 
-/// Nobody is told of it but those who are `called`, whatever its words are.
+/// Builds the body. Only the users in `called` are notified, whatever the text contains.
 fn body(flags: u32, components: Vec<Value>, called: &[&str]) -> Value {
     let told = match called {
         [] => json!({"parse": []}),
@@ -99,7 +99,7 @@ fn components(card: &Card) -> Vec<Value> {
     vec![json!({"type": 17, "components": inner})]
 }
 
-/// At most so many texts: those behind stand in the last.
+/// Merges the texts into at most `most`: the rest goes into the last one.
 fn merge(texts: &mut Vec<String>, most: usize) {
     if texts.len() > most.max(1) {
         let last = texts.split_off(most.max(1) - 1).join("\n");
@@ -107,7 +107,7 @@ fn merge(texts: &mut Vec<String>, most: usize) {
     }
 }
 
-/// The texts, cut until a message takes them.
+/// Returns the texts, cut until they fit into a message.
 fn within(card: &Card, rows: &Rows) -> Vec<String> {
     let mut room = usize::MAX;
     loop {
@@ -123,12 +123,12 @@ fn within(card: &Card, rows: &Rows) -> Vec<String> {
     }
 }
 
-/// How long they are together, with the line ends where many become one.
+/// Returns their total length, with the line ends that merging adds.
 fn size(texts: &[String]) -> usize {
     texts.iter().map(|text| units(text)).sum::<usize>() + texts.len().saturating_sub(FEW)
 }
 
-/// A part of a card, in the order in which room is given: facts before words.
+/// A part of a card. Facts get room before text does.
 struct Chunk {
     fact: bool,
     parts: Vec<Part>,
@@ -198,7 +198,7 @@ fn note(text: &str) -> Part {
     Part::prefixed("-# ", vec![Run::plain(lines.join("\n"))])
 }
 
-/// The title; cut only where the card does not fit whole.
+/// Returns the title; it is cut only if the card does not fit.
 fn title(card: &Card, room: usize) -> Option<String> {
     let title = card.title.as_deref().map(one_line).filter(|title| !title.is_empty())?;
     let heading = |text: &str| Part::Text {
@@ -213,7 +213,7 @@ fn title(card: &Card, room: usize) -> Option<String> {
     Some(joined(&parts))
 }
 
-/// The texts of a card of which title and buttons are whole and the rest takes about `room`.
+/// Returns the texts of a card. Title and buttons are complete, the rest takes about `room`.
 fn texts(card: &Card, rows: &Rows, room: usize) -> Vec<String> {
     let title = title(card, room);
     let mut beside: Vec<Part> = rows.beside.iter().cloned().map(Part::paragraph).collect();
@@ -240,7 +240,7 @@ fn texts(card: &Card, rows: &Rows, room: usize) -> Vec<String> {
     texts
 }
 
-/// What of the parts fits. What is missing is told right there if anything of it fits, else added to `lost`.
+/// Returns the parts that fit. What is missing is noted there if any of it fits, else added to `lost`.
 fn fit(parts: Vec<Part>, left: &mut usize, lost: &mut usize) -> Vec<Part> {
     let mut out = Vec::new();
     let mut gone = 0;
@@ -266,7 +266,7 @@ fn fit(parts: Vec<Part>, left: &mut usize, lost: &mut usize) -> Vec<Part> {
     out
 }
 
-/// The head of a part that costs at most `room`, and how many characters are missing.
+/// Returns the head of a part that costs at most `room`, and how many characters are missing.
 fn cut(part: Part, room: usize) -> (Option<Part>, usize) {
     let whole = part.letters();
     let mut size = whole * room / part.cost().max(1);

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::*;
 
-/// A definition of the vendor's, where it is at hand.
+/// Loads one of the vendor's schemas, if the specs folder is set.
 pub(crate) fn schema(name: &str) -> Option<impl Fn(&Value) -> Vec<String>> {
     let Some(dir) = std::env::var_os("NOD_SPECS_DIR").map(std::path::PathBuf::from) else {
         eprintln!("skipped: NOD_SPECS_DIR is not set");
@@ -22,7 +22,7 @@ pub(crate) fn schema(name: &str) -> Option<impl Fn(&Value) -> Vec<String>> {
     Some(move |value: &Value| nod_sandbox::spec::violations(&validator, value))
 }
 
-/// Every component, from the outside in.
+/// Returns every component, from the outside in.
 fn all(components: &Value) -> Vec<&Value> {
     let mut found = Vec::new();
     for component in components.as_array().into_iter().flatten() {
@@ -37,7 +37,7 @@ fn words(message: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Without the times that Discord shows each reader in their own zone, as Nod alone writes them.
+/// Removes the times that Discord shows in each reader's zone, in the format that only Nod writes.
 fn without_times(shown: &str) -> String {
     let mut parts = shown.split("<t:");
     let mut rest = parts.next().unwrap_or_default().to_owned();
@@ -55,13 +55,13 @@ fn without_times(shown: &str) -> String {
     rest
 }
 
-/// How many times a message shows.
+/// Counts the times that a message shows.
 fn times(message: &Value) -> usize {
     let shown = words(message).to_lowercase();
     (shown.len() - without_times(&shown).len()) / "<t:1700000000:f>".len()
 }
 
-/// The rules that the schema cannot say.
+/// Checks the rules that the schema cannot express.
 fn judge(message: &Value) {
     let components = all(&message["components"]);
     assert!(!components.is_empty() && components.len() <= limits::COMPONENTS, "{}", components.len());
@@ -83,7 +83,7 @@ fn judge(message: &Value) {
         assert!(!shown.contains(loud), "{loud} in {shown}");
     }
     let shown = without_times(&shown);
-    // Nothing else is resolved in code, where letters are kept for those who copy them.
+    // Nothing else is resolved in code, where the text stays unchanged for copying.
     for token in ["<#", "<a:", "<t:", "<id:", "</"] {
         assert!(shown.contains('`') || !shown.contains(token), "{token} in {shown}");
     }
@@ -242,7 +242,7 @@ fn approval() -> Card {
 fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
     let message = message(&approval(), None);
     judge(&message);
-    // The dot stands for what nobody sees.
+    // The dot replaces the invisible character.
     let shown = words(&message).replace(super::super::escape::BREAK, "·");
     insta::assert_snapshot!(shown, @r"
     ### Send this email?
@@ -327,7 +327,7 @@ fn only_who_is_called_is_told_whatever_the_words_say() {
     judge(&message);
 }
 
-/// Any request that somebody may be asked about, on a card with its frame.
+/// Any request that can be asked for, on a card with its frame.
 fn asked() -> impl Strategy<Value = (Preview, Card)> {
     let long = || prop_oneof![3 => text(), 1 => "[ -~]{0,2000}".boxed(), 1 => "(é|\"|_|\n){0,900}".boxed()];
     let fields = proptest::collection::vec(("[A-Z][a-z]{0,11}", long()), 0..6);

@@ -1,5 +1,5 @@
-//! Which replica hears Discord: one for each shard, by a seat in the database. Two would hear everything twice, and
-//! answer presses twice.
+//! Which replica connects to Discord: one for each shard, by a leader lease in the database. Two would receive every
+//! event twice and answer clicks twice.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use super::inbound::Identity;
 use super::{PLATFORM, commands};
 use crate::hearing::Hears;
 
-/// How often the seat is taken anew; it is held for ten seconds.
+/// How often the lease is renewed; it lasts ten seconds.
 const BEAT: Duration = Duration::from_secs(3);
-/// Between two tries to register the commands.
+/// The delay between two attempts to register the commands.
 const AGAIN: Duration = Duration::from_secs(60);
-/// How long the database may take to say whose the seat is.
+/// How long the database can take to answer who holds the lease.
 const SOON: Duration = Duration::from_secs(2);
-/// A database that is silent twice in a row may have given the seat to another: by then ten seconds are over.
+/// If the database does not answer twice in a row, another replica can hold the lease: ten seconds have passed by then.
 const MOST_SILENT: u32 = 1;
 
-/// Hears every shard whose seat is free, until `stop`, and tells so of each.
+/// Connects every shard whose lease is free, until `stop`, and reports the state of each.
 pub(super) async fn own(
     line: Line,
     nod: Nod,
@@ -38,7 +38,7 @@ pub(super) async fn own(
     tokio::join!(registered, futures::future::join_all(kept));
 }
 
-/// Registers the commands; what Discord does not take now it is offered again later.
+/// Registers the commands; retries if Discord refuses.
 async fn registers(line: &Line, identity: &Identity, abilities: &[CommandSpec], stop: &CancellationToken) {
     loop {
         match commands::register(&line.web, identity, abilities).await {
@@ -53,7 +53,7 @@ async fn registers(line: &Line, identity: &Identity, abilities: &[CommandSpec], 
     }
 }
 
-/// Takes the seat of one shard when it is free, hears while it is held, and leaves it at the end.
+/// Acquires the lease of one shard when it is free, stays connected while it is held, and releases it at the end.
 async fn seat(line: Line, nod: Nod, name: String, shard: u32, hears: Told, stop: CancellationToken) {
     let holder = nod.fresh_id();
     let mut hearing: Option<CancellationToken> = None;

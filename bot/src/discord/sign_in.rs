@@ -1,5 +1,5 @@
-//! Who sits at a browser: Discord's own sign-in (OAuth, scope `identify`), since Discord tells no addresses by which an
-//! account could be known as somebody's. Keeps nothing; the token is used once and forgotten.
+//! Identifies the user of a browser by Discord's own sign-in (OAuth, scope `identify`), because Discord reveals no
+//! email addresses that could identify the owner. Stores nothing; the token is used once and dropped.
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ const WITHIN: Duration = Duration::from_secs(10);
 
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-/// Why nobody signed in, sorted by who can mend it. Holds no token, code or secret.
+/// Why a sign-in failed, by who can fix it. Contains no token, code or secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignInError {
-    /// The code is not good (used twice, too old): the person will start over.
+    /// The code is invalid (used twice, too old): the person starts over.
     #[error("Discord refused: {0}")]
     Refused(String),
-    /// The client secret or the redirect is wrong: an operator will mend it.
+    /// The client secret or the redirect is wrong: an operator must fix it.
     #[error("Discord refuses this installation: {0}")]
     Misconfigured(String),
-    /// No answer, or a broken one: time will mend it.
+    /// No answer, or an invalid one: a retry can help.
     #[error("Discord did not answer: {0}")]
     Silent(&'static str),
 }
@@ -46,10 +46,10 @@ struct Me {
 }
 
 impl SignIn {
-    /// Connects nothing yet. `api_url` is `https://discord.com/api/v10/`; the consent page stands beside it.
+    /// Makes no request yet. `api_url` is `https://discord.com/api/v10/`; the consent page is on the same host.
     ///
     /// # Errors
-    /// When an address cannot be made of it.
+    /// If a URL is invalid.
     pub fn new(api_url: &Url, id: &str, secret: &SecretString, redirect: Url) -> anyhow::Result<Self> {
         let client = BasicClient::new(ClientId::new(id.to_owned()))
             .set_client_secret(ClientSecret::new(secret.expose_secret().to_owned()))
@@ -66,7 +66,7 @@ impl SignIn {
         Ok(Self { client, http, me: api_url.join("users/@me")? })
     }
 
-    /// Where the person says who they are.
+    /// Returns the URL of the consent page.
     #[must_use]
     pub fn authorize(&self, state: &str, verifier: &SecretString) -> Url {
         let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
@@ -79,10 +79,10 @@ impl SignIn {
             .0
     }
 
-    /// Who signed in, by Discord's id.
+    /// Returns the Discord id of the user who signed in.
     ///
     /// # Errors
-    /// When Discord refuses the code or does not answer.
+    /// If Discord refuses the code or does not answer.
     pub async fn who(&self, code: &str, verifier: &SecretString) -> Result<String, SignInError> {
         let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
         let http = |request| send(self.http.clone(), request);
@@ -94,7 +94,7 @@ impl SignIn {
             .await;
         let token = match answer {
             Ok(answer) => answer,
-            // The library's texts may quote whole bodies; only Discord's error code is kept.
+            // The library's errors can quote whole bodies; only Discord's error code is kept.
             Err(RequestTokenError::ServerResponse(answer)) => {
                 let code = answer.error().to_string();
                 return Err(match answer.error() {

@@ -1,4 +1,4 @@
-//! With an interaction comes the right to say something to its author alone, for a quarter of an hour.
+//! Interaction tokens: each allows ephemeral messages to its author for a quarter of an hour.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use nod_contract::chat::ChannelRef;
 
-/// Discord's fifteen minutes, less what a call may take.
+/// Discord's fifteen minutes, minus the time for a call.
 const LIVES: Duration = Duration::from_secs(14 * 60);
-/// So many people are remembered.
+/// Above this many tokens, expired ones are removed.
 const MOST: usize = 10_000;
 
-/// The newest token of each person in each channel. Those of another replica are not known here; what they would
-/// have carried goes to the direct line.
+/// The newest token of each user in each channel. Those of another replica are unknown here; messages that would need
+/// one go to the DM.
 #[derive(Default)]
 pub(super) struct Tokens(Mutex<HashMap<(String, String), (String, Instant)>>);
 

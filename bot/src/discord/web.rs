@@ -1,7 +1,7 @@
-//! Calls to Discord's REST API: one at a time, each within a time limit, every failure sorted by what follows.
+//! Calls to Discord's REST API: one at a time, each within a time limit, every failure classified by its consequence.
 //!
-//! They go through a client of our own rather than serenity's, which tells nothing of a 429 once its limiter is
-//! off, and cannot be pointed elsewhere while it is on. Errors name Discord's code and never quote a body.
+//! They use our own client instead of serenity's, which does not report a 429 if its rate limiter is off, and cannot
+//! use another host while it is on. Errors name Discord's code and never quote a body.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +19,12 @@ use url::Url;
 
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// As Discord asks bots to name themselves.
+/// The user agent, in the format that Discord requires from bots.
 pub(super) const AGENT: &str =
     concat!("DiscordBot (https://github.com/nod-assistant/nod, ", env!("CARGO_PKG_VERSION"), ")");
-/// The wait when Discord asks for one and does not say how long.
+/// The wait if Discord asks for one without a duration.
 const PATIENCE: f64 = 5.0;
-/// Discord blocks an address after 10,000 answers of 401, 403 or 429 within ten minutes; we stop at half of it.
+/// Discord blocks an IP address after 10,000 answers of 401, 403 or 429 within ten minutes; we stop at half of it.
 const MOST_INVALID: usize = 5_000;
 const INVALID_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
@@ -38,20 +38,20 @@ pub(super) struct Web {
     limits: Mutex<Limits>,
 }
 
-/// What Discord's headers have told of its limits.
+/// The rate limits from Discord's headers.
 #[derive(Default)]
 struct Limits {
-    /// By route: nothing may be sent before then.
+    /// By route: no request can be sent before then.
     closed: HashMap<String, Timestamp>,
     /// The same for every route.
     everywhere: Option<Timestamp>,
-    /// When answers came that count against us.
+    /// The times of the answers that count towards the block.
     invalid: Vec<Timestamp>,
 }
 
 impl Web {
     /// # Errors
-    /// When there is no client to be had.
+    /// If the HTTP client cannot be created.
     pub(super) fn new(base: Url, token: SecretString, clock: Arc<dyn Clock>) -> reqwest::Result<Self> {
         let client = reqwest::Client::builder().timeout(LIMIT).build()?;
         Ok(Self { client, base, token, clock, limits: Mutex::default() })
@@ -67,7 +67,7 @@ impl Web {
         self.limited(&format!("POST {}", route(path)), request).await
     }
 
-    /// Does something that takes no body.
+    /// Posts a request without a body.
     pub(super) async fn ask(&self, path: &str) -> Result<Value, ChatError> {
         self.limited(&format!("POST {}", route(path)), self.request(Method::POST, path)?).await
     }
@@ -86,7 +86,7 @@ impl Web {
         self.limited(&format!("DELETE {}", route(path)), self.request(Method::DELETE, path)?).await
     }
 
-    /// Posts a message with a file beside it.
+    /// Posts a message with a file.
     pub(super) async fn upload(
         &self,
         path: &str,
@@ -94,7 +94,7 @@ impl Web {
         name: &str,
         text: &str,
     ) -> Result<Value, ChatError> {
-        // Nobody can write a text that holds its own digest.
+        // No text can contain its own digest.
         let boundary = format!("nod-{}", hex::encode(Sha256::digest(text)));
         let name = name.replace(['"', '\r', '\n', '\\'], "_");
         let parts = format!(
@@ -110,12 +110,12 @@ impl Web {
         self.limited(&format!("POST {}", route(path)), request).await
     }
 
-    /// Answers an interaction: it stands outside the limits and must not wait.
+    /// Answers an interaction: these calls are exempt from the rate limits and must not wait.
     pub(super) async fn answer(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
         self.sent("", self.request(Method::POST, path)?.json(body)).await
     }
 
-    /// Changes what an interaction was answered with.
+    /// Edits the answer to an interaction.
     pub(super) async fn amend(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
         self.sent("", self.request(Method::PATCH, path)?.json(body)).await
     }
@@ -145,7 +145,7 @@ impl Web {
             return Ok(Value::Null);
         }
         let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
-        // Where no JSON says it: what stands before Discord answers with the header alone.
+        // A proxy in front of Discord answers without JSON and sets only the header.
         let after = header("retry-after").and_then(|seconds| seconds.parse::<f64>().ok());
         let global = header("x-ratelimit-global").is_some_and(|global| global == "true");
         let body = response.bytes().await.map_err(|error| lost(&error))?;
@@ -162,7 +162,7 @@ impl Web {
         Err(sorted(status, body["code"].as_u64().unwrap_or_default()))
     }
 
-    /// How many seconds this route stays closed; `None` where it is open.
+    /// Returns how many seconds this route stays closed; `None` if it is open.
     fn wait(&self, route: &str) -> Option<u64> {
         let now = self.clock.now();
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +185,7 @@ impl Web {
         }
     }
 
-    /// What the headers say of the next call.
+    /// Records what the headers say about the next call.
     fn heed(&self, route: &str, status: StatusCode, headers: &HeaderMap) {
         let shared = headers.get("x-ratelimit-scope").is_some_and(|scope| scope == "shared");
         if matches!(status.as_u16(), 401 | 403 | 429) && !shared {
@@ -202,7 +202,7 @@ impl Web {
     }
 }
 
-/// Calls that share a limit: the same operation on the same channel, guild or webhook.
+/// Returns the key of calls that share a limit: the same operation on the same channel, guild or webhook.
 fn route(path: &str) -> String {
     let mut parts = path.split('/');
     let major: Vec<&str> = parts.by_ref().take(2).collect();
@@ -219,9 +219,9 @@ fn lost(error: &reqwest::Error) -> ChatError {
     ChatError::UnknownOutcome(what.to_owned())
 }
 
-/// Discord's codes where a place takes nothing from us, whatever we say: unknown channel, unknown message, missing
-/// access, cannot send to this user, missing permissions, no such thing in this kind of channel (a thread in the chat
-/// of a voice channel), no server in common, thread archived, thread locked, no more threads.
+/// Discord's codes for a place that accepts no message from us: unknown channel, unknown message, missing access,
+/// cannot send to this user, missing permissions, not possible in this kind of channel (a thread in the chat of a voice
+/// channel), no mutual server, thread archived, thread locked, no more threads.
 const CLOSED: [u64; 12] =
     [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_024, 50_083, 50_278, 160_005, 160_006, 240_000];
 

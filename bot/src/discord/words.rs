@@ -1,15 +1,15 @@
-//! What people wrote, without the mention of Nod.
+//! The text of a message, without the mention of Nod.
 
 use serde_json::Value;
 
-/// What somebody wrote.
+/// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words {
     pub text: String,
     pub mentions_nod: bool,
 }
 
-/// Reads Discord's notation: mentions of others stay as they are (`<@1>`), which is how the core knows them.
+/// Parses Discord's notation. Mentions of others stay unchanged (`<@1>`), because the core uses the same form.
 pub(super) fn read(content: &str, nod: &str) -> Words {
     // Postgres does not store NUL.
     let content = content.replace('\0', "\u{FFFD}").replace("<@!", "<@");
@@ -22,7 +22,7 @@ pub(super) fn read(content: &str, nod: &str) -> Words {
     Words { text, mentions_nod }
 }
 
-/// All the words of a message: its text and what stands in its components.
+/// Returns all the text of a message: its content and that of its components.
 pub(super) fn of_message(message: &Value, nod: &str) -> Words {
     let mut lines = vec![message["content"].as_str().unwrap_or_default().to_owned()];
     texts(&message["components"], &mut lines);
@@ -33,7 +33,7 @@ pub(super) fn of_message(message: &Value, nod: &str) -> Words {
     read(&lines.join("\n"), nod)
 }
 
-/// Depth bounded by the JSON reader.
+/// Collects the texts. The JSON parser bounds the depth.
 fn texts(components: &Value, out: &mut Vec<String>) {
     for component in components.as_array().into_iter().flatten() {
         if component["type"] == 10 {

@@ -1,4 +1,4 @@
-//! What can be checked of Discord: the token, the privileged intents, and whether Nod is in a server at all.
+//! Checks of Discord: the token, the privileged intents, and whether Nod is in a server at all.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What can be checked of the accounts that the operator lends: the service account, and the organisation's account.
+//! Checks of delegated access: the service account, and the organisation's account.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::config::{self, Config, env_name};
 
 const DELEGATION: &str = "Google delegation";
 const SYSTEM: &str = "Google's lent account";
-/// Less than what a whole check may take.
+/// Less than the limit of a whole check.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SILENT: &str = "Google did not answer within 5 s";
 const REACH: &str = "check google.token_url, and whether this machine may reach it";
 
-/// `somebody` has an address at one of the domains.
+/// Runs the checks. `somebody` is an email address at one of the domains.
 pub(super) async fn accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
     let mut all = Vec::new();
     if let Some(delegation) = &config.google.delegation {
@@ -41,7 +41,7 @@ async fn delegated(config: &config::Delegation, somebody: Option<&str>) -> Findi
             Some("start “nod run” once: it reads people's addresses".into()),
         );
     };
-    // All that any tool asks for.
+    // All scopes that any tool needs.
     let needs: Vec<String> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).map(str::to_owned).collect();
     match timeout(PATIENCE, Delegation::new(config.key.clone()).token(somebody, &needs)).await {
         Ok(Ok(_)) => Finding::good(DELEGATION, format!("{whose}: may act as {somebody}")),
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::doctor::Verdict;
 
-    /// What is said of a service account that may do that, and of an account whose token is this one.
+    /// Returns the findings for a service account with these scopes, and for an organisation's account with this token.
     async fn found(google: &Google, scopes: &[&str], token: &str, somebody: Option<&str>) -> Vec<Finding> {
         let mut key = tempfile::NamedTempFile::new().unwrap();
         key.write_all(google.service_account("acme.test", scopes).as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! What can be checked on this machine: the configuration, the key, the database.
+//! Checks of this machine: the configuration, the key, the database.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn others_can_read(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
 }
 
-/// Whether the process that reads documents starts, and what it could do where it should not.
+/// Checks whether the process that parses documents starts, and whether it is sandboxed.
 pub(super) async fn documents(config: Arc<Config>) -> Vec<Finding> {
     vec![reader(Program::new(config.reading.program.as_deref()).try_out().await)]
 }
@@ -89,7 +89,7 @@ pub(super) fn reader(tried: std::io::Result<Hello>) -> Finding {
     Finding::skipped(WHAT, said, Some("Linux 5.13 or later does".to_owned()))
 }
 
-/// How the database stands; and the address of somebody as whom Nod may act, where that can be told.
+/// Checks the database; also returns the email address of a person as whom Nod can act, if one is known.
 pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) {
     const WHAT: &str = "database";
     let own = config.database.url.is_some();
@@ -151,7 +151,7 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
     ([version, schema].into_iter().chain(clock.ok()).chain(nobody).chain(grants).collect(), somebody)
 }
 
-/// Nod goes by the database's clock, whatever this machine's says; far from it, one of the two is wrong.
+/// Nod uses the database's clock, whatever this machine's says; if they differ a lot, one of the two is wrong.
 pub(super) fn clock(Offset { by, within }: Offset) -> Finding {
     const WHAT: &str = "clock";
     if by.abs() <= within {
@@ -165,7 +165,7 @@ pub(super) fn clock(Offset { by, within }: Offset) -> Finding {
     Finding::wrong(WHAT, said, "let both machines set their clocks by themselves: timedatectl set-ntp true")
 }
 
-/// Whether Google ends what people allowed after a week.
+/// Checks whether Google ends grants after a week.
 async fn grants(pool: &PgPool) -> Option<Finding> {
     let (tenant, now) = (Settings::default().tenant, DatabaseClock::measured(pool).await.ok()?.now());
     let seen = endings(pool, tenant, Provider::Google, now).await.ok()?;

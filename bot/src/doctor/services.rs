@@ -1,4 +1,4 @@
-//! What can be checked of others: Slack, the models, Google, and the way in from outside.
+//! Checks of external services: Slack, the models, Google, and the access from outside.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::config::{Config, Slack, SlackMode, env_name};
 use crate::server;
 use crate::slack::{SlackSettings, Way, probe};
 
-/// A clock that is further off breaks sign-ins and expiries, in seconds.
+/// A clock that is off by more, in seconds, breaks sign-ins and expiries.
 pub(super) const CLOCK_TOLERANCE: i64 = 30;
 
 pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
@@ -49,7 +49,7 @@ pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
     all
 }
 
-/// The way in that the mode asks for, or what is missing: its key, what it is, and where to find it.
+/// Returns the connection that the mode needs, or what is missing: its key, its name, and where to find it.
 fn way(slack: &Slack) -> Result<Way, (&'static str, &'static str, &'static str)> {
     match slack.mode {
         SlackMode::Socket => {
@@ -63,7 +63,7 @@ fn way(slack: &Slack) -> Result<Way, (&'static str, &'static str, &'static str)>
     }
 }
 
-/// Slack tells nobody where it posts, so the operator must compare.
+/// Slack's API does not return its request URLs, so the operator must compare them.
 fn requests(public: Option<&Url>) -> Finding {
     match public {
         Some(public) => {
@@ -93,7 +93,7 @@ fn scopes(missing: &[&str]) -> Finding {
     Finding::wrong("Slack scopes", format!("missing: {}", missing.join(", ")), cure)
 }
 
-/// Every answer of Slack's says when it was given.
+/// Reads Slack's time: every response of Slack has a `Date` header.
 async fn time_there(api_url: &Url) -> Option<DateTime<Utc>> {
     let answer = reqwest::get(api_url.join("api.test").ok()?).await.ok()?;
     let date = answer.headers().get(reqwest::header::DATE)?.to_str().ok()?;
@@ -144,7 +144,7 @@ pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding>
     }
 }
 
-/// Whether the model that thinks can call tools: without them it can do nothing here.
+/// Checks whether the reasoning model can call tools: without them it is useless here.
 async fn tools(what: &str, models: &OpenAi, tier: &TierSettings, which: ModelTier) -> Option<Finding> {
     if which != ModelTier::Reasoner {
         return None;

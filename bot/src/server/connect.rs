@@ -1,6 +1,6 @@
-//! The way to a connected account: a page that names whose it will be, Google's consent, the way back. Where the chat
-//! platform tells no address, its own sign-in comes first, so that a forwarded link leads nowhere. The core's offers
-//! say who may and remember what happened; this is only the browser's side of it.
+//! Connecting an account: a page that names the owner, Google's consent, the callback. If the chat platform reveals no
+//! email address, its own sign-in comes first, so that a forwarded link is useless. The core's connect requests decide
+//! who can connect and store the outcome; this is only the browser's side.
 
 use std::sync::Arc;
 
@@ -22,27 +22,27 @@ use super::cookie::Cookie;
 use super::pages;
 use crate::discord::{PLATFORM, SignIn, SignInError};
 
-/// How long somebody may take at Google's, in seconds.
+/// How long a person can take on Google's pages, in seconds.
 const CONSENT_SECONDS: u32 = 600;
 
-/// What the pages work with.
+/// The dependencies of the pages.
 pub struct Connecting {
-    /// Who may connect what.
+    /// Who can connect what.
     pub offers: Offers,
     /// Google's sign-in.
     pub google: GoogleOAuth,
-    /// Discord's sign-in; without one an admin allows each account.
+    /// Discord's sign-in; without it an admin must allow each account.
     pub discord: Option<SignIn>,
-    /// For how long a link is still valid.
+    /// Decides whether a link is still valid.
     pub clock: Arc<dyn Clock>,
-    /// Whether people reach the pages by https: then the cookie travels by nothing else.
+    /// Whether the pages are served over https: then the cookie is `Secure`.
     pub https: bool,
 }
 
 type Shared = State<Arc<Connecting>>;
 
 impl Connecting {
-    /// The sign-in that has to come first: where the platform tells no address.
+    /// Returns the sign-in that must come first, if the platform reveals no email address.
     fn first(&self, platform: &str, address: Option<&str>) -> Option<&SignIn> {
         self.discord.as_ref().filter(|_| platform == PLATFORM && address.is_none())
     }
@@ -54,7 +54,7 @@ struct Token {
     t: String,
 }
 
-/// What Google's way back carries.
+/// The query of a callback.
 #[derive(Deserialize)]
 struct Back {
     state: Option<String>,
@@ -77,7 +77,7 @@ pub(super) fn not_configured() -> Router {
         .route("/oauth/google/callback", get(page))
 }
 
-/// Chat programs fetch links to preview them, so looking changes nothing.
+/// Shows the page. Chat apps fetch links to preview them, so a GET changes nothing.
 async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) -> Response {
     let Ok(Query(Token { t })) = token else { return pages::offer_error(&OfferError::Unknown) };
     match at.offers.read(&t).await {
@@ -89,7 +89,7 @@ async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) ->
     }
 }
 
-/// Consumes the link and sends the browser to Google, with a cookie that only this browser has.
+/// Consumes the link and redirects the browser to Google, with a cookie that only this browser has.
 async fn begin(State(at): Shared, headers: HeaderMap, token: Result<Form<Token>, FormRejection>) -> Response {
     let Ok(Form(Token { t })) = token else { return pages::offer_error(&OfferError::Unknown) };
     if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin") {
@@ -120,7 +120,7 @@ fn sent(at: &Connecting, state: &str, address: &Url) -> Response {
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, address.to_string())]).into_response()
 }
 
-/// The browser returns from Discord's sign-in.
+/// Handles the callback of Discord's sign-in.
 async fn signed_in(
     State(at): Shared,
     headers: HeaderMap,
@@ -148,7 +148,7 @@ async fn recognise(at: &Connecting, discord: &SignIn, pending: Pending, code: &s
     }
 }
 
-/// The browser returns from Google.
+/// Handles the callback of Google.
 async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, QueryRejection>) -> Response {
     let (mut response, cookie) = match returned(&at, "Google", &headers, query).await {
         Ok(Returned { pending, code, cookie }) => (settle(&at, pending, &code).await, cookie),
@@ -158,14 +158,14 @@ async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, 
     response
 }
 
-/// What somebody's page sent the browser back with.
+/// A valid callback.
 struct Returned {
     pending: Pending,
     code: String,
     cookie: Cookie,
 }
 
-/// What a way back is about; it counts once, and only in the browser that began it.
+/// Validates a callback; it counts once, and only in the browser that began the sign-in.
 async fn returned(
     at: &Connecting,
     from: &str,
@@ -175,7 +175,7 @@ async fn returned(
     let Ok(Query(back)) = query else { return Err(pages::refused(from)) };
     let Some(state) = back.state.as_deref() else { return Err(pages::other_browser()) };
     let cookie = Cookie::of(state);
-    // Before the state is looked at: somebody else's browser must not use it up.
+    // Before the state is consumed: another browser must not use it up.
     if !cookie.is_in(headers) {
         return Err(pages::other_browser());
     }
@@ -198,7 +198,7 @@ async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
         Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
     };
     if tokens.scopes.as_deref().is_some_and(|granted| scopes::GOOGLE.known(granted).is_empty()) {
-        // Dropped and not given back: that would end an earlier grant of the same account as well.
+        // Dropped and not revoked: revoking would also end an earlier grant of the same account.
         return give_up(at, pending, Setback::TooLittle, pages::too_little).await;
     }
     match at.offers.complete(pending, &account, &tokens).await {
@@ -213,7 +213,7 @@ async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
     }
 }
 
-/// Whoever waits for this account is told that it did not come, and why.
+/// Notifies the person who waits for this account that it was not connected, and why.
 async fn give_up(
     at: &Connecting,
     pending: Pending,

@@ -1,5 +1,5 @@
-//! The connections of the one server: how many there are at once, and how long each may take. Owns its loop and knows
-//! no route. What strangers hold open never takes what the database and the platforms need.
+//! The connections of the one server: how many are open at once, and how long each can take. Owns its loop and knows no
+//! route. Connections that strangers hold open never take resources that the database and the platforms need.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,33 +21,33 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// How long the head of a request may take, and how long a connection is kept that asks nothing.
+/// How long the head of a request can take, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(10);
-/// The largest head, in bytes. Links carry a token, and browsers bring cookies of other pages of the host.
+/// The largest head, in bytes. Links carry a token, and browsers send cookies of other pages of the host.
 const LARGEST_HEAD: usize = 32 * 1024;
-/// How long a whole request may take, from its head to its answer.
+/// How long a whole request can take, from its head to its answer.
 const WHOLE: Duration = Duration::from_secs(30);
-/// How long a connection may live: also one that takes no answer is closed.
+/// How long a connection can live: a client that does not read its answer is disconnected too.
 const LIFE: Duration = Duration::from_secs(10 * 60);
-/// How long what is under way may take once a connection is to end.
+/// How long requests in progress can take once a connection is shutting down.
 const FAREWELL: Duration = Duration::from_secs(8);
-/// The most connections at once, however many files may be open.
+/// The maximum number of connections, however many files can be open.
 const MOST: usize = 512;
-/// The fewest, however few.
+/// The minimum number, however few files can be open.
 const FEWEST: usize = 8;
-/// Open files that stay for the database, the platforms, Google and the model.
+/// Open files that are reserved for the database, the platforms, Google and the model.
 const OTHERS: usize = 256;
-/// After an accept that failed, since no file may be opened: something ends meanwhile.
+/// The pause after an accept that failed for lack of file descriptors: some are closed meanwhile.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// Serves until told to stop, then lets what is under way finish. Beyond the most connections a stranger waits in the
-/// backlog. There is no limit for each address: behind a proxy all have the same.
+/// Serves until `stop`, then lets requests in progress finish. Above the maximum, new connections wait in the backlog.
+/// There is no limit per IP address: behind a proxy all clients have the same.
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(most(open_files())));
     let mut connections = JoinSet::new();
     loop {
         let accepted = async {
-            // Never closed.
+            // The semaphore is never closed.
             let place = places.clone().acquire_owned().await.ok();
             (place, listener.accept().await)
         };
@@ -71,9 +71,9 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     while connections.join_next().await.is_some() {}
 }
 
-/// One connection, until either side ends it.
+/// Serves one connection until either side ends it.
 async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
-    // Without a timer hyper ends no head, whatever it is told.
+    // Without a timer hyper does not enforce the timeout of the head.
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD).max_header_size(LARGEST_HEAD);
     let served = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
@@ -103,21 +103,21 @@ pub(super) async fn in_time(request: Request, next: Next) -> Result<Response, In
     Ok(answer.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response()))
 }
 
-/// So many connections leave the other half of what is free to what they cause.
+/// Returns the maximum number of connections. It leaves half of the free files to the work that they cause.
 fn most(open_files: usize) -> usize {
     (open_files.saturating_sub(OTHERS) / 2).clamp(FEWEST, MOST)
 }
 
-/// How many files this process may have open.
+/// Returns how many files this process can open.
 fn open_files() -> usize {
     let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
     usize::try_from(soft).unwrap_or(usize::MAX)
 }
 
-/// Lets this process open as many files as it may; many systems begin with fewer.
+/// Raises the limit of open files to the maximum; many systems start with a lower one.
 ///
 /// # Errors
-/// When the system refuses.
+/// If the system refuses.
 pub fn raise_open_files() -> io::Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     if soft < hard {

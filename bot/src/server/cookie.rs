@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use sha2::{Digest, Sha256};
 
-/// Binds one sign-in to one browser. Named after it, so that two at once do not disturb each other; made from
-/// the state, so that nothing has to be kept.
+/// Binds one sign-in to one browser. Its name differs per sign-in, so two at once do not interfere; it is derived from
+/// the state, so nothing has to be stored.
 pub(super) struct Cookie {
     name: String,
     value: String,
@@ -19,14 +19,14 @@ impl Cookie {
         Self { name: format!("nod_connect_{name}"), value: value.to_owned() }
     }
 
-    /// `Lax` and not `Strict`: the way back is a navigation that Google or Discord begins.
+    /// Formats the cookie. `Lax` and not `Strict`: the callback is a navigation that Google or Discord starts.
     pub(super) fn set(&self, https: bool, seconds: u32) -> String {
         let Self { name, value } = self;
         let secure = if https { "; Secure" } else { "" };
         format!("{name}={value}; Path=/oauth; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
     }
 
-    /// The sign-in is over in this browser.
+    /// Deletes the cookie, because the sign-in has ended in this browser.
     pub(super) fn clear(&self, response: &mut Response, https: bool) {
         if let Ok(cleared) = HeaderValue::from_str(&self.set(https, 0)) {
             response.headers_mut().append(SET_COOKIE, cleared);

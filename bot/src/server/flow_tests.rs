@@ -1,4 +1,4 @@
-//! The whole way of a browser, over a real database and a Google on loopback.
+//! The whole flow of a browser, with a real database and a Google on loopback.
 
 #![allow(clippy::unwrap_used)]
 
@@ -41,7 +41,7 @@ struct Setting {
     router: Router,
 }
 
-/// What a browser sees of an answer.
+/// What a browser sees of a response.
 struct Seen {
     status: StatusCode,
     headers: HeaderMap,
@@ -88,7 +88,7 @@ impl Setting {
         Self { _folder: folder, database, google, vault, tenant, router }
     }
 
-    /// Ana is offered to connect; the token of her link.
+    /// Creates a connect request for Ana; returns the token of her link.
     async fn offer(&self, valid: TimeDelta) -> String {
         let (pool, tenant, now) = (&self.database.pool, self.tenant, SystemClock.now());
         let [person, channel, case, offer] = [(); 4].map(|()| SystemIds.next());
@@ -157,7 +157,7 @@ impl Setting {
         self.send(request.body(Body::from(format!("t={token}"))).unwrap()).await
     }
 
-    /// The way back, with what the browser was given before.
+    /// Calls the callback, with the cookie that the browser received before.
     async fn come_back(&self, address: &str, cookie: Option<&str>) -> Seen {
         let url = Url::parse(address).unwrap();
         assert!(address.starts_with(CALLBACK), "{address}");
@@ -189,7 +189,7 @@ fn oauth(google: &Google) -> GoogleOAuth {
     .unwrap()
 }
 
-/// The core, of which only the offers are used; its model is never asked.
+/// The core, of which only the connect requests are used; its model is never called.
 async fn nod(pool: PgPool, vault: Vault, settings: Settings, google: GoogleOAuth) -> Nod {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let tier = TierSettings {

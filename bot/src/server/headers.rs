@@ -1,4 +1,4 @@
-//! The headers of every answer: kept by nobody, framed by nobody, loading nothing.
+//! The headers of every response: not cached, not framed, loading nothing.
 
 use axum::http::HeaderValue;
 use axum::http::header::{
@@ -8,8 +8,8 @@ use axum::response::Response;
 
 use super::pages;
 
-/// Adds them. There is no `form-action`: Chrome holds a form's whole chain of redirects to it, and Google
-/// sends people of many organisations on to a sign-in of their own.
+/// Adds them. There is no `form-action`: Chrome applies it to a form's whole chain of redirects, and Google redirects
+/// people of many organisations to their own sign-in.
 pub(super) async fn guard(mut response: Response) -> Response {
     let policy = format!(
         "default-src 'none'; style-src '{}'; base-uri 'none'; frame-ancestors 'none'",

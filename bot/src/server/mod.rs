@@ -1,5 +1,5 @@
-//! Nod's one HTTP server: whether it is alive and ready, the pages that connect an account, and what the
-//! platforms bring. Everything else is not there. Pages load nothing from elsewhere and are kept by nobody.
+//! Nod's one HTTP server: the liveness and readiness checks, the pages that connect an account, and the platforms'
+//! callbacks. It serves nothing else. Pages load nothing from elsewhere and are not cached.
 
 mod connect;
 mod connections;
@@ -25,14 +25,14 @@ pub use connect::Connecting;
 pub use connections::{raise_open_files, serve};
 pub use ready::{Platform, Readiness};
 
-/// What `/healthz` says, so that `nod doctor` knows it reached Nod and not something else.
+/// The body of `/healthz`, so that `nod doctor` knows it reached Nod and not something else.
 pub const ALIVE: &str = "nod is alive\n";
 
-/// The largest body that any of the pages takes; a platform's routes have a limit of their own.
+/// The largest body that any of the pages accepts; a platform's routes have their own limit.
 const LARGEST_BODY: usize = 16 * 1024;
 
-/// Everything the server answers: our own pages, and the routes of the platforms that call us. Without
-/// `connecting` no account can be connected, and the pages say so.
+/// Builds all routes of the server: our own pages, and the routes that the platforms call. Without `connecting` no
+/// account can be connected, and the pages say so.
 pub fn router(readiness: Readiness, connecting: Option<Connecting>, platforms: Router) -> Router {
     let health = Router::new()
         .route("/healthz", get(|| async { ALIVE }))

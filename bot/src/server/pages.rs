@@ -1,4 +1,4 @@
-//! The pages: plain, readable by every device, light and dark. Every sentence that the server says stands here.
+//! The pages: plain, readable on every device, light and dark. Every sentence that the server shows is here.
 
 use std::sync::LazyLock;
 
@@ -20,14 +20,14 @@ button{font:inherit;font-weight:600;padding:.7rem 1.4rem;border-radius:.5rem;bor
 background:#1a56db;color:#fff;cursor:pointer}button:hover{background:#1e429f}\
 button:focus-visible{outline:3px solid #76a9fa;outline-offset:2px}small{opacity:.8}";
 
-/// The one style that the policy allows.
+/// Returns the digest of the one style that the policy allows.
 pub(super) fn style_digest() -> &'static str {
     static DIGEST: LazyLock<String> =
         LazyLock::new(|| format!("sha256-{}", STANDARD.encode(Sha256::digest(STYLE))));
     &DIGEST
 }
 
-/// Whose account it will be, and what that means.
+/// The page that shows whose account it will be, and what that means.
 #[derive(Template)]
 #[template(
     ext = "html",
@@ -60,7 +60,7 @@ struct Offer<'a> {
     valid: String,
 }
 
-/// One thing said.
+/// A page with a message.
 #[derive(Template)]
 #[template(
     ext = "html",
@@ -90,7 +90,7 @@ fn said(status: StatusCode, title: &str, lines: &[&str]) -> Response {
     (status, html(&Said { style: STYLE, title, lines: &lines })).into_response()
 }
 
-/// `signs_in` with the chat platform first.
+/// Renders the page; `signs_in` if a sign-in with the chat platform comes first.
 pub(super) fn offer(page: &OfferPage, signs_in: bool, token: &str, now: Timestamp) -> Response {
     html(&Offer {
         style: STYLE,
@@ -104,7 +104,7 @@ pub(super) fn offer(page: &OfferPage, signs_in: bool, token: &str, now: Timestam
     })
 }
 
-/// A browser does not tell its zone: how long is left says more than a time of day in another's.
+/// A browser does not send its time zone, so the remaining time says more than a time of day in another zone.
 fn valid(until: Timestamp, now: Timestamp) -> String {
     let minutes = (until - now).num_minutes();
     let left = match minutes {
@@ -189,7 +189,7 @@ pub(super) fn somebody_else() -> Response {
     said(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 
-/// The core's own sentence, which tells nothing of the inside.
+/// Renders the core's own message, which reveals no internals.
 pub(super) fn offer_error(error: &OfferError) -> Response {
     let (status, title) = match error {
         OfferError::Unknown => (StatusCode::NOT_FOUND, "No such link"),

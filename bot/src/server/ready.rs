@@ -1,4 +1,4 @@
-//! Whether Nod can do its work now: the database answers, the platforms are connected.
+//! Whether Nod is ready: the database answers and the platforms are connected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 use tokio::time::timeout;
 
-/// How long the database may take to answer.
+/// How long the database can take to answer.
 const PROMPT: Duration = Duration::from_secs(1);
 
-/// What `/readyz` looks at.
+/// What `/readyz` checks.
 #[derive(Debug, Clone)]
 pub struct Readiness {
     pool: PgPool,
@@ -24,7 +24,7 @@ pub struct Readiness {
 /// Whether each part of each platform is connected.
 type Connected = BTreeMap<(&'static str, u32), bool>;
 
-/// One platform's side of it, or that of one of its parts: its adapter says when it is connected.
+/// The handle with which the adapter of a platform, or of one of its parts, reports when it is connected.
 #[derive(Debug, Clone)]
 pub struct Platform {
     part: (&'static str, u32),
@@ -32,13 +32,13 @@ pub struct Platform {
 }
 
 impl Readiness {
-    /// Of a pool, without any platform yet.
+    /// Creates it for a pool, without any platform yet.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
         Self { pool, platforms: Arc::default() }
     }
 
-    /// A part of a platform that has to be connected, and is not yet.
+    /// Adds a part of a platform that must be connected, and is not yet.
     #[must_use]
     pub fn platform(&self, name: &'static str, part: u32) -> Platform {
         let part = (name, part);
@@ -46,7 +46,7 @@ impl Readiness {
         Platform { part, platforms: Arc::clone(&self.platforms) }
     }
 
-    /// What is not ready, in the words of `/readyz`; empty when Nod can work.
+    /// Returns what is not ready, as in `/readyz`; empty if Nod is ready.
     pub async fn missing(&self) -> Vec<String> {
         let asked = sqlx::query("SELECT 1").execute(&self.pool);
         let database = match timeout(PROMPT, asked).await {
@@ -61,7 +61,7 @@ impl Readiness {
 }
 
 impl Platform {
-    /// Says whether it is connected now.
+    /// Reports whether it is connected.
     pub fn connected(&self, connected: bool) {
         lock(&self.platforms).insert(self.part, connected);
     }

@@ -12,7 +12,7 @@ use tower::ServiceExt;
 use super::*;
 use nod_contract::provider::Provider;
 
-/// A server whose database is away and which knows one platform.
+/// A server whose database is down and which knows one platform.
 fn without_database() -> (Router, Platform) {
     let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
     let readiness = Readiness::new(pool);

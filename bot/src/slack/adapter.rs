@@ -1,4 +1,4 @@
-//! What Nod does in Slack: posts cards, replaces them, looks for them, and asks who somebody is.
+//! What the core calls on Slack: posting, updating and finding messages, and loading profiles.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -27,13 +27,13 @@ use super::text::label;
 use super::web::Web;
 use super::{PLATFORM, form, home, limits, profile, render};
 
-/// By which our own messages are found again.
+/// The metadata type by which our own messages are found again.
 const METADATA: &str = "nod_delivery";
-/// What Slack says of a message that is not there.
+/// Slack's error for a message that does not exist.
 pub(super) const NO_MESSAGE: &str = "message_not_found";
-/// How much our clock and Slack's may differ when looking for a message, in seconds.
+/// The assumed difference between our clock and Slack's when a message is searched, in seconds.
 const SKEW: i64 = 120;
-/// Messages a page, and pages, when looking for one.
+/// The page size, and the number of pages, when a message is searched.
 const PAGE: &str = "200";
 const PAGES: usize = 5;
 
@@ -43,9 +43,9 @@ pub struct SlackAdapter {
     files: Files,
     pub(super) identity: Identity,
     pub(super) streams: Streams,
-    /// The workspace's own address, under which its messages are opened.
+    /// The workspace's URL, the base of its permalinks.
     home: Option<Url>,
-    /// The direct line to each user; it never changes.
+    /// The DM channel of each user; it never changes.
     lines: Mutex<HashMap<String, String>>,
 }
 
@@ -62,12 +62,12 @@ impl SlackAdapter {
         &self.identity
     }
 
-    /// Shows a note to one person, in the place where they are.
+    /// Posts an ephemeral message to one user, in the place where they are.
     ///
     /// # Errors
     /// As the platform answers.
     pub async fn whisper(&self, place: &ChannelRef, user: &str, card: &Card) -> Result<Shown, ChatError> {
-        // Whoever pressed on their own page is in no channel.
+        // A click on the home page is in no channel.
         let channel = if place.channel.is_empty() { self.line(user).await? } else { place.channel.clone() };
         let mut body = json!({"channel": channel, "user": user});
         if let Some(thread) = &place.thread {
@@ -77,10 +77,10 @@ impl SlackAdapter {
         posted(Some(&channel), &answer["message_ts"], &Value::Null)
     }
 
-    /// Opens a form for whoever pressed or commanded just now.
+    /// Opens a form in response to a click or a command.
     ///
     /// # Errors
-    /// As the platform answers; a trigger that is too old or was used is refused.
+    /// As the platform answers; a trigger that has expired or was used is rejected.
     pub(super) async fn open(&self, trigger: &str, form: &Form, place: &ChannelRef) -> Result<(), ChatError> {
         let body = json!({"trigger_id": trigger, "view": form::view(form, place)});
         self.web.call(&VIEW, &body).await.map(|_| ())
@@ -103,7 +103,7 @@ impl SlackAdapter {
         posted(answer["channel"].as_str(), &answer["ts"], &Value::Null)
     }
 
-    /// Sends a card; a shorter one where Slack finds it too long, since its measure is not documented.
+    /// Sends a card; retries with a shorter one if Slack finds it too long, because its measure is not documented.
     pub(super) async fn send(
         &self,
         method: &super::scopes::Method,
@@ -113,7 +113,7 @@ impl SlackAdapter {
         body["text"] = render::fallback(card).into();
         body["blocks"] = render::blocks(card).into();
         match self.web.call(method, &body).await {
-            // What asks for a nod is shown whole or not at all.
+            // An approval card is shown in full or not at all.
             Err(ChatError::Rejected { code }) if code == "msg_blocks_too_long" && !card.asks() => {
                 body["blocks"] = render::within(card, limits::BLOCKS_JSON / 2).into();
                 self.web.call(method, &body).await
@@ -122,7 +122,7 @@ impl SlackAdapter {
         }
     }
 
-    /// The direct line to a user, opened if need be.
+    /// Returns a user's DM channel, opening it if necessary.
     async fn line(&self, user: &str) -> Result<String, ChatError> {
         let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
         if let Some(line) = known {
@@ -184,8 +184,8 @@ impl SlackAdapter {
         }
     }
 
-    /// Under our key and by our own bot: anybody's app may write metadata. A file's message can carry none, so
-    /// its name has the key's tail.
+    /// Returns whether it has our key and is by our own bot: any app can write metadata. A file's message can carry
+    /// none, so its file name contains the key's tail.
     fn is_ours(&self, message: &Value, key: DeliveryId) -> bool {
         let metadata = &message["metadata"];
         let keyed = metadata["event_type"] == METADATA && metadata["event_payload"]["key"] == key.to_string();
@@ -264,7 +264,7 @@ impl ChatAdapter for SlackAdapter {
         place: &ChannelRef,
         ornament: &AssistantThreadUpdate,
     ) -> Result<(), ChatError> {
-        // Slack shows these in threads alone.
+        // Slack shows these only in threads.
         let Some(thread) = &place.thread else { return Ok(()) };
         let mut body = json!({"channel_id": place.channel, "thread_ts": thread});
         let method = match ornament {
@@ -304,7 +304,7 @@ impl ChatAdapter for SlackAdapter {
     ) -> Result<Shown, ChatError> {
         let (channel, thread) = match target {
             DeliveryTarget::Channel { place, .. } => (place.channel.clone(), place.thread.as_deref()),
-            // A whisper cannot carry a file: it goes to the same person's direct line.
+            // An ephemeral message cannot carry a file: it goes to the user's DM.
             DeliveryTarget::DirectMessage { user, .. } | DeliveryTarget::Ephemeral { user, .. } => {
                 (self.line(user).await?, None)
             }
@@ -323,7 +323,7 @@ impl ChatAdapter for SlackAdapter {
             body["thread_ts"] = thread.into();
         }
         self.web.call(&UPLOADED, &body).await?;
-        // Slack shares it a moment later and does not say in which message; the file's id is what stands.
+        // Slack shares it a moment later and does not say in which message, so the file's id is returned.
         Ok(Shown { at: PostedMessage { channel, message: id }, since: None })
     }
 
@@ -357,7 +357,7 @@ impl ChatAdapter for SlackAdapter {
                 let channel = self.line(user).await?;
                 self.begin(&ChannelRef { channel, is_dm: true, thread: None }, reader, key).await
             }
-            // Gone on reload, and nothing can replace it.
+            // It disappears on reload, and nothing can replace it.
             DeliveryTarget::Ephemeral { .. } => {
                 Err(ChatError::Rejected { code: "whispers_do_not_grow".to_owned() })
             }
@@ -391,7 +391,7 @@ impl ChatAdapter for SlackAdapter {
             DeliveryTarget::Ephemeral { .. } => return Ok(MessageLookup::Unknown),
         };
         match looked {
-            // A missing scope, a channel we were removed from: Slack does not let us look.
+            // A missing scope, or a channel we were removed from: Slack does not let us look.
             Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => Ok(MessageLookup::Unknown),
             looked => looked,
         }
@@ -456,7 +456,7 @@ pub(super) fn metadata(key: DeliveryId) -> Value {
     json!({"event_type": METADATA, "event_payload": {"key": key.to_string()}})
 }
 
-/// A message of ours by its timestamp, as Slack shows it; nothing is shown of one that was posted just now.
+/// Returns one of our messages by its timestamp. `message` is what Slack shows of it; null for a new post.
 pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Result<Shown, ChatError> {
     let channel = channel.ok_or_else(strange)?.to_owned();
     let ts = ts.as_str().ok_or_else(strange)?;
@@ -464,13 +464,13 @@ pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Resu
     Ok(Shown { at: PostedMessage { channel, message: ts.to_owned() }, since })
 }
 
-/// When a message was edited last. Slack tells it in whole seconds at times, and means the one that had begun.
+/// Returns when a message was last edited. Slack sometimes reports only the second; then it is the end of that second.
 pub(super) fn edited(message: &Value) -> Option<Timestamp> {
     let at = instant(message["edited"]["ts"].as_str()?)?;
     Some(if at.timestamp_subsec_nanos() == 0 { at + TimeDelta::seconds(1) } else { at })
 }
 
-/// The call was done, but the answer does not say what we need.
+/// The call succeeded, but the answer lacks a value that we need.
 pub(super) fn strange() -> ChatError {
     ChatError::UnknownOutcome("an answer without what it should hold".into())
 }

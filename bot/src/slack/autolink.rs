@@ -1,11 +1,11 @@
-//! Addresses written out in text become links to just that address: rich text links nothing by itself.
+//! Turns bare URLs in text into links: rich text links nothing by itself.
 
 use crate::text::first_address;
 
 use super::markdown::address;
 use super::rich::Run;
 
-/// The runs with every `http://…` and `https://…` in them as a link.
+/// Returns the runs with every `http://…` and `https://…` in them as a link.
 pub(super) fn linked(runs: Vec<Run>) -> Vec<Run> {
     runs.into_iter()
         .flat_map(|run| if run.link.is_some() || run.look.code { vec![run] } else { parted(run) })

@@ -1,4 +1,4 @@
-//! Buttons as rows of actions. A press carries nothing but its verb.
+//! Buttons as rows of actions. A click carries only its action.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use super::limits;
 use super::markdown::address;
 use super::text::{label, letters, unpinged, visible};
 
-/// The action ids of buttons that only open a page; their presses say nothing.
+/// The action id of buttons that only open a page; their clicks are ignored.
 pub(super) const LINK: &str = "link";
 
-/// Rows, and what could not be a button.
+/// Rows, and what could not become a button.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub blocks: Vec<Value>,
-    /// A line each.
+    /// One line each.
     pub beside: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
         spent += cost;
         elements.push(element);
     }
-    // Few lines: addresses that cannot be linked come from outside and could be any number.
+    // Only a few lines: URLs that cannot be linked come from outside, and there could be any number.
     left_out += rows.beside.len().saturating_sub(3);
     rows.beside.truncate(3);
     if left_out > 0 {

@@ -1,8 +1,8 @@
 //! One Socket Mode connection: slack-morphism dials and keeps it alive, the frames are read here.
 //!
-//! slack-morphism's own listener hides when a connection ends, reads payloads strictly, and on `disconnect`
-//! closes the old connection before the new one stands, which loses presses (Slack never sends those again).
-//! So this implements the trait below it, `SlackSocketModeClientListener`, and never lets it reconnect.
+//! slack-morphism's own listener hides when a connection ends, parses payloads strictly, and on `disconnect` closes the
+//! old connection before the new one is open, which loses clicks (Slack never redelivers those). So this implements the
+//! trait below it, `SlackSocketModeClientListener`, and never lets it reconnect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +20,21 @@ use tokio::sync::watch;
 use super::door::Door;
 use super::inbound::Kind;
 
-/// How long dialling may take until Slack has said hello.
+/// How long dialling can take until Slack sends hello.
 const HELLO: Duration = Duration::from_secs(15);
 
-/// Where a connection stands in its life.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Dialling,
-    /// Slack said hello.
+    /// Slack sent hello.
     Open,
-    /// Slack said that it will end.
+    /// Slack announced that it will close it.
     Leaving,
     Gone,
 }
 
-/// Whom to call, and who takes what is heard.
+/// How to connect, and who handles what arrives.
 #[derive(Clone)]
 pub(super) struct Line {
     pub client: Arc<SlackHyperClient>,
@@ -49,40 +49,40 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Begins to dial, again every `pause` seconds.
+    /// Starts to dial, and retries every `pause` seconds.
     pub(super) async fn dial(line: &Line, pause: u64) -> Self {
         let environment = Arc::new(SlackClientEventsListenerEnvironment::new(Arc::clone(&line.client)));
         let manager = line.client.http_api.connector.new_clients_manager(environment);
         let (phase, watched) = watch::channel(Phase::Dialling);
         let ear = Ear { door: line.door.clone(), phase };
-        // Where it fails the ear is dropped, and with it the connection gone.
+        // If it fails, the listener is dropped and the connection counts as gone.
         let _ = manager.register_new_token(&config(pause), line.app_token.clone(), Arc::new(ear)).await;
         manager.start().await;
         Self { manager, phase: watched }
     }
 
-    /// Waits until Slack says hello; false where that takes too long.
+    /// Waits until Slack sends hello; returns false if that takes too long.
     pub(super) async fn opens(&self) -> bool {
         self.reaches(Phase::Open, HELLO).await
     }
 
-    /// Waits until it is in that phase or a later one; false when `limit` is over before.
+    /// Waits until it is in that phase or a later one; returns false after `limit`.
     pub(super) async fn reaches(&self, phase: Phase, limit: Duration) -> bool {
         let mut watched = self.phase.clone();
-        // An error means that nobody will say anything any more: as good as gone.
+        // An error means that the sender was dropped: the same as gone.
         tokio::time::timeout(limit, watched.wait_for(|now| *now >= phase)).await.is_ok()
     }
 
-    /// Waits until it is leaving or gone, and says which.
+    /// Waits until it is leaving or gone, and returns which.
     pub(super) async fn ends(&self) -> Phase {
         let mut watched = self.phase.clone();
         watched.wait_for(|now| *now >= Phase::Leaving).await.map_or(Phase::Gone, |phase| *phase)
     }
 
-    /// Waits until nothing comes by it any more.
+    /// Waits until it delivers nothing more.
     pub(super) async fn gone(&self) {
         let mut watched = self.phase.clone();
-        // An error means that nobody will say anything any more: as good as gone.
+        // An error means that the sender was dropped: the same as gone.
         let _ = watched.wait_for(|now| *now == Phase::Gone).await;
     }
 
@@ -100,7 +100,7 @@ fn config(pause: u64) -> SlackClientSocketModeConfig {
         .with_ping_failure_threshold_times(2)
 }
 
-/// What slack-morphism speaks to.
+/// The callbacks for slack-morphism.
 struct Ear {
     door: Door,
     phase: watch::Sender<Phase>,
@@ -115,7 +115,7 @@ impl Ear {
         });
     }
 
-    /// The acknowledgement of an envelope, where there is to be one.
+    /// Returns the acknowledgement of an envelope, if it is to be acknowledged.
     async fn envelope(&self, kind: Option<Kind>, frame: &Value) -> Option<String> {
         let id = frame["envelope_id"].as_str()?;
         let taken = match kind {
@@ -139,7 +139,7 @@ impl Ear {
 impl SlackSocketModeClientListener for Ear {
     async fn on_message(&self, _client: &SlackSocketModeWssClientId, body: String) -> Option<String> {
         let Ok(frame) = serde_json::from_str::<Value>(&body) else {
-            // Nothing to acknowledge, but perhaps something to learn from.
+            // Nothing to acknowledge, but it is stored for inspection.
             let _ = self.door.keep("frame", body.into()).await;
             return None;
         };

@@ -14,10 +14,10 @@ use super::adapter::SlackAdapter;
 use super::inbound::{Heard, Identity, Kind, heard};
 use super::{form, render};
 
-/// How long storing may take. Slack waits three seconds for its acknowledgement.
+/// How long storing can take. Slack waits three seconds for its acknowledgement.
 const LIMIT: Duration = Duration::from_millis(2_500);
 
-/// The door of one workspace.
+/// The event intake of one workspace.
 #[derive(Clone)]
 pub struct Door {
     identity: Identity,
@@ -36,10 +36,10 @@ impl Door {
         Self { identity, adapter, accept, clock }
     }
 
-    /// Takes a payload; `Ok` is to be acknowledged, with the payload inside where there is one.
+    /// Handles a payload. `Ok` is to be acknowledged, with the payload inside if there is one.
     ///
     /// # Errors
-    /// When it could not be stored in time.
+    /// If it could not be stored in time.
     pub async fn take(&self, kind: Kind, payload: &Value) -> Result<Option<Value>, NotStored> {
         let inbound = match heard(kind, payload, &self.identity, self.clock.now()) {
             Heard::Inbound(inbound) => *inbound,
@@ -57,10 +57,10 @@ impl Door {
         })
     }
 
-    /// What rides on the acknowledgement; everything else goes beside it.
+    /// Returns the part of the response that the acknowledgement carries; the rest is sent separately.
     fn answer(&self, immediate: InteractionResponse, inbound: &Inbound, payload: &Value) -> Option<Value> {
         match immediate {
-            // Slack completes nothing.
+            // Slack has no autocomplete.
             InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => None,
             InteractionResponse::Ephemeral(card) => self.whispered(inbound, card),
             InteractionResponse::FormErrors(errors) => self.whispered(inbound, sentences(&errors)),
@@ -72,7 +72,7 @@ impl Door {
         }
     }
 
-    /// Opens a form while the press is acknowledged: its trigger lives for three seconds.
+    /// Opens a form while the click is acknowledged: its trigger expires after three seconds.
     async fn open(self, trigger: String, form: Form, inbound: Inbound) {
         let Some(place) = place_of(&inbound.event) else { return };
         let Err(error) = self.adapter.open(&trigger, &form, &place).await else { return };
@@ -96,7 +96,7 @@ impl Door {
             }
         };
         match immediate {
-            // A form in answer to one that did not open would not open either.
+            // A form in response to one that did not open would not open either.
             InteractionResponse::Ack
             | InteractionResponse::Form(_)
             | InteractionResponse::Autocomplete(_) => {}
@@ -107,10 +107,10 @@ impl Door {
         }
     }
 
-    /// Keeps what nobody can read, so that it can be looked at and, once it can be read, taken.
+    /// Stores a payload that cannot be parsed, so that it can be inspected and processed once it can be parsed.
     ///
     /// # Errors
-    /// When it could not be stored in time.
+    /// If it could not be stored in time.
     pub async fn keep(&self, why: &'static str, raw: Value) -> Result<(), NotStored> {
         tracing::warn!(workspace = %self.identity.team, why, "kept a Slack payload that cannot be read");
         let arrival = Arrival::Unreadable { workspace: self.identity.team.clone(), raw: storable(raw) };
@@ -124,7 +124,7 @@ impl Door {
         }
     }
 
-    /// A command's whisper rides on its acknowledgement; a press's or a message's goes after it.
+    /// Answers with an ephemeral message: for a command in its acknowledgement, for a click or a message after it.
     fn whispered(&self, inbound: &Inbound, card: Card) -> Option<Value> {
         if matches!(inbound.event, Event::Command { .. }) {
             return Some(ephemeral(&card));
@@ -142,7 +142,7 @@ impl Door {
     }
 }
 
-/// Where somebody is told of what they did.
+/// Returns where the user is notified.
 fn place_of(what: &Event) -> Option<ChannelRef> {
     match what {
         Event::Command { place, .. }
@@ -152,14 +152,13 @@ fn place_of(what: &Event) -> Option<ChannelRef> {
         | Event::MessageEdited { place, .. }
         | Event::MessageDeleted { place, .. }
         | Event::AssistantThreadOpened { place, .. } => Some(place.clone()),
-        // Nod may be no member where the message stands.
+        // Nod may not be a member of the message's channel.
         Event::MessageAction { .. } | Event::HomeOpened => Some(nowhere()),
         Event::FormSubmitted { place, .. } => place.clone(),
     }
 }
 
-/// What a form that was sent is answered with. Words stand beside its first field, so that what was typed is
-/// still there.
+/// Returns the response to a submitted form. A message is shown at its first field, so that the input is kept.
 fn answer_to_form(immediate: InteractionResponse, view: &Value) -> Value {
     match immediate {
         InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::cleared(),
@@ -174,7 +173,7 @@ fn answer_to_form(immediate: InteractionResponse, view: &Value) -> Value {
     }
 }
 
-/// In no channel: what is said there goes to the person directly.
+/// No channel: the message goes to the user's DM.
 fn nowhere() -> ChannelRef {
     ChannelRef { channel: String::new(), is_dm: true, thread: None }
 }

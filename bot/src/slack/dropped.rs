@@ -1,9 +1,9 @@
-//! What Slack tells of the files on a message. Pure.
+//! Parses the files on a message of Slack. Pure.
 
 use nod_contract::chat::Attachment;
 use serde_json::Value;
 
-/// More files than this on one message are not looked at.
+/// Further files on one message are ignored.
 const MOST: usize = 10;
 
 pub(super) fn files(message: &Value) -> Vec<Attachment> {
@@ -12,7 +12,7 @@ pub(super) fn files(message: &Value) -> Vec<Attachment> {
 
 fn file(file: &Value) -> Attachment {
     let told = |name: &str| file[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    // An external file (a link to some drive) does not lie with Slack, and a tombstone lies nowhere.
+    // An external file (a link to some drive) is not stored at Slack, and a tombstone is not stored anywhere.
     let kept = file["is_external"] != true && file["mode"] != "external" && file["mode"] != "tombstone";
     Attachment {
         name: told("name").or_else(|| told("title")).unwrap_or_else(|| "a file".to_owned()),

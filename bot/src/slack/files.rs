@@ -1,4 +1,4 @@
-//! Files that people drop: read from where Slack keeps them, with the bot's token, and from nowhere else.
+//! Attachments: downloaded with the bot's token, only from where Slack stores them.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use url::Url;
 
 use crate::download::bounded;
 
-/// How long one file may take, however it trickles.
+/// How long one download can take in total.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How often Slack may send us on, within its own hosts.
+/// The maximum number of redirects, within Slack's own hosts.
 const MOST_HOPS: usize = 3;
 
-/// Reads files; the token goes to Slack's own hosts alone.
+/// Downloads files; the token is sent only to Slack's own hosts.
 pub(super) struct Files {
     http: reqwest::Client,
     token: SecretString,
@@ -28,7 +28,7 @@ impl Files {
         Ok(Self { http, token, home: api_url.clone() })
     }
 
-    /// The bytes behind an address, at most `most`.
+    /// Downloads at most `most` bytes from a URL.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         tokio::time::timeout(LIMIT, self.read(address, most))
             .await
@@ -61,7 +61,7 @@ impl Files {
         Err(DownloadError::Forbidden("sent on too often".to_owned()))
     }
 
-    /// The host that we are configured for, or one below it (`files.slack.com`).
+    /// Returns whether it is the configured host, or one below it (`files.slack.com`).
     fn ours(&self, url: &Url) -> bool {
         let (Some(host), Some(home)) = (url.host_str(), self.home.host_str()) else { return false };
         let below = url.domain().is_some() && host.ends_with(&format!(".{home}"));

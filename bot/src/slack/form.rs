@@ -1,6 +1,6 @@
-//! A form as Slack's modal, and what comes back as values. Pure.
+//! A form as Slack's modal, and its values when it returns. Pure.
 //!
-//! Slack's inputs take 3,000 characters, so a longer value is cut into several (see `pieces`).
+//! Slack's inputs take 3,000 characters, so a longer value is split over several (see `pieces`).
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::pieces::{joined, piece_id, piece_of, pieces};
 use super::text::{label, one_line, unpinged};
 use super::{limits, render};
 
-/// How long a piece of a value is that has to be cut; the rest of an input is room to write.
+/// The length of a piece of a value that has to be split; the rest of an input is room to write.
 const CUT: usize = 2_400;
 
-/// The view that shows a form; `place` is where it was asked for.
+/// Returns the view that shows a form; `place` is where it was requested.
 #[must_use]
 pub(super) fn view(form: &Form, place: &ChannelRef) -> Value {
     let fills = !form.fields.is_empty();
@@ -36,7 +36,7 @@ pub(super) fn view(form: &Form, place: &ChannelRef) -> Value {
     view
 }
 
-/// A view that only says something, in the place of one that has nothing to fill in any more.
+/// Returns a view with only a message, which replaces one that has no inputs left.
 pub(super) fn saying(words: &str) -> Value {
     json!({
         "type": "modal",
@@ -66,7 +66,7 @@ fn inputs(field: &Field) -> Vec<Value> {
         if !piece.is_empty() {
             element["initial_value"] = piece.into();
         }
-        // A piece may be emptied; that something is there at all is looked at when it comes back.
+        // A piece can be emptied; whether the whole value is present is checked on submission.
         let optional = field.optional || many > 1;
         json!({"type": "input", "block_id": id, "optional": optional, "label": plain(&name, limits::FIELD_LABEL),
             "element": element})
@@ -74,7 +74,7 @@ fn inputs(field: &Field) -> Vec<Value> {
     cut.into_iter().enumerate().map(input).collect()
 }
 
-/// What stands in the fields of a view that was sent, by their ids.
+/// Returns the field values of a submitted view by field id.
 pub(super) fn values(view: &Value) -> BTreeMap<String, String> {
     let mut fields: BTreeMap<String, BTreeMap<usize, (&str, &str)>> = BTreeMap::new();
     for (block, actions) in view["state"]["values"].as_object().into_iter().flatten() {
@@ -86,7 +86,7 @@ pub(super) fn values(view: &Value) -> BTreeMap<String, String> {
     fields.into_iter().map(|(field, pieces)| (field, joined(pieces.into_values()))).collect()
 }
 
-/// What the form is about, and where it was opened.
+/// Returns the form's action, and where it was opened.
 pub(super) fn carried(view: &Value) -> (Option<Action>, Option<ChannelRef>) {
     let verb = view["private_metadata"].as_str().and_then(Action::parse);
     let place = view["callback_id"].as_str().and_then(|id| {
@@ -104,8 +104,8 @@ fn opened_in(place: &ChannelRef) -> String {
     format!("{}:{}", place.channel, place.thread.as_deref().unwrap_or_default())
 }
 
-/// Errors beside the fields that they are about; what is about no field of the view stands at the first one.
-/// Where there is none, the view says it.
+/// Returns the errors at their fields; errors of no field in the view go to the first one. If there is no field, the
+/// view shows them.
 pub(super) fn refused(view: &Value, errors: &[FieldError]) -> Value {
     let blocks = view["blocks"].as_array().map_or(&[][..], Vec::as_slice);
     let inputs: Vec<&str> =
@@ -127,7 +127,7 @@ pub(super) fn refused(view: &Value, errors: &[FieldError]) -> Value {
     json!({"response_action": "errors", "errors": said})
 }
 
-/// It is done, and every view goes.
+/// Closes every view.
 pub(super) fn cleared() -> Value {
     json!({"response_action": "clear"})
 }

@@ -36,7 +36,7 @@ fn place() -> ChannelRef {
     ChannelRef { channel: "C1".into(), is_dm: false, thread: Some("1.2".into()) }
 }
 
-/// The view as it comes back when nobody typed anything.
+/// The view as it returns if the user typed nothing.
 fn returned(view: &Value) -> Value {
     let mut view = view.clone();
     let mut typed = Map::new();

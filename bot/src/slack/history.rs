@@ -1,5 +1,5 @@
-//! The past, as Slack keeps it: what was said in a place, who is in a channel, and what was missed. Bounded
-//! everywhere, since a page costs a call and calls are counted.
+//! The past, as Slack stores it: the messages of a place, who is in a channel, and which messages were missed. Bounded
+//! everywhere, because each page costs a call and calls are rate-limited.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use super::inbound::{Heard, Kind, heard, instant};
 use super::incoming_text;
 use super::scopes::{HISTORY_OF, MEMBERS, MINE, Method, REPLIES};
 
-/// The most messages of one page.
+/// The page size for messages.
 const PAGE: usize = 200;
-/// The most pages that are turned for one question.
+/// The maximum number of pages per query.
 const PAGES: usize = 10;
-/// A thread that began so long ago may have an answer that was missed, in seconds.
+/// How old a thread can be, in seconds, to be searched for missed answers.
 const LOOKED_BACK: i64 = 3 * 24 * 60 * 60;
-/// Threads that are looked into for what was missed, in one channel.
+/// The maximum number of threads in one channel that are searched for missed messages.
 const MOST_THREADS: usize = 50;
 
 impl SlackAdapter {
-    /// The newest of what was said, oldest first.
+    /// Returns the newest messages of a place, oldest first.
     pub(super) async fn said(
         &self,
         place: &ChannelRef,
@@ -39,7 +39,7 @@ impl SlackAdapter {
         let mut messages = match &place.thread {
             Some(thread) => {
                 query.push(("ts", thread));
-                // A thread comes from its beginning, each page with its first message.
+                // A thread is returned from its beginning, each page with its first message.
                 self.pages(&REPLIES, &query, usize::MAX).await?
             }
             None => {
@@ -55,7 +55,7 @@ impl SlackAdapter {
         Ok(said)
     }
 
-    /// What people said; not who joined, and not what was deleted.
+    /// Parses a message; `None` for joins, deletions and other non-messages.
     fn utterance(&self, message: &Value) -> Option<HistoryMessage> {
         let text = |field: &str| message[field].as_str().filter(|t| !t.is_empty()).map(str::to_owned);
         let spoken =
@@ -75,7 +75,7 @@ impl SlackAdapter {
         .filter(|said| !said.text.is_empty())
     }
 
-    /// Whether somebody is in a channel.
+    /// Returns whether a user is in a channel.
     pub(super) async fn has_member(&self, channel: &str, user: &str) -> Result<bool, ChatError> {
         let mut cursor = String::new();
         for _ in 0..PAGES {
@@ -96,7 +96,7 @@ impl SlackAdapter {
         Ok(false)
     }
 
-    /// The channels and direct lines that Nod is in, by id and name.
+    /// Returns the channels and DMs of which Nod is a member, by id and name.
     pub(super) async fn mine(&self) -> Result<Vec<(String, String)>, ChatError> {
         let mut all = Vec::new();
         let mut cursor = String::new();
@@ -118,8 +118,8 @@ impl SlackAdapter {
         Ok(all)
     }
 
-    /// What was said or changed since then in a channel, and said in the threads that are named and in those that show an answer
-    /// since then; each as its event would have brought it, oldest first.
+    /// Returns the messages sent or edited since then in a channel, and sent in the given threads and in those with a
+    /// reply since then; each as its event would have delivered it, oldest first.
     pub(super) async fn unheard(
         &self,
         channel: &str,
@@ -135,17 +135,17 @@ impl SlackAdapter {
         let mut open: BTreeSet<&str> = answered.filter_map(|message| message["ts"].as_str()).collect();
         open.extend(threads.iter().map(String::as_str));
         let mut missed: Vec<Value> = recent.iter().filter(|message| later(&message["ts"])).cloned().collect();
-        // The newest threads first, should there be more than are looked into.
+        // The newest threads first, in case there are more than the maximum.
         for thread in open.into_iter().rev().take(MOST_THREADS) {
             let query = [("channel", channel), ("ts", thread), ("oldest", since.as_str())];
             match self.pages(&REPLIES, &query, usize::MAX).await {
                 Ok(replies) => missed.extend(replies.into_iter().filter(|message| later(&message["ts"]))),
-                // One that was deleted meanwhile.
+                // The thread was deleted meanwhile.
                 Err(ChatError::ChannelClosed { code }) if code == "thread_not_found" => {}
                 Err(error) => return Err(error),
             }
         }
-        // What has other words since. A deletion leaves no trace to be found.
+        // The edited messages. A deletion leaves no trace to be found.
         let changed = recent.iter().filter(|message| later(&message["edited"]["ts"]));
         missed.extend(changed.map(|message| {
             let when = &message["edited"]["ts"];
@@ -188,7 +188,7 @@ impl SlackAdapter {
             }
             let page = self.web().read(method, &query).await?;
             let messages = page["messages"].as_array().ok_or_else(strange)?;
-            // The first message of a thread comes again with every page.
+            // The first message of a thread is repeated on every page.
             let known = |message: &&Value| all.first().is_none_or(|first| first["ts"] != message["ts"]);
             let fresh: Vec<Value> = messages.iter().filter(known).cloned().collect();
             all.extend(fresh);

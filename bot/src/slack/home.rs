@@ -1,18 +1,18 @@
-//! The page that is a person's alone: cards one below the other, as a view. Pure.
+//! A user's home page: cards one below the other, as a view. Pure.
 
 use nod_contract::card::Card;
 use serde_json::{Value, json};
 
 use super::{limits, render};
 
-/// The view. What no longer fits is counted at its end.
+/// Returns the view. Cards that do not fit are counted at its end.
 #[must_use]
 pub(super) fn view(page: &[Card]) -> Value {
     let mut blocks: Vec<Value> = Vec::new();
     let mut shown = 0;
     for card in page {
         let more = render::blocks(card);
-        // Room for the dividers, and for the line about what is missing.
+        // Room for the dividers, and for the line about the missing cards.
         if blocks.len() + more.len() + 2 > limits::VIEW_BLOCKS {
             break;
         }
@@ -30,7 +30,7 @@ pub(super) fn view(page: &[Card]) -> Value {
     json!({"type": "home", "blocks": blocks})
 }
 
-/// The buttons of several cards stand in one view, where each needs a name of its own.
+/// The buttons of several cards are in one view, in which action ids must be unique.
 fn distinct(blocks: &mut [Value]) {
     let elements = blocks.iter_mut().filter(|block| block["type"] == "actions");
     let buttons = elements.flat_map(|block| block["elements"].as_array_mut().into_iter().flatten());

@@ -1,8 +1,8 @@
-//! HTTP mode: Slack posts what people do to three routes of Nod's one server. What Slack did not sign just now
-//! is refused and leaves no trace; behind the signature stands the very door that Socket Mode leads to.
+//! HTTP mode: Slack posts events to three routes of Nod's one server. A request without a recent signature of Slack is
+//! refused and leaves no trace; behind the signature check is the same door as for Socket Mode.
 //!
-//! A signature covers the body, so it cannot be checked before that is read. What can be told from the head is:
-//! then small bodies are read freely, and large ones a few at a time.
+//! A signature covers the body, so it cannot be checked before that is read. The head is checked first; then small
+//! bodies are read freely, and large ones a few at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,17 +25,17 @@ use super::door::Door;
 use super::inbound::Kind;
 use super::signature;
 
-/// The largest body that is taken, in bytes: a message of 40,000 characters comes several times in one event,
-/// and a press brings its whole card.
+/// The largest accepted body, in bytes: a message of 40,000 characters is repeated several times in one event, and a
+/// click contains its whole card.
 const LARGEST_BODY: usize = 2 * 1024 * 1024;
-/// Bodies up to so many bytes are read whatever else is being read; nearly everything that Slack sends is smaller.
+/// Bodies up to this size are read regardless of others; nearly everything that Slack sends is smaller.
 const SMALL_BODY: usize = 64 * 1024;
-/// So many of the larger ones are read at once.
+/// The number of larger ones that are read at once.
 const LARGE_BODIES: usize = 4;
-/// How long a body may take. Slack itself gives up after three seconds.
+/// How long a body can take. Slack itself gives up after three seconds.
 const BODY: Duration = Duration::from_secs(10);
 
-/// What stands before the door.
+/// Checks requests before they reach the door.
 pub(super) struct Gate {
     door: Door,
     signing_secret: SecretString,
@@ -59,7 +59,7 @@ async fn events(State(gate): State<Arc<Gate>>, request: Request) -> Response {
     };
     match serde_json::from_slice::<Value>(&body) {
         Err(_) => gate.keep("body", &body).await,
-        // Slack asks for this when the address is entered, to see that somebody listens there.
+        // Slack sends this when the URL is entered, to verify the endpoint.
         Ok(payload) if payload["type"] == "url_verification" => {
             Json(json!({"challenge": payload["challenge"]})).into_response()
         }
@@ -86,7 +86,7 @@ async fn commands(State(gate): State<Arc<Gate>>, request: Request) -> Response {
     };
     let fields = form_urlencoded::parse(&body).map(|(name, value)| (name.into_owned(), value.into()));
     let payload = Value::Object(fields.collect::<Map<_, _>>());
-    // Slack looks at the certificate now and then, with a command that nobody gave.
+    // Slack checks the certificate now and then, with a command that no user typed.
     if payload["ssl_check"] == "1" {
         return StatusCode::OK.into_response();
     }
@@ -98,7 +98,7 @@ impl Gate {
         Self { door, signing_secret, clock, large: Semaphore::new(LARGE_BODIES) }
     }
 
-    /// The body of a request that Slack signed just now, or the refusal.
+    /// Returns the body of a request with a recent signature of Slack, or the refusal.
     async fn read(&self, request: Request) -> Result<Bytes, Response> {
         let (head, body) = request.into_parts();
         let (at, signature) =
@@ -106,13 +106,13 @@ impl Gate {
         if !signature::is_plausible(at, signature, self.clock.now()) {
             return Err(unsigned());
         }
-        // One that does not say its length may be as long as it is allowed to be.
+        // A body without a length counts as the longest one allowed.
         let length = header(&head.headers, CONTENT_LENGTH.as_str()).parse().unwrap_or(LARGEST_BODY);
         if length > LARGEST_BODY {
             return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
         }
         let reads = async {
-            // Never closed.
+            // The semaphore is never closed.
             let _place = if length > SMALL_BODY { self.large.acquire().await.ok() } else { None };
             to_bytes(body, LARGEST_BODY).await
         };
@@ -127,8 +127,8 @@ impl Gate {
         }
     }
 
-    /// Stored first, answered then: the immediate answer rides on the response, as it does on a socket's
-    /// acknowledgement. What was not stored is not answered well, so that Slack sends events again.
+    /// Stores first, then answers: the response contains the immediate answer, like a socket's acknowledgement. If the
+    /// payload was not stored, the status is an error, so that Slack redelivers events.
     async fn take(&self, kind: Kind, payload: &Value) -> Response {
         match self.door.take(kind, payload).await {
             Ok(Some(answer)) => Json(answer).into_response(),
@@ -154,7 +154,7 @@ fn unsigned() -> Response {
     refused(StatusCode::UNAUTHORIZED)
 }
 
-/// What is left of the body is not read.
+/// The rest of the body is not read.
 fn refused(status: StatusCode) -> Response {
     (status, [(CONNECTION, "close")]).into_response()
 }

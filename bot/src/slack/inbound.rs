@@ -1,7 +1,6 @@
-//! Slack's payloads as [`Inbound`]s. Pure: a payload in, what it means out; the same for the socket and for HTTP.
+//! Parses Slack's payloads into [`Inbound`]s. Pure, and the same for the socket and for HTTP.
 //!
-//! Payloads are read leniently, field by field, so that a new field, a missing one or `null` never costs a
-//! message.
+//! Payloads are parsed leniently, field by field, so that a new field, a missing one or `null` never loses a message.
 
 use nod_contract::card::Action;
 use nod_contract::chat::{
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use super::{PLATFORM, buttons, dropped, form, incoming_text, profile};
 
-/// Who Nod is in the workspace.
+/// Nod's identity in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The workspace's id.
@@ -36,20 +35,20 @@ pub enum Kind {
     Command,
 }
 
-/// What a payload means.
+/// The result of parsing a payload.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// Something for the inbox.
     Inbound(Box<Inbound>),
-    /// Who somebody is now.
+    /// A user's new profile.
     Person(Box<Profile>),
-    /// Nothing for Nod; the word says why.
+    /// Not for Nod, with the reason.
     Ignored(&'static str),
-    /// It should have meant something, and does not.
+    /// Possibly for Nod, but it cannot be parsed.
     Unreadable(&'static str),
 }
 
-/// Reads a payload that arrived at `now`.
+/// Parses a payload that arrived at `now`.
 #[must_use]
 pub fn heard(kind: Kind, payload: &Value, identity: &Identity, now: Timestamp) -> Heard {
     let read = match kind {
@@ -71,7 +70,7 @@ fn event(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     match event["type"].as_str() {
         Some("app_mention" | "message") => said(event, identity, now),
         Some("assistant_thread_started" | "assistant_thread_context_changed") => pane(event, identity, now),
-        // The second comes for everybody whose profile changes, also for those who leave.
+        // `user_change` is sent for every changed profile, also when a user leaves.
         Some("team_join" | "user_change") => {
             let profile = profile::read(&event["user"], &identity.team);
             Ok(Heard::Person(Box::new(profile.ok_or(Heard::Unreadable("person without id"))?)))
@@ -87,7 +86,7 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     if let Some(thread) = text(event, "thread_ts").filter(|_| bot && event["hidden"] != true) {
         return by_a_bot(event, thread, identity);
     }
-    // Subtypes first: an edit carries its author and words one level further in.
+    // Subtypes first: an edit has its author and text one level deeper.
     match event["subtype"].as_str() {
         None | Some("file_share" | "thread_broadcast" | "me_message") => {}
         Some("message_changed") => return edited(event, identity, now),
@@ -118,7 +117,7 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     } else {
         Addressing::Unaddressed
     };
-    // History shows a message that was answered as the first of its own thread.
+    // History shows a message with replies as the first of its own thread.
     let thread = text(event, "thread_ts").filter(|thread| *thread != ts);
     let thread = thread.or((addressed == Addressing::Mention).then_some(ts));
     Ok(Heard::Inbound(Box::new(Inbound {
@@ -126,7 +125,7 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
         workspace: identity.team.clone(),
         dedup_key: format!("message:{}:{channel}:{ts}", identity.team),
         author: Author { user: user.to_owned(), membership: standing(event, identity) },
-        // What was said at no time cannot be told from what was said before a card stood.
+        // Without a time it would be unknown whether the message came before a card was posted.
         at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
         event: Event::Message {
             place: ChannelRef {
@@ -143,7 +142,8 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-/// What another bot says in a thread, of which only counts that somebody spoke there: a yes may be for it.
+/// Parses another bot's message in a thread. Only the fact that it wrote there counts: a typed approval can be meant
+/// for it.
 fn by_a_bot(event: &Value, thread: &str, identity: &Identity) -> Read {
     let bot = text(event, "bot_id").unwrap_or_default();
     if event["user"] == identity.bot_user.as_str() || bot == identity.bot_id {
@@ -188,7 +188,7 @@ fn pane(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-/// The tab with the messages is another thing under the same name.
+/// Parses `app_home_opened`. Slack sends it for the messages tab too.
 fn home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     if text(event, "tab").is_some_and(|tab| tab != "home") {
         return Ok(Heard::Ignored("another tab"));
@@ -205,7 +205,7 @@ fn home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-/// New words in a message. Slack says the same of a message whose links it has looked at meanwhile.
+/// Parses an edited message. Slack sends the same event after it resolved a message's links.
 fn edited(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     let (message, before) = (&event["message"], &event["previous_message"]);
     let ts = text(message, "ts");
@@ -242,7 +242,7 @@ fn deleted(event: &Value, ts: Option<&str>, identity: &Identity, now: Timestamp)
     })))
 }
 
-/// Whose message was changed, and where it stands.
+/// Returns the author of the changed message, and its place.
 fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Author, ChannelRef), Heard> {
     let user = text(message, "user").filter(|user| *user != identity.bot_user);
     let Some(user) = user.filter(|_| text(message, "bot_id").is_none()) else {
@@ -255,7 +255,7 @@ fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Autho
     Ok((author, ChannelRef { channel: channel.to_owned(), is_dm: direct, thread }))
 }
 
-/// As far as the event tells: people of other organisations are marked in several ways (Slack Connect).
+/// Returns what the event says: people of other organisations are marked in several ways (Slack Connect).
 fn standing(event: &Value, identity: &Identity) -> Membership {
     let profile = &event["user_profile"];
     let teams = [&event["user_team"], &event["source_team"], &event["team"], &profile["team"]];
@@ -270,7 +270,7 @@ fn standing(event: &Value, identity: &Identity) -> Membership {
     }
 }
 
-/// An entry in the menu of a message.
+/// Parses an entry of a message's menu.
 fn picked(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     let wish = match payload["callback_id"].as_str() {
         Some("ask") => MessageActionKind::Explain,
@@ -315,7 +315,7 @@ fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
         return Ok(Heard::Ignored("link button"));
     }
     let container = &payload["container"];
-    // On Home there is no channel.
+    // The home page has no channel.
     let channel = text(&payload["channel"], "id").or(text(container, "channel_id"));
     let channel = match channel {
         Some(channel) => channel,
@@ -342,12 +342,12 @@ fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-/// A form that was sent. Slack does not send it again: where it is not acknowledged, the form stays open.
+/// Parses a submitted form. Slack does not redeliver it: if it is not acknowledged, the form stays open.
 fn submitted(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("form without user"))?;
     let view = &payload["view"];
     let id = text(view, "id").ok_or(Heard::Unreadable("form without id"))?;
-    // The same form is sent again after errors, each time with another trigger.
+    // The same form can be submitted again after errors, each time with another trigger.
     let time = text(payload, "trigger_id").or(text(view, "hash")).unwrap_or_default();
     let (verb, place) = form::carried(view);
     Ok(Heard::Inbound(Box::new(Inbound {
@@ -360,7 +360,7 @@ fn submitted(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-/// As far as a press or a form tells.
+/// Returns what a click or a form says.
 fn of_team(user: &Value, identity: &Identity) -> Membership {
     match text(user, "team_id") {
         Some(team) if team != identity.team => Membership::External,
@@ -397,7 +397,7 @@ fn place(channel: &str, name: &Value, thread: Option<&str>) -> ChannelRef {
     }
 }
 
-/// Slack's `seconds.micros`.
+/// Parses Slack's `seconds.micros`.
 pub(super) fn instant(ts: &str) -> Option<Timestamp> {
     let (seconds, fraction) = ts.split_once('.').unwrap_or((ts, "0"));
     let micros: u32 = format!("{fraction:0<6}").get(..6)?.parse().ok()?;

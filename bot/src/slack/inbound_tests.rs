@@ -27,7 +27,7 @@ macro_rules! payload {
     };
 }
 
-/// What it came to, in one line.
+/// Summarises the result in one line.
 fn line(kind: Kind, payload: &Value) -> String {
     let inbound = match heard(kind, payload, &identity(), now()) {
         Heard::Inbound(inbound) => inbound,
@@ -71,7 +71,7 @@ fn line(kind: Kind, payload: &Value) -> String {
     }
 }
 
-/// What Slack says once it has looked at the links of a message.
+/// The event that Slack sends after it resolved the links of a message.
 fn unfurled() -> Value {
     let mut payload = payload!("message_changed");
     payload["event"]["message"]["text"] = payload["event"]["previous_message"]["text"].clone();
@@ -245,7 +245,7 @@ fn any_field_may_be_missing_or_odd() {
     }
 }
 
-/// The payload with each of its values in turn replaced.
+/// Calls `look` with the payload, with each of its values in turn replaced.
 fn spoiled(payload: &Value, odd: &Value, look: &mut impl FnMut(&Value)) {
     let mut pointers = vec![String::new()];
     while let Some(pointer) = pointers.pop() {

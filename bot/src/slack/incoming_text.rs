@@ -1,16 +1,16 @@
-//! Slack's message text as plain words: mentions, links and escapes turned back to what a person wrote.
+//! Converts Slack's message text to plain text: mentions, links and escapes become what the person wrote.
 
 use serde_json::Value;
 
-/// What somebody wrote.
+/// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Words {
-    /// Without the mention of Nod; other people stay `<@U…>`, so that the core can look them up.
+    /// Without the mention of Nod; other mentions stay `<@U…>`, so that the core can look them up.
     pub text: String,
     pub mentions_nod: bool,
 }
 
-/// The words of a message; of its blocks, where it has no text.
+/// Returns the text of a message, or that of its blocks if it has none.
 pub(super) fn of_message(message: &Value, bot_user: &str) -> Words {
     match message["text"].as_str().filter(|text| !text.trim().is_empty()) {
         Some(text) => plain(text, bot_user),
@@ -22,7 +22,7 @@ pub(super) fn of_message(message: &Value, bot_user: &str) -> Words {
     }
 }
 
-/// Reads Slack's markup.
+/// Parses Slack's markup.
 pub(super) fn plain(text: &str, bot_user: &str) -> Words {
     let mut words = Words::default();
     let mut rest = text;
@@ -41,7 +41,7 @@ pub(super) fn plain(text: &str, bot_user: &str) -> Words {
     words
 }
 
-/// `before <token> after`, for the first token.
+/// Splits into `before <token> after`, for the first token.
 fn next_token(text: &str) -> Option<(&str, &str, &str)> {
     let start = text.find('<')?;
     let length = text[start..].find('>')?;
@@ -53,7 +53,7 @@ fn is_mention_of(token: &str, user: &str) -> bool {
     token.strip_prefix('@').is_some_and(|id| id.split('|').next() == Some(user))
 }
 
-/// Closes the gap that the mention leaves: `@nod: do it` is `do it`, `hey @nod do it` is `hey do it`.
+/// Closes the gap that the mention leaves: `@nod: do it` becomes `do it`, `hey @nod do it` becomes `hey do it`.
 fn after_mention<'t>(before: &mut String, after: &'t str) -> &'t str {
     let first = before.trim().is_empty();
     let after = if first { after.trim_start_matches([':', ',', ' ']) } else { after };
@@ -73,7 +73,7 @@ fn said(token: &str) -> String {
         Some('#') => label.map_or_else(|| format!("<{head}>"), |name| format!("#{name}")),
         Some('!') => special(&head[1..], label),
         _ if head.contains(':') => link(head, label),
-        // No token of Slack's: a lone `<` that somebody's client did not escape.
+        // Not a token of Slack: a `<` that a client did not escape.
         _ => format!("<{token}>"),
     }
 }
@@ -104,7 +104,7 @@ fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").replace('\0', "\u{FFFD}")
 }
 
-/// Slack's markup of what stands in blocks, depth bounded by the JSON reader.
+/// Collects the text of blocks in Slack's markup. The JSON parser bounds the depth.
 fn of_blocks(value: &Value, out: &mut String) {
     match value {
         Value::Array(list) => list.iter().for_each(|value| of_blocks(value, out)),

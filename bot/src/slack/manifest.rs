@@ -9,13 +9,13 @@ use crate::config::SlackMode;
 /// The slash command.
 pub const COMMAND: &str = "/nod";
 
-/// What stands in the menu of every message: id, name, description.
+/// The entries in the menu of every message: id, name, description.
 pub(super) const SHORTCUTS: [(&str, &str, &str); 2] = [
     ("ask", "Ask Nod about this", "Nod reads this message and tells you alone what it makes of it"),
     ("draft", "Draft a reply", "Nod writes a reply to this message, for you alone"),
 ];
 
-/// The manifest of an app of that name. With a public address it names the routes of HTTP mode, which Slack
+/// Returns the manifest of an app with that name. With a public URL it contains the routes of HTTP mode, which Slack
 /// ignores while Socket Mode is on.
 #[must_use]
 pub fn manifest(app_name: &str, mode: SlackMode, public_url: Option<&Url>) -> Value {

@@ -1,4 +1,4 @@
-//! Markdown as rich text. Links show where they lead; HTML is shown, not read.
+//! Converts Markdown to rich text. Links show their target; HTML is shown, not interpreted.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use url::Url;
@@ -9,7 +9,7 @@ use super::limits;
 use super::rich::{Look, Part, Run};
 use super::text::{letters, visible};
 
-/// Reads Markdown; whatever is no Markdown is text.
+/// Parses Markdown; everything else is text.
 pub(super) fn parts(markdown: &str) -> Vec<Part> {
     let text = visible(markdown);
     let mut writer = Writer::default();
@@ -21,7 +21,7 @@ pub(super) fn parts(markdown: &str) -> Vec<Part> {
     writer.parts
 }
 
-/// The address as it may be linked: http, https or mailto, host in ASCII, odd characters escaped.
+/// Returns the URL in linkable form: http, https or mailto, host in ASCII, special characters escaped.
 pub(super) fn address(text: &str) -> Option<String> {
     let url = Url::parse(text.trim()).ok()?;
     let known = matches!(url.scheme(), "http" | "https" | "mailto");
@@ -38,9 +38,9 @@ struct Writer {
     quotes: usize,
     /// The number of the next item of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// The mark of the item that has begun and has no text yet.
+    /// The mark of an item that has begun and has no text yet.
     mark: Option<Mark>,
-    /// How many runs stood before each open link, and where it leads.
+    /// How many runs precede each open link, and its target.
     links: Vec<(usize, String)>,
     code: Option<String>,
     table: Option<Table>,
@@ -154,7 +154,7 @@ impl Writer {
         }
     }
 
-    /// "42." alone is a list with an empty item to Markdown, and an answer to a person.
+    /// Emits a bare "42." as text: in Markdown it is a list with an empty item, but a person means it as an answer.
     fn bare_item(&mut self) {
         if let Some(Mark::Number(number)) = self.mark.take() {
             self.parts.push(Part::Text(vec![Run::plain(format!("{number}."))]));
@@ -181,7 +181,7 @@ impl Writer {
         }
     }
 
-    /// A link's words stay, and behind them stands where it leads, unless they say just that.
+    /// Ends a link. Its text stays, followed by the target, unless both are the same.
     fn link(&mut self) {
         let Some((from, target)) = self.links.pop() else { return };
         let said: String = self.runs[from.min(self.runs.len())..].iter().map(|r| r.text.as_str()).collect();
@@ -213,7 +213,7 @@ impl Writer {
         }
     }
 
-    /// Ends the line of text that is open.
+    /// Ends the open line of text.
     fn flush(&mut self) {
         let runs = super::autolink::linked(std::mem::take(&mut self.runs));
         let mark = self.mark;
@@ -244,7 +244,7 @@ impl Writer {
         }
     }
 
-    /// Slack counts every list from 1: an item whose number would come out wrong carries it as text.
+    /// Adds an item. Slack numbers every list from 1: an item whose number would be wrong carries it as text.
     fn item(&mut self, mark: Mark, runs: Vec<Run>) {
         let depth = self.lists.len().saturating_sub(1).min(limits::INDENT);
         if let Some(Part::List { ordered, indent, items }) = self.parts.last_mut()

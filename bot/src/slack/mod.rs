@@ -1,7 +1,8 @@
-//! The Slack door: what arrives becomes an inbound, what leaves becomes blocks.
+//! Slack: incoming payloads become inbounds, outgoing cards become blocks.
 //!
-//! Parsing (`inbound`, `incoming_text`) and rendering (`render` and what it uses) are pure. `adapter` does what
-//! the core asks, `socket` and `http` hear what people do and lead to one `door`. Nothing of slack-morphism leaves this folder.
+//! Parsing (`inbound`, `incoming_text`) and rendering (`render` and what it uses) are pure. `adapter` implements what
+//! the core calls, `socket` and `http` receive events and pass them to one `door`. No slack-morphism type leaves this
+//! folder.
 
 mod adapter;
 mod autolink;
@@ -55,10 +56,10 @@ pub use socket::Listener;
 
 /// The platform's name in rows.
 pub const PLATFORM: &str = "slack";
-/// What was not acknowledged Slack brings again at once, after a minute and after five.
+/// Slack redelivers unacknowledged events at once, after a minute and after five.
 pub(crate) const REDELIVERS: TimeDelta = TimeDelta::minutes(10);
 
-/// How to reach Slack.
+/// How to connect to Slack.
 #[derive(Debug, Clone)]
 pub struct SlackSettings {
     /// `https://slack.com/api`
@@ -69,7 +70,7 @@ pub struct SlackSettings {
     pub way: Way,
 }
 
-/// How what people do reaches Nod.
+/// How events reach Nod.
 #[derive(Debug, Clone)]
 pub enum Way {
     /// Nod opens a WebSocket with this token (`xapp-…`).
@@ -78,7 +79,7 @@ pub enum Way {
     Http { signing_secret: SecretString },
 }
 
-/// What hears Slack.
+/// The receiver of Slack's events.
 pub enum Ear {
     /// A connection that is kept open.
     Socket(Listener),
@@ -86,13 +87,13 @@ pub enum Ear {
     Http(Router),
 }
 
-/// Why there is no Slack.
+/// Why the connection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The machine has no usable root certificates.
     #[error("root certificates: {0}")]
     Certificates(#[from] std::io::Error),
-    /// No client to read files with.
+    /// The HTTP client for files could not be created.
     #[error("files: {0}")]
     Files(#[from] reqwest::Error),
     /// Slack refused the bot token or did not answer.
@@ -100,7 +101,7 @@ pub enum ConnectError {
     Slack(#[from] ChatError),
 }
 
-/// One workspace, signed in.
+/// One authenticated workspace.
 pub struct Slack {
     identity: Identity,
     client: Arc<SlackHyperClient>,
@@ -108,10 +109,10 @@ pub struct Slack {
     settings: SlackSettings,
 }
 
-/// Signs in: asks whose the bot token is.
+/// Signs in and loads the bot token's identity.
 ///
 /// # Errors
-/// When Slack refuses the token or does not answer.
+/// If Slack refuses the token or does not answer.
 pub async fn connect(settings: SlackSettings) -> Result<Slack, ConnectError> {
     let client = web::client(&settings.api_url)?;
     let web = web::Web::new(Arc::clone(&client), web::token(&settings.bot_token));
@@ -124,25 +125,25 @@ pub async fn connect(settings: SlackSettings) -> Result<Slack, ConnectError> {
 }
 
 impl Slack {
-    /// Whose bot it is.
+    /// Returns the bot's identity.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// For the core.
+    /// Returns the adapter for the core.
     #[must_use]
     pub fn adapter(&self) -> Arc<dyn ChatAdapter> {
         Arc::clone(&self.adapter) as Arc<dyn ChatAdapter>
     }
 
-    /// The door, for whatever brings payloads.
+    /// Creates the door for payloads from any source.
     #[must_use]
     pub fn door(&self, accept: Accept, clock: Arc<dyn Clock>) -> Door {
         Door::new(self.identity.clone(), Arc::clone(&self.adapter), accept, clock)
     }
 
-    /// Opens the ear. Must be called within a Tokio runtime.
+    /// Starts receiving events. Must be called within a Tokio runtime.
     #[must_use]
     pub fn hear(&self, accept: Accept, clock: Arc<dyn Clock>) -> Ear {
         let door = self.door(accept, Arc::clone(&clock));

@@ -1,4 +1,4 @@
-//! What the doctor asks Slack: whose tokens these are and what they may do. Changes nothing.
+//! The doctor's checks of Slack: whose the tokens are and what they allow. Changes nothing.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use super::{ConnectError, Identity, SlackSettings, Way, identity};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What Slack says.
+/// The results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Whose bot token it is.
+    /// The owner of the bot token.
     pub identity: Identity,
-    /// The scopes of the bot token; `None` where Slack does not tell (a proxy may strip its headers).
+    /// The scopes of the bot token; `None` if Slack does not say (a proxy can strip its headers).
     pub granted: Option<Vec<String>>,
-    /// What Nod needs and was not granted: add it to the app and reinstall it. Empty where Slack does not tell.
+    /// The scopes that Nod needs and lacks: add them to the app and reinstall it. Empty if Slack does not say.
     pub missing: Vec<&'static str>,
-    /// Whether the app token opens a Socket Mode connection; `None` where Slack posts to Nod instead.
+    /// Whether the app token opens a Socket Mode connection; `None` if Slack posts to Nod instead.
     pub socket: Option<Result<(), ChatError>>,
 }
 
-/// Asks with the tokens there are.
+/// Runs the checks with the configured tokens.
 ///
 /// # Errors
-/// When the bot token is refused or Slack does not answer.
+/// If the bot token is refused or Slack does not answer.
 pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
     let (identity, granted) = owner(settings).await?;
     let lacking = |scope: &&str| granted.as_ref().is_some_and(|all| !all.iter().any(|g| g == scope));
@@ -43,7 +43,7 @@ pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
     Ok(Report { identity, granted, missing, socket })
 }
 
-/// `auth.test` by hand: the scopes stand in a header, which slack-morphism does not show.
+/// Calls `auth.test` directly: the scopes are in a header, which slack-morphism does not expose.
 async fn owner(settings: &SlackSettings) -> Result<(Identity, Option<Vec<String>>), ConnectError> {
     let lost = |what: &str| ConnectError::Slack(ChatError::UnknownOutcome(what.to_owned()));
     let url = format!("{}/{}", settings.api_url.as_str().trim_end_matches('/'), AUTH.name);

@@ -1,4 +1,4 @@
-//! Slack's users as profiles. Pure.
+//! Converts Slack's users to profiles. Pure.
 
 use nod_contract::chat::{Membership, Profile};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Slackbot looks like a person in every field.
 const SLACKBOT: &str = "USLACKBOT";
 
-/// Reads a user object; `None` without an id.
+/// Parses a user object; `None` without an id.
 pub(super) fn read(user: &Value, team: &str) -> Option<Profile> {
     let id = user["id"].as_str()?;
     let told = |value: &Value| {

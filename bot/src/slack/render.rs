@@ -1,5 +1,5 @@
-//! A card as Slack's blocks. Pure; whatever the card holds, the blocks are valid: what is too long is split,
-//! and what does not fit at all is replaced by a sentence that says how much is missing.
+//! Renders a card as Slack's blocks. Pure; the blocks are valid for every card: what is too long is split, and what
+//! does not fit at all is replaced by a sentence that says how much is missing.
 
 use nod_contract::card::{Block, Card, TimeOption};
 use serde_json::{Value, json};
@@ -9,18 +9,18 @@ use super::rich::{Part, Run};
 use super::text::{escaped, label, letters, one_line, split, unpinged, visible};
 use super::{limits, markdown};
 
-/// What a card without any words shows.
+/// The text of a card without any content.
 const NOTHING: &str = "—";
 /// Room for a sentence about what is missing, as JSON.
 const NOTICE: usize = 120;
 
-/// The blocks of a message.
+/// Returns the blocks of a message.
 #[must_use]
 pub fn blocks(card: &Card) -> Vec<Value> {
     within(card, limits::BLOCKS_JSON)
 }
 
-/// The blocks, taking at most `room` characters of JSON (never less than a title and the buttons need).
+/// Returns blocks of at most `room` characters of JSON (never less than a title and the buttons need).
 #[must_use]
 pub fn within(card: &Card, room: usize) -> Vec<Value> {
     let rows = buttons::rows(&card.buttons);
@@ -35,7 +35,7 @@ pub fn within(card: &Card, room: usize) -> Vec<Value> {
     }
 }
 
-/// Whether one message shows the card whole: without any bounds it would look the same.
+/// Returns whether one message shows the card in full: without limits it would look the same.
 #[must_use]
 pub fn fits(card: &Card) -> bool {
     let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
@@ -44,8 +44,8 @@ pub fn fits(card: &Card) -> bool {
     chunks.iter().all(short) && blocks(card) == whole
 }
 
-/// What a modal shows above its inputs; it holds far more than a message. A long text keeps every letter, also
-/// the line ends at which it is cut.
+/// Renders the body of a modal, which holds far more than a message. A long text keeps every character, including the
+/// line ends at which it is split.
 pub(super) fn for_view(body: &[Block]) -> Vec<Value> {
     if body.is_empty() {
         return Vec::new();
@@ -71,7 +71,7 @@ fn exact(text: &str) -> Vec<Part> {
     parts
 }
 
-/// The same as plain text, for notifications and screen readers.
+/// Renders the card as plain text, for notifications and screen readers.
 #[must_use]
 pub fn fallback(card: &Card) -> String {
     let mut lines: Vec<String> = card.title.iter().map(|title| one_line(title)).collect();
@@ -88,7 +88,7 @@ pub fn fallback(card: &Card) -> String {
     escaped(&unpinged(if text.is_empty() { NOTHING } else { &text }))
 }
 
-/// A part of a card, in the order in which room is given: facts and notes before the words.
+/// A part of a card. Facts and notes get room before text does.
 enum Chunk {
     Facts(Vec<Part>),
     Words(Vec<Part>),
@@ -126,7 +126,7 @@ fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
     runs
 }
 
-/// The day with its weekday, as each reader's clocks and language have it.
+/// The day with its weekday, in each reader's zone and language.
 const DAY_AND_TIME: &str = "{day_divider_pretty}, {time}";
 
 fn time_runs(times: &[TimeOption]) -> Vec<Run> {
@@ -155,7 +155,7 @@ fn risk_lines(risks: &[String]) -> Part {
     Part::Text(vec![Run::plain(lines.join("\n"))])
 }
 
-/// No part longer than a block may be.
+/// Splits the parts that are longer than a block can be.
 fn split_long(parts: Vec<Part>) -> Vec<Part> {
     let mut out = Vec::new();
     for part in parts {
@@ -165,7 +165,7 @@ fn split_long(parts: Vec<Part>) -> Vec<Part> {
                 out.push(part);
             } else {
                 match part.split(limits::BLOCK_TEXT) {
-                    // A part that cannot be split (one enormous link) goes as it is rather than for ever.
+                    // A part that cannot be split (one enormous link) is used unchanged, to avoid an endless loop.
                     (None, whole) => out.extend(whole),
                     (head, tail) => {
                         out.extend(head);
@@ -226,7 +226,7 @@ fn fit_facts(chunk: &Chunk, left: &mut usize) -> Option<Fitted> {
     }
 }
 
-/// What of the parts fits, and how many characters do not.
+/// Returns the parts that fit, and how many characters do not.
 fn fit(parts: &[Part], left: &mut usize) -> (Vec<Part>, usize) {
     let mut out = Vec::new();
     for (n, part) in parts.iter().enumerate() {
@@ -257,7 +257,7 @@ fn size(blocks: &[Value]) -> usize {
     blocks.iter().map(|block| letters(&block.to_string()) + 1).sum()
 }
 
-/// Blocks so far, and the rich text that is not yet one.
+/// The blocks so far, and the rich text that is not yet in a block.
 #[derive(Default)]
 struct Page {
     blocks: Vec<Value>,
@@ -281,7 +281,7 @@ impl Page {
         self.cost = size(&self.blocks) + self.parts.iter().map(Part::cost).sum::<usize>();
     }
 
-    /// Shows what fits. What is missing is told right there if anything of it fits, else once at the end.
+    /// Adds what fits. What is missing is noted there if anything of it fits, else once at the end.
     fn put(&mut self, (parts, missing_here): (Vec<Part>, usize), lost: &mut usize) {
         if parts.is_empty() {
             *lost += missing_here;
@@ -303,7 +303,7 @@ impl Page {
         self.blocks.push(json!({"type": "context", "elements": [element]}));
     }
 
-    /// Makes blocks of the text so far, each within a block's length.
+    /// Turns the text so far into blocks, each within a block's length.
     fn close_text(&mut self) {
         let mut page: Vec<Part> = Vec::new();
         let mut filled = 0;
@@ -322,12 +322,12 @@ impl Page {
     }
 }
 
-/// A header may not grow by what breaks a mention.
+/// Breaks mentions without exceeding the length of a header.
 fn unpinged_header(title: &str) -> String {
     label(&unpinged(title), limits::HEADER)
 }
 
-/// One block; paragraphs in a row become one section with an empty line between.
+/// Builds one block; consecutive paragraphs become one section with an empty line between.
 fn rich_block(parts: Vec<Part>) -> Value {
     let mut elements: Vec<Part> = Vec::new();
     for part in parts {

@@ -28,7 +28,7 @@ fn words(blocks: &[Value]) -> String {
     out
 }
 
-/// The rules of `limits`, judged on the JSON.
+/// Checks the rules of `limits` on the JSON.
 fn judge(blocks: &[Value]) {
     assert!(!blocks.is_empty() && blocks.len() <= limits::BLOCKS, "{} blocks", blocks.len());
     assert!(size(blocks) <= limits::BLOCKS_JSON, "{} of JSON", size(blocks));
@@ -331,7 +331,7 @@ fn only_who_is_called_is_told_whatever_the_words_say() {
     assert_eq!(sections[1]["elements"][0]["type"], "text");
 }
 
-/// Any request that somebody may be asked about, on a card with its frame.
+/// Any request that can be asked for, on a card with its frame.
 fn asked() -> impl Strategy<Value = (Preview, Card)> {
     let long = || prop_oneof![3 => text(), 1 => "[ -~]{0,2000}".boxed(), 1 => "(é|\"|_|\n){0,900}".boxed()];
     let fields = proptest::collection::vec(("[A-Z][a-z]{0,11}", long()), 0..6);

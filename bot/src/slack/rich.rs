@@ -1,24 +1,24 @@
-//! Rich text as values: runs of letters in parts, and the JSON that Slack takes.
+//! Rich text as values: runs of characters in parts, and Slack's JSON for them.
 //!
-//! Rich text rather than mrkdwn, because in it text is text: nothing written by a model or in a mail can ping,
-//! hide a link or end a code block, whatever its letters are.
+//! Rich text and not mrkdwn, because in it text is text: nothing written by a model or in a mail can ping, hide a link
+//! or end a code block, whatever its characters are.
 
 use serde_json::{Map, Value, json};
 
 use super::text::{letters, split, unpinged, unpinged_tokens};
 
-/// Letters of one look.
+/// Characters of one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Run {
     pub text: String,
     pub look: Look,
-    /// Where it leads; the text is then the address itself.
+    /// The link's target; the text is then the URL itself.
     pub link: Option<String>,
-    /// A moment, by the reader's clocks in this format; the text is for whoever's client cannot show it.
+    /// A time that Slack shows in the reader's zone in this format; the text is for clients that cannot show it.
     pub moment: Option<(i64, &'static str)>,
 }
 
-/// How letters look.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Look {
     pub bold: bool,
@@ -27,7 +27,7 @@ pub(super) struct Look {
     pub code: bool,
 }
 
-/// What stands as a line of its own, or several.
+/// A part of one or more whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Text(Vec<Run>),
@@ -46,7 +46,7 @@ impl Run {
         Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
     }
 
-    /// A moment in the reader's zone: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
+    /// Creates a time in the reader's zone: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
     pub(super) fn moment(at: i64, format: &'static str, said: impl Into<String>) -> Self {
         Self { moment: Some((at, format)), ..Self::plain(said) }
     }
@@ -73,7 +73,7 @@ impl Run {
 }
 
 impl Part {
-    /// How many characters a reader sees.
+    /// Returns how many characters a reader sees.
     pub(super) fn letters(&self) -> usize {
         match self {
             Self::Text(runs) | Self::Quote(runs) => count(runs),
@@ -82,7 +82,7 @@ impl Part {
         }
     }
 
-    /// What it costs of a message's JSON.
+    /// Returns its share of a message's JSON.
     pub(super) fn cost(&self) -> usize {
         letters(&self.json().to_string()) + 1
     }
@@ -109,7 +109,7 @@ impl Part {
         }
     }
 
-    /// As plain words.
+    /// Formats it as plain text.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Text(runs) => joined(runs),
@@ -122,12 +122,12 @@ impl Part {
                 };
                 items.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
             }
-            // Words that stand for the blocks call nobody.
+            // The fallback text of the blocks mentions no user.
             Self::Mention(_) => String::new(),
         }
     }
 
-    /// The first `max` characters, about, and what is left. A code block is whole in both.
+    /// Splits after about `max` characters. A code block is complete in both halves.
     pub(super) fn split(self, max: usize) -> (Option<Self>, Option<Self>) {
         match self {
             Self::Text(runs) => pair(split_runs(runs, max), Self::Text),
@@ -143,8 +143,8 @@ impl Part {
                 let (head, tail) = split_items(items, max);
                 let next = all - tail.len() + 1;
                 let list = |items| Self::List { ordered, indent, items };
-                // Slack counts each list from 1, so what follows a cut carries its numbers as text. (The reference
-                // has an `offset`, which Slack's own schema of a message refuses.)
+                // Slack numbers each list from 1, so the items after a split carry their numbers as text. (The
+                // reference has an `offset`, which Slack's own schema of a message refuses.)
                 let rest = |items| if ordered { numbered(items, next, indent) } else { list(items) };
                 let some = |items: Vec<_>| Some(items).filter(|items| !items.is_empty());
                 (some(head).map(list), some(tail).map(rest))
@@ -154,7 +154,7 @@ impl Part {
     }
 }
 
-/// The items of a list that goes on at this number, a line each.
+/// Formats the items of a list that continues at this number, one line each.
 fn numbered(items: Vec<Vec<Run>>, next: usize, indent: usize) -> Part {
     let room = "    ".repeat(indent);
     let line = |(n, runs): (usize, Vec<Run>)| {

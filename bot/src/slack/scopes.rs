@@ -1,5 +1,5 @@
-//! What Nod asks of Slack, in one table: each Web API method and event it uses, with the scopes it needs. The
-//! manifest, the doctor and the adapter all read it.
+//! Everything Nod uses of Slack, in one table: each Web API method and event, with the scopes it needs. The manifest,
+//! the doctor and the adapter all read it.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Method {
     pub name: &'static str,
-    /// Bot scopes; none for what needs only a token.
+    /// Bot scopes; empty if a token is enough.
     pub scopes: &'static [&'static str],
 }
 
@@ -30,18 +30,18 @@ pub(super) const STOP_STREAM: Method = Method { name: "chat.stopStream", scopes:
 pub(super) const OPEN: Method = Method { name: "conversations.open", scopes: &["im:write"] };
 pub(super) const HISTORY_OF: Method = Method { name: "conversations.history", scopes: HISTORY };
 pub(super) const REPLIES: Method = Method { name: "conversations.replies", scopes: HISTORY };
-/// With the trigger of a press or a command, which lives for three seconds.
+/// Needs the trigger of a click or a command, which expires after three seconds.
 pub(super) const VIEW: Method = Method { name: "views.open", scopes: &[] };
 pub(super) const USER: Method = Method { name: "users.info", scopes: &["users:read", "users:read.email"] };
 pub(super) const USERS: Method = Method { name: "users.list", scopes: &["users:read", "users:read.email"] };
 pub(super) const MEMBERS: Method = Method { name: "conversations.members", scopes: CHANNELS };
-/// The conversations that the bot is in.
+/// The conversations of which the bot is a member.
 pub(super) const MINE: Method = Method { name: "users.conversations", scopes: CHANNELS };
-/// A file goes in three steps: an address to put it at, the file itself (no method), and its place in a channel.
+/// A file upload has three steps: getting an upload URL, the upload itself (no method), and sharing it in a channel.
 pub(super) const UPLOAD: Method = Method { name: "files.getUploadURLExternal", scopes: &["files:write"] };
 pub(super) const UPLOADED: Method = Method { name: "files.completeUploadExternal", scopes: &["files:write"] };
 pub(super) const AUTH: Method = Method { name: "auth.test", scopes: &[] };
-/// With the app token, whose one scope is `connections:write`.
+/// Called with the app token, whose one scope is `connections:write`.
 pub(super) const CONNECT: Method = Method { name: "apps.connections.open", scopes: &[] };
 
 pub(super) const METHODS: [&Method; 23] = [
@@ -70,8 +70,8 @@ pub(super) const METHODS: [&Method; 23] = [
     &CONNECT,
 ];
 
-/// Events, each with its scopes' first; none where it is empty. Those of a channel's members are asked for before they are
-/// of use, so that an app has to be installed anew once.
+/// Events, each with the first of its scopes, or an empty one. The member events are requested before they are used, so
+/// that an app has to be reinstalled only once.
 pub(super) const EVENTS: [(&str, &str); 12] = [
     ("app_home_opened", ""),
     ("app_mention", "app_mentions:read"),
@@ -87,10 +87,10 @@ pub(super) const EVENTS: [(&str, &str); 12] = [
     ("user_change", "users:read"),
 ];
 
-/// What the slash command and the message shortcuts need, and reading the files of a message.
+/// The scopes of the slash command and the message shortcuts, and of downloading the files of a message.
 const OTHERS: [&str; 2] = ["commands", "files:read"];
 
-/// Every bot scope that Nod needs, in order.
+/// Returns every bot scope that Nod needs, in order.
 #[must_use]
 pub fn needed() -> Vec<&'static str> {
     let methods = METHODS.iter().flat_map(|method| method.scopes.iter().copied());

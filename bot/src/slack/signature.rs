@@ -1,5 +1,5 @@
-//! Whether a request comes from Slack and was made just now: version 0 of its signatures, over the time and the
-//! body as it came. <https://api.slack.com/authentication/verifying-requests-from-slack>
+//! Whether a request is recent and comes from Slack: version 0 of its signatures, over the time and the raw body.
+//! <https://api.slack.com/authentication/verifying-requests-from-slack>
 
 use hmac::{Hmac, Mac};
 use nod_contract::clock::Timestamp;
@@ -10,23 +10,22 @@ use sha2::Sha256;
 pub(super) const TIMESTAMP: &str = "x-slack-request-timestamp";
 /// `v0=` and 64 hexadecimal digits.
 pub(super) const SIGNATURE: &str = "x-slack-signature";
-/// An older request may be somebody's recording, in seconds.
+/// The maximum age in seconds; an older request could be a replay.
 const OLDEST: u64 = 5 * 60;
 
-/// Whether these could be Slack's of a request made just now: all that can be told before the body is read.
+/// Returns whether these could belong to a recent request of Slack: all that can be checked before the body is read.
 pub(super) fn is_plausible(at: &str, signature: &str, now: Timestamp) -> bool {
     let recent = at.parse::<i64>().is_ok_and(|signed_at| now.timestamp().abs_diff(signed_at) <= OLDEST);
     recent && code(signature).is_some()
 }
 
-/// Whether `signature` is Slack's, of this body, and not from long ago; takes the same time whatever the
-/// signature.
+/// Returns whether `signature` is Slack's for this body, and recent; takes the same time for every signature.
 pub(super) fn holds(secret: &SecretString, at: &str, body: &[u8], signature: &str, now: Timestamp) -> bool {
     if !is_plausible(at, signature, now) {
         return false;
     }
     let Some(code) = code(signature) else { return false };
-    // Any length of key will do.
+    // Any key length is valid.
     let Ok(mac) = <Hmac<Sha256> as Mac>::new_from_slice(secret.expose_secret().as_bytes()) else {
         return false;
     };
@@ -45,7 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// The example of Slack's own documentation.
+    /// The example in Slack's own documentation.
     const BODY: &str = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V\
                         &channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=\
                         &response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN\

@@ -10,11 +10,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::connection::{Connection, Line, Phase};
 use crate::hearing::Hears;
 
-/// Between two dials, in seconds: at first, and at most.
+/// The first and the longest delay between two dials, in seconds.
 const PAUSE: (u64, u64) = (1, 15);
-/// How long a connection that Slack is ending may still bring something.
+/// How long a connection that Slack is closing can still deliver events.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// A connection that ended sooner than this is no reason to dial at once.
+/// After a connection shorter than this, the next dial is not immediate.
 const SHORT: Duration = Duration::from_secs(1);
 
 /// A running listener; it stops when it is dropped.
@@ -38,7 +38,7 @@ impl Listener {
         self.connected.clone()
     }
 
-    /// Closes the connection. What was not acknowledged, Slack delivers again to whoever comes next.
+    /// Closes the connection. Slack redelivers unacknowledged events to the next connection.
     pub async fn shutdown(self) {
         drop(self.stop);
         let _ = self.task.await;
@@ -66,7 +66,7 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
             continue;
         }
         pause = PAUSE.0;
-        // The next connection stands before the last one ends: between the two nothing is missed.
+        // The next connection is open before the last one ends, so nothing is missed between them.
         Hears::begin(&connected, &mut times);
         if let Some(last) = standing.take() {
             tokio::spawn(retire(last, stop.clone()));
@@ -95,8 +95,8 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
     }
 }
 
-/// Does this while the last connection, which Slack is ending, may still bring something. Once it does not, nothing is heard:
-/// what is said until the next one stands is looked up.
+/// Runs `work` while the last connection, which Slack is closing, can still deliver events. Once it is gone, events are
+/// missed; they are looked up after the next connection is open.
 async fn beside<T>(
     last: Option<&Connection>,
     connected: &watch::Sender<Hears>,
@@ -114,7 +114,7 @@ async fn beside<T>(
     work.await
 }
 
-/// Lets the last connection bring what is under way, then closes it.
+/// Lets the last connection deliver what is in transit, then closes it.
 async fn retire(last: Connection, stop: CancellationToken) {
     tokio::select! {
         _ = last.reaches(Phase::Gone, FAREWELL) => {}

@@ -119,7 +119,7 @@ async fn a_dial_under_way_is_closed_too() {
     let slack = signed_in(&fake).await;
     let listener = listening(&slack, &memory).await;
     fake.disconnect_sockets("warning");
-    // Not a moment later: Nod is not to have heard the hello.
+    // Immediately: Nod must not have received the hello.
     while fake.connections() < 2 {
         tokio::task::yield_now().await;
     }
@@ -152,7 +152,7 @@ async fn unreadable_frames_are_kept_and_acknowledged() {
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
-/// One envelope at a time per connection is enough where storing is quick.
+/// One envelope at a time per connection is enough if storing is quick.
 #[tokio::test]
 async fn a_burst_is_acknowledged_in_time() {
     let (fake, memory) = (fake().await, Memory::default());

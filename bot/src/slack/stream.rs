@@ -1,8 +1,8 @@
-//! Messages that grow: Slack's own streams where it takes them, else a message that is edited now and then.
+//! Growing messages: Slack's own streams if it accepts them, else a message that is edited now and then.
 //!
-//! A stream only ever grows, renders Markdown by itself, and knows no key by which it could be found; it refuses
-//! edits until it is stopped. So it is a picture of what is coming and never the answer itself: whoever is
-//! finished stops it and replaces it (<https://docs.slack.dev/reference/methods/chat.startStream>).
+//! A stream can only grow, renders Markdown by itself, and has no key by which it could be found; it refuses edits
+//! until it is stopped. So it is only a preview and never the answer itself: the finished answer stops it and replaces
+//! it (<https://docs.slack.dev/reference/methods/chat.startStream>).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -19,23 +19,23 @@ use super::limits;
 use super::scopes::{APPEND_STREAM, START_STREAM, STOP_STREAM, UPDATE};
 use super::text::{letters, unpinged, visible};
 
-/// Between two additions to a stream: Slack takes about a hundred a minute.
+/// The delay between two additions to a stream: Slack allows about a hundred a minute.
 const ADD: Duration = Duration::from_millis(600);
-/// Between two edits of a message: Slack takes about fifty a minute.
+/// The delay between two edits of a message: Slack allows about fifty a minute.
 const EDIT: Duration = Duration::from_millis(1_200);
-/// Streams that are remembered. One whose end another replica told stays here until it is pushed out.
+/// The maximum number of remembered streams. One that another replica ended stays here until it is evicted.
 const MOST: usize = 1_000;
 
 /// How a message grows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Way {
-    /// As a stream of Slack's, which shows this so far.
+    /// As a stream of Slack, which shows this text so far.
     Stream(String),
     /// By edits.
     Edits,
 }
 
-/// The messages that are growing, by channel and timestamp.
+/// The growing messages, by channel and timestamp.
 #[derive(Debug, Default)]
 pub(super) struct Streams(Mutex<HashMap<(String, String), Way>>);
 
@@ -47,7 +47,7 @@ impl Streams {
     fn set(&self, at: &PostedMessage, way: Way) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST {
-            // Whatever was forgotten is met again as a message of unknown state, which is stopped first.
+            // A forgotten stream is later treated as a message of unknown state, which is stopped first.
             all.clear();
         }
         all.insert(name(at), way);
@@ -63,7 +63,7 @@ fn name(at: &PostedMessage) -> (String, String) {
 }
 
 impl SlackAdapter {
-    /// Opens a stream; where Slack takes none, posts a message to be edited.
+    /// Opens a stream; if Slack refuses, posts a message to be edited.
     pub(super) async fn begin(
         &self,
         place: &ChannelRef,
@@ -94,7 +94,7 @@ impl SlackAdapter {
         Ok(shown)
     }
 
-    /// Shows the words so far.
+    /// Shows the text so far.
     pub(super) async fn show_more(
         &self,
         at: &PostedMessage,
@@ -118,11 +118,11 @@ impl SlackAdapter {
                     Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
                         Ok(Duration::from_secs(after_seconds))
                     }
-                    // The person ended it in Slack.
+                    // The user stopped it in Slack.
                     Err(ChatError::Rejected { code }) if code == "stopped_by_user" => {
                         Err(ChatError::Rejected { code })
                     }
-                    // It died, or shows we do not know what.
+                    // It ended, or its content is unknown.
                     Err(ChatError::Rejected { .. } | ChatError::UnknownOutcome(_)) => {
                         self.edit_instead(at, words, key).await
                     }
@@ -161,7 +161,7 @@ impl SlackAdapter {
         }
     }
 
-    /// Puts the card into the place of a message that may still be growing; gives when.
+    /// Replaces a message that may still be growing with the card; returns when it was edited.
     pub(super) async fn finish(
         &self,
         at: &PostedMessage,
@@ -173,7 +173,7 @@ impl SlackAdapter {
         }
         let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
         let answer = match self.send(&UPDATE, body.clone(), card).await {
-            // Another replica opened it, or this one before it died.
+            // Another replica opened it, or this one before a crash.
             Err(ChatError::Rejected { code }) if code == "streaming_state_conflict" => {
                 self.end_stream(at, key).await?;
                 self.send(&UPDATE, body, card).await
@@ -191,26 +191,25 @@ impl SlackAdapter {
         let mut body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
         let mut answer = self.web.call(&STOP_STREAM, &body).await;
         if matches!(&answer, Err(ChatError::Rejected { code }) if code == "no_text") {
-            // Nothing was shown yet, and Slack ends nothing empty.
+            // Nothing was shown yet, and Slack does not stop an empty stream.
             body["markdown_text"] = "…".into();
             answer = self.web.call(&STOP_STREAM, &body).await;
         }
         match answer {
-            // What it is now, the edit that follows will find out.
+            // The edit that follows finds out its state.
             Ok(_) | Err(ChatError::Rejected { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Whether a message of ours may be a stream that nobody ended: those alone have no metadata.
+/// Returns whether a message of ours may be a stream that was never stopped: only those have no metadata.
 pub(super) fn unnamed(message: &Value) -> bool {
     let subtype = message["subtype"].as_str().unwrap_or("bot_message");
     message["metadata"]["event_type"].is_null() && subtype == "bot_message"
 }
 
-/// Markdown as a stream may show it: nothing pings, and no words stand before the address that they hide. It is
-/// made so that more words only ever add to it.
+/// Formats Markdown for a stream: nothing pings, and no text hides a URL. More text only ever adds to the result.
 fn flowing(words: &str) -> String {
     const BREAK: char = '\u{200B}';
     let text = unpinged(&visible(words));
@@ -220,7 +219,7 @@ fn flowing(words: &str) -> String {
         out.push(c);
         let breaks = match (c, rest.peek()) {
             (']', Some('(' | '[' | ':')) => true,
-            // `<https://…|words>`, and HTML.
+            // `<https://…|text>`, and HTML.
             ('<', Some(next)) => next.is_alphanumeric() || *next == '/',
             _ => false,
         };

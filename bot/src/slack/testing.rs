@@ -1,4 +1,4 @@
-//! A fake Slack with a few people, and an inbox that remembers.
+//! A fake Slack with a few people, and an inbox that records what arrives.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use super::{Accept, Arrival, Ear, Listener, NotStored, Slack, SlackSettings, Way
 
 pub(super) const SOON: Duration = Duration::from_secs(10);
 
-/// A fake workspace: Ana, Bo and Nod in #general; judged by the vendor's schema where it is at hand.
+/// A fake workspace: Ana, Bo and Nod in #general; validated with the vendor's schema if that is available.
 pub(super) async fn fake() -> Fake {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut config = SlackConfig::new("nod");
@@ -38,7 +38,7 @@ pub(super) async fn signed_in(fake: &Fake) -> Slack {
     connect(settings(fake)).await.unwrap()
 }
 
-/// What arrived, and how often storing shall fail before it works.
+/// What arrived, and how many times storing fails before it works.
 #[derive(Clone, Default)]
 pub(super) struct Memory {
     arrived: Arc<Mutex<Vec<Arrival>>>,
@@ -46,7 +46,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Commands and presses are answered with a whisper.
+    /// Commands and clicks are answered with an ephemeral message.
     pub(super) fn accept(&self) -> Accept {
         let memory = self.clone();
         Arc::new(move |arrival| {
@@ -77,7 +77,7 @@ impl Memory {
         self.arrived.lock().unwrap().clone()
     }
 
-    /// The inbounds' contents, without the second twins.
+    /// Returns the inbounds' events without duplicates.
     pub(super) fn heard(&self) -> Vec<Event> {
         let mut keys = std::collections::HashSet::new();
         let inbounds = self.all().into_iter().filter_map(|arrival| match arrival {
@@ -91,7 +91,7 @@ impl Memory {
     }
 }
 
-/// Listens and waits until the connection stands.
+/// Starts listening and waits until the connection is open.
 pub(super) async fn listening(slack: &Slack, memory: &Memory) -> Listener {
     let Ear::Socket(listener) = slack.hear(memory.accept(), Arc::new(SystemClock)) else {
         panic!("an ear of the other kind")
@@ -108,7 +108,7 @@ pub(super) async fn until_connected(listener: &Listener, expected: bool) {
         .unwrap();
 }
 
-/// Waits until `look` gives something.
+/// Waits until `look` returns something.
 pub(super) async fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let deadline = tokio::time::Instant::now() + SOON;
     loop {

@@ -1,12 +1,12 @@
-//! Characters: what Slack could read as more than letters is broken or escaped. It knows no blocks.
+//! Characters: what Slack could interpret is broken or escaped. Knows no blocks.
 
 pub(super) use crate::text::{label, letters, one_line, split, visible};
 
-/// Breaks what Slack could take for a mention; invisible to the reader.
+/// Breaks what Slack could read as a mention; invisible to the reader.
 const BREAK: char = '\u{200B}';
 const LOUD: [&str; 3] = ["here", "channel", "everyone"];
 
-/// Breaks `<!channel>`, `<@U…>` and `<#C…>`. Rich text does not read them, but copies of it elsewhere might.
+/// Breaks `<!channel>`, `<@U…>` and `<#C…>`. Rich text does not interpret them, but copies of it elsewhere might.
 pub(super) fn unpinged_tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -41,7 +41,7 @@ fn is_loud(after: &str) -> bool {
     })
 }
 
-/// `&`, `<` and `>` as Slack wants them in message text.
+/// Escapes `&`, `<` and `>` as Slack requires in message text.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

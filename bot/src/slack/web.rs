@@ -1,7 +1,7 @@
-//! Calls to Slack's Web API: one at a time, each within a time limit, every failure sorted by what follows.
+//! Calls to Slack's Web API: one at a time, each within a time limit, every failure classified by its consequence.
 //!
-//! Bodies go as slack-morphism sends them but come back as JSON: its typed answers refuse a message for one
-//! field that Slack changed. Errors name Slack's code and never quote a body, which may hold people's words.
+//! Bodies are sent by slack-morphism but are parsed as JSON: its typed answers reject a message for one field that
+//! Slack changed. Errors name Slack's code and never quote a body, which can contain people's messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use super::scopes::Method;
 
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The wait when Slack asks for one and does not say how long, in seconds.
+/// The wait in seconds if Slack asks for one without a duration.
 const PATIENCE: u64 = 5;
 
-/// slack-morphism's client for this address.
+/// Creates slack-morphism's client for this URL.
 ///
 /// # Errors
-/// When the machine's root certificates cannot be read.
+/// If the machine's root certificates cannot be read.
 pub(super) fn client(api_url: &Url) -> std::io::Result<Arc<SlackHyperClient>> {
     let connector = HttpsConnectorBuilder::new()
         .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?
@@ -67,7 +67,7 @@ impl Web {
         answered(session.http_session_api.http_get(method.name, &query, None)).await
     }
 
-    /// Puts a file where Slack said to.
+    /// Uploads a file to the URL that Slack returned.
     pub(super) async fn upload(&self, url: Url, text: &str) -> Result<(), ChatError> {
         let session = self.client.open_session(&self.token);
         let request = SlackApiFilesUploadViaUrlRequest::new(
@@ -87,7 +87,7 @@ async fn answered(call: impl Future<Output = ClientResult<Value>>) -> Result<Val
         Err(_) => return Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
         Ok(answer) => answer.map_err(sorted)?,
     };
-    // A page of a proxy that is no JSON comes out as `{}`.
+    // A proxy's page that is not JSON is parsed as `{}`.
     if answer["ok"] == true {
         Ok(answer)
     } else {
@@ -107,7 +107,7 @@ fn sorted(error: SlackClientError) -> ChatError {
     }
 }
 
-/// Slack's words for its own failures say that part of the work may have been done.
+/// Slack's codes for its own failures mean that part of the work may have been done.
 fn by_code(code: &str) -> ChatError {
     match code {
         "ratelimited" | "rate_limited" => ChatError::RateLimited { retry_after_secs: PATIENCE },
@@ -119,7 +119,7 @@ fn by_code(code: &str) -> ChatError {
     }
 }
 
-/// Where Slack lets us say nothing, whatever we say.
+/// Codes for a place that accepts no message from us.
 const CLOSED: [&str; 16] = [
     "account_inactive",
     "cannot_dm_bot",

@@ -1,4 +1,4 @@
-//! What the core asks of a chat platform, where the row is the message.
+//! The chat adapter of the terminal, in which the row is the message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use tokio::sync::Notify;
 
 use super::PLATFORM;
 
-/// More than anybody reads at once.
+/// More than a person reads at once.
 const MOST: usize = 60_000;
-/// What is longer than about two screens is shown on demand.
+/// A request longer than about two screens is shown on demand.
 const REQUEST: usize = 9_000;
-/// How seldom an answer that is being written is shown: never, since its row comes with the whole.
+/// How often an unfinished answer is shown: never, because its row is written when it is finished.
 const WHOLE_ONLY: Duration = Duration::from_secs(3600);
 
-/// The adapter; in every replica, so that each can say something to whoever sits at a terminal.
+/// The adapter; it exists in every replica, so that each can post to a user at a terminal.
 pub struct TerminalAdapter {
     clock: Arc<dyn Clock>,
-    /// Rows changed.
+    /// Notified when rows changed.
     changed: Arc<Notify>,
-    /// Where files go; only the replica at the terminal has it.
+    /// Where files are written; only the replica at the terminal has it.
     folder: Option<PathBuf>,
 }
 
 impl TerminalAdapter {
-    /// Of a replica at which nobody sits.
+    /// Creates the adapter of a replica without a terminal.
     #[must_use]
     pub fn elsewhere(clock: Arc<dyn Clock>) -> Self {
         Self { clock, changed: Arc::default(), folder: None }
     }
 
-    /// Of the replica at the terminal: files go into this folder.
+    /// Creates the adapter of the replica at the terminal: files are written to this folder.
     #[must_use]
     pub fn here(clock: Arc<dyn Clock>, folder: PathBuf) -> Self {
         Self { clock, changed: Arc::default(), folder: Some(folder) }
     }
 
-    /// Told when rows may have changed.
+    /// Returns the handle that is notified when rows may have changed.
     #[must_use]
     pub fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
     }
 
     fn stands(&self, key: DeliveryId) -> Shown {
-        // The row says so a moment later; the screen looks again by itself, and what is typed counts as typed when it
-        // last looked.
+        // The row is updated a moment later; the screen reads it again by itself, and a typed line counts from the time
+        // of its last read.
         self.changed.notify_one();
         let at = PostedMessage { channel: PLATFORM.to_owned(), message: key.to_string() };
         Shown { at, since: Some(self.clock.now()) }
@@ -176,7 +176,7 @@ impl ChatAdapter for TerminalAdapter {
         _since: Timestamp,
         _opened: bool,
     ) -> Result<MessageLookup, ChatError> {
-        // To say it again changes nothing, and a file may not be written yet.
+        // Posting again changes nothing, and a file may not be written yet.
         Ok(MessageLookup::Unknown)
     }
 

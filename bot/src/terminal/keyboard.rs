@@ -1,5 +1,5 @@
-//! What is typed, a line at a time, with a history; and what is printed above the line that is being typed. The
-//! editor waits for keys in a thread of its own.
+//! Line input with a history, and output above the line that is being typed. The editor waits for keys in its own
+//! thread.
 
 use std::path::PathBuf;
 use std::sync::mpsc as std_mpsc;
@@ -15,21 +15,21 @@ use tokio::sync::mpsc;
 
 use super::text::harmless;
 
-/// What somebody did at the keyboard.
+/// An input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
-    /// A line, or several.
+    /// One or several lines.
     Line(String),
     /// Ctrl-C.
     Interrupted,
-    /// Ctrl-D, or the input is at its end.
+    /// Ctrl-D, or the end of the input.
     Ended,
 }
 
-/// A line to be typed.
+/// A request for a line.
 struct Prompt {
     words: String,
-    /// What stands in it already.
+    /// Its initial text.
     initial: Option<String>,
 }
 
@@ -38,13 +38,13 @@ pub(super) struct Keyboard {
     prompts: std_mpsc::Sender<Prompt>,
     typed: mpsc::UnboundedReceiver<Typed>,
     lines: std_mpsc::Sender<String>,
-    /// As the terminal was before; none where the input is no terminal.
+    /// The terminal's original settings; `None` if the input is not a terminal.
     before: Option<Termios>,
 }
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        // The editor may still wait for a key, and the shell wants its terminal back.
+        // The editor may still wait for a key, and the shell needs its terminal settings back.
         if let Some(before) = &self.before {
             let _ = tcsetattr(std::io::stdin(), SetArg::TCSANOW, before);
         }
@@ -52,19 +52,19 @@ impl Drop for Keyboard {
 }
 
 impl Keyboard {
-    /// Takes the terminal; what is typed in answer to an empty prompt is kept in this file.
+    /// Takes over the terminal; lines typed at an empty prompt are saved in this file.
     pub(super) fn open(history: PathBuf) -> anyhow::Result<Self> {
         let before = tcgetattr(std::io::stdin()).ok();
         let mut editor: Editor<(), FileHistory> = Editor::new().context("no keyboard")?;
         editor.set_max_history_size(500)?;
-        // A new line in what is typed; Enter alone ends it.
+        // Inserts a line end; Enter without a modifier ends the input.
         let new_line = KeyEvent(KeyCode::Enter, Modifiers::ALT);
         editor.bind_sequence(new_line, EventHandler::Simple(Cmd::Newline));
-        // There is none yet at the first time.
+        // The file does not exist on the first start.
         let _ = editor.load_history(&history);
         let mut printer = editor.create_external_printer().context("no screen")?;
         let (lines, printed) = std_mpsc::channel::<String>();
-        // The printer waits for the editor, which may wait for whoever prints.
+        // A separate thread, because the printer waits for the editor, which could wait for the caller.
         thread::Builder::new().name("screen".to_owned()).spawn(move || {
             for text in printed {
                 if let Err(error) = printer.print(text) {
@@ -92,21 +92,21 @@ impl Keyboard {
         Ok(Self { prompts, typed, lines, before })
     }
 
-    /// Begins to ask for a line; [`Keyboard::next`] gives it.
+    /// Starts to read a line; [`Keyboard::next`] returns it.
     pub(super) fn ask(&self, words: &str, initial: Option<&str>) {
         let prompt = Prompt { words: words.to_owned(), initial: initial.map(harmless) };
-        // Where the thread has ended, so have the lines.
+        // If the thread has ended, so has the input.
         let _ = self.prompts.send(prompt);
     }
 
-    /// What is typed next.
+    /// Returns the next input.
     pub(super) async fn next(&mut self) -> Typed {
         self.typed.recv().await.unwrap_or(Typed::Ended)
     }
 
     /// Prints above the line that is being typed.
     pub(super) fn print(&self, text: &str) {
-        // Where the thread has ended, so has the terminal.
+        // If the thread has ended, so has the terminal.
         let _ = self.lines.send(format!("{text}\n"));
     }
 }

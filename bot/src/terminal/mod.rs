@@ -1,5 +1,5 @@
-//! The same assistant in a terminal. Nod's rows are its messages: the adapter has nothing to post, and the screen
-//! shows what the rows say, whichever replica wrote them.
+//! The same assistant in a terminal. Nod's rows are its messages: the adapter has nothing to post, and the screen shows
+//! the rows, whichever replica wrote them.
 
 mod adapter;
 mod keyboard;
@@ -12,5 +12,5 @@ pub use talk::{Parts, run};
 
 /// The platform's name in rows.
 pub const PLATFORM: &str = "terminal";
-/// Everybody who talks in a terminal of this installation.
+/// All users of a terminal of this installation.
 pub const WORKSPACE: &str = "local";

@@ -1,4 +1,4 @@
-//! What stands on the screen: which messages were shown as they are now, and what each number presses.
+//! The state of the screen: which version of each message was shown, and which button each number clicks.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ pub(super) struct Screen {
     look: Look,
     /// By message, the version that was shown, and its text.
     shown: HashMap<DeliveryId, (i32, String)>,
-    /// By number, what it presses and on which message.
+    /// By number, the action and its message.
     buttons: HashMap<usize, (Option<DeliveryId>, Action)>,
     last: usize,
-    /// The numbers on what was shown last.
+    /// The numbers in the last output.
     newest: Vec<usize>,
-    /// On which message somebody pressed last: it answers, if only by being shown again.
+    /// The message of the last click: it responds, if only by being shown again.
     pressed: Option<DeliveryId>,
 }
 
@@ -38,7 +38,7 @@ impl Screen {
         self.look
     }
 
-    /// What was said before, with the person's own words.
+    /// Returns the earlier messages, including the user's.
     pub(super) fn earlier(&mut self, read: &Transcript, most: usize) -> Vec<String> {
         let skipped = read.lines.len().saturating_sub(most);
         let mut lines = Vec::new();
@@ -59,7 +59,7 @@ impl Screen {
         lines
     }
 
-    /// What is new or has changed.
+    /// Returns what is new or has changed.
     pub(super) fn news(&mut self, read: &Transcript) -> Vec<String> {
         let mut lines = Vec::new();
         for line in &read.lines {
@@ -74,8 +74,7 @@ impl Screen {
         if self.shown.get(&id).is_some_and(|(shown, _)| *shown == version) {
             return None;
         }
-        // What its old buttons stood for is no more; those that are still there keep their numbers, for whoever is
-        // about to type one.
+        // The removed buttons lose their numbers. The others keep theirs, because the user may be about to type one.
         let stays = |verb: &Action| {
             card.buttons.iter().any(|button| button.on_click == OnClick::Action(verb.clone()))
         };
@@ -83,7 +82,7 @@ impl Screen {
         let newest = self.newest.clone();
         let text = self.card(Some(id), card);
         let before = self.shown.insert(id, (version, text.clone()));
-        // Whoever is asked sees all of it; where it only goes on, what is new suffices.
+        // A message with buttons is shown in full; otherwise the new lines are enough.
         let asks = card.buttons.iter().any(|button| matches!(button.on_click, OnClick::Action(_)));
         let answers = self.pressed.take_if(|pressed| *pressed == id).is_some();
         let text = match before {
@@ -92,14 +91,14 @@ impl Screen {
             _ => text,
         };
         if text.is_empty() {
-            // What is not shown again is not what was shown last.
+            // A message that is not shown again is not the last output.
             self.newest = newest;
             return None;
         }
         Some(text)
     }
 
-    /// A card as text; its buttons get new numbers.
+    /// Formats a card; its new buttons get new numbers.
     pub(super) fn card(&mut self, of: Option<DeliveryId>, card: &Card) -> String {
         let numbers: Vec<usize> =
             card.buttons.iter().map(|button| self.number(of, &button.on_click)).collect();
@@ -118,15 +117,15 @@ impl Screen {
         self.last
     }
 
-    /// Whether a line is the number of a button that stood there and was replaced, perhaps in the moment in which it was
-    /// typed: it answers no words.
+    /// Returns whether a line is the number of a button that was replaced, perhaps while it was typed. Such a line is
+    /// not an answer.
     pub(super) fn is_gone(&self, line: &str) -> bool {
         let number = line.trim().parse::<usize>();
         number.is_ok_and(|number| (1..=self.last).contains(&number) && !self.buttons.contains_key(&number))
     }
 
-    /// What a line presses: the number of a button of what was shown last, or `!` and the number of any that stands.
-    /// A bare number after other words is an answer to those, and approves nothing.
+    /// Returns the action of a line: the number of a button in the last output, or `!` and the number of any current
+    /// one. A bare number after another message is an answer to that, and approves nothing.
     pub(super) fn pressed(&mut self, line: &str) -> Option<Action> {
         let line = line.trim();
         let (number, any) = line.strip_prefix('!').map_or((line, false), |number| (number, true));
@@ -137,7 +136,7 @@ impl Screen {
     }
 }
 
-/// The lines that were not there before.
+/// Returns the lines that are not in `before`.
 fn without(text: &str, before: &str) -> String {
     let before: Vec<&str> = before.lines().collect();
     text.lines().filter(|line| !before.contains(line)).collect::<Vec<_>>().join("\n")

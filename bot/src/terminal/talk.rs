@@ -1,5 +1,5 @@
-//! A conversation at the terminal: lines become messages, commands, presses and filled-in forms, through the same
-//! door as everywhere; what Nod says appears above the line that is being typed.
+//! A conversation at the terminal: lines become messages, commands, clicks and submitted forms, through the same inbox
+//! as everywhere; Nod's messages appear above the line that is being typed.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -19,32 +19,32 @@ use super::screen::Screen;
 use super::text::Look;
 use super::{PLATFORM, WORKSPACE};
 
-/// How often the rows are looked at for what other replicas wrote.
+/// How often the rows are read for changes by other replicas.
 const LOOK: Duration = Duration::from_millis(300);
-/// What was said before, shown at the start.
+/// The number of earlier messages shown at the start.
 const EARLIER: usize = 10;
 const PROMPT: &str = "› ";
 
-/// What the conversation stands on.
+/// The dependencies of the conversation.
 pub struct Parts {
     /// The assistant.
     pub nod: Nod,
-    /// Who talks: an address, or a name.
+    /// The user: an email address, or a name.
     pub user: String,
-    /// Told when rows may have changed.
+    /// Notified when rows may have changed.
     pub changed: Arc<Notify>,
-    /// Where the lines are kept that were typed.
+    /// The file with the history of typed lines.
     pub history: PathBuf,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
+    /// The id generator.
     pub ids: Arc<dyn Ids>,
 }
 
-/// Talks until the person leaves.
+/// Chats until the user leaves.
 ///
 /// # Errors
-/// When there is no terminal, or the database does not answer.
+/// If there is no terminal, or the database does not answer.
 pub async fn run(parts: Parts) -> anyhow::Result<()> {
     let look = if std::io::stdout().is_terminal() { Look::Terminal } else { Look::Plain };
     let keyboard = Keyboard::open(parts.history.clone())?;
@@ -63,7 +63,7 @@ struct Talk {
     place: ChannelRef,
     keyboard: Keyboard,
     screen: Screen,
-    /// When the rows were last read that stand on the screen: what is typed now may mean those, and nothing newer.
+    /// When the rows on the screen were last read: a typed line can refer to those, and to nothing newer.
     looked: Timestamp,
 }
 
@@ -104,7 +104,7 @@ impl Talk {
         }
     }
 
-    /// Shows what is new. Where the database does not answer, the next look does it.
+    /// Shows what is new. If the database does not answer, the next call shows it.
     async fn look(&mut self) {
         let now = self.parts.clock.now();
         match self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await {
@@ -151,7 +151,7 @@ impl Talk {
         }
     }
 
-    /// Ctrl-C stops what is under way, and nothing else.
+    /// Ctrl-C stops the turn in progress, and nothing else.
     async fn interrupted(&mut self) -> anyhow::Result<()> {
         let read = self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await?;
         if read.busy {
@@ -163,7 +163,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Through the door, and then whatever it answers in the same breath.
+    /// Stores an event, and shows the immediate response.
     async fn take(&mut self, what: Event) {
         match self.accept(what).await {
             None | Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) => {}
@@ -173,7 +173,7 @@ impl Talk {
         }
     }
 
-    /// Stores it; says so where that is not possible.
+    /// Stores it; prints an error if that fails.
     async fn accept(&mut self, what: Event) -> Option<InteractionResponse> {
         let inbound = Inbound {
             platform: PLATFORM.to_owned(),
@@ -183,7 +183,7 @@ impl Talk {
             at: self.looked,
             event: what,
         };
-        // Nothing is said here while nobody listens.
+        // No message can be typed here while the process does not run, so none is missed.
         match self.inbox.accept(inbound, true).await {
             Ok(immediate) => Some(immediate),
             Err(error) => {
@@ -205,7 +205,7 @@ impl Talk {
         }
     }
 
-    /// Asks for field after field until all are right, or the person changes their mind.
+    /// Reads field after field until all are valid, or the user cancels.
     async fn fill(&mut self, mut form: Form) {
         self.show(&head(&form));
         while !form.fields.is_empty() {
@@ -219,7 +219,7 @@ impl Talk {
             let values = form.fields.iter().map(|field| (field.id.clone(), field.value.clone())).collect();
             let place = Some(self.place.clone());
             match self.accept(Event::FormSubmitted { place, verb: Some(form.verb.clone()), values }).await {
-                // What was typed stays, to be mended.
+                // The typed values stay, so that they can be corrected.
                 Some(InteractionResponse::FormErrors(errors)) => self.complain(&errors),
                 Some(InteractionResponse::Form(next)) => {
                     form = *next;
@@ -243,7 +243,7 @@ impl Talk {
     }
 }
 
-/// What stands above a form's fields.
+/// Returns what is shown above a form's fields.
 fn head(form: &Form) -> Card {
     Card { title: Some(form.title.clone()), body: form.body.clone(), ..Card::default() }
 }

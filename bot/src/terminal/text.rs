@@ -1,16 +1,16 @@
-//! A card as lines of text. Pure. What comes from outside cannot move the cursor or colour the screen.
+//! Formats a card as lines of text. Pure. Untrusted content cannot move the cursor or colour the screen.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use nod_contract::card::{Block, Button, Card, OnClick, TimeOption};
 use nod_when::when;
 
-/// Whether letters may be emphasised.
+/// Whether text can be emphasised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    /// By the terminal's own means.
+    /// With the terminal's escape sequences.
     Terminal,
-    /// Not at all: the output is no terminal.
+    /// Not at all: the output is not a terminal.
     Plain,
 }
 
@@ -31,7 +31,7 @@ impl Look {
     }
 }
 
-/// The card, and its buttons with these numbers.
+/// Formats the card, and its buttons with these numbers.
 pub(super) fn card(card: &Card, numbers: &[usize], look: Look) -> String {
     let mut lines = Vec::new();
     if let Some(title) = &card.title {
@@ -73,7 +73,7 @@ fn block(block: &Block, look: Look) -> String {
     }
 }
 
-/// A terminal stands where its reader does, so it shows the time by the clock of its machine.
+/// A terminal is where its reader is, so it shows the time in its machine's zone.
 fn time(time: &TimeOption, look: Look, here: &TimeZone) -> String {
     let below = if time.note.is_empty() { String::new() } else { format!("\n   {}", harmless(&time.note)) };
     let said = here_and_now(time, here).unwrap_or_else(|| harmless(&time.text));
@@ -87,10 +87,10 @@ fn here_and_now(time: &TimeOption, here: &TimeZone) -> Option<String> {
     (time.from < time.to).then(|| when::format_span(&from, &to, here, year))
 }
 
-/// `**bold**` as such; all other Markdown reads well as it is written.
+/// Shows `**bold**` as bold; all other Markdown is readable as it is.
 fn emphasised(text: &str, look: Look) -> String {
     let mut parts: Vec<String> = text.split("**").map(str::to_owned).collect();
-    // Without its partner a pair of asterisks is what it is.
+    // A pair of asterisks without its partner stays unchanged.
     if parts.len().is_multiple_of(2)
         && let Some(last) = parts.pop()
         && let Some(before) = parts.last_mut()
@@ -114,7 +114,7 @@ fn button(button: &Button, number: usize, look: Look) -> String {
     }
 }
 
-/// Without what a terminal would obey: control characters, and those that turn the direction of writing.
+/// Replaces what a terminal would obey: control characters, and those that change the direction of writing.
 pub(super) fn harmless(text: &str) -> String {
     let obeyed = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')

@@ -19,7 +19,7 @@ impl Binaries {
     }
 }
 
-/// The programs that can run data of version `needed`, or any where there is none yet.
+/// Returns the programs that can run data of version `needed`, or of any version if there is no data yet.
 pub(super) fn find(needed: Option<u32>) -> Result<Binaries, EmbeddedError> {
     let found = candidates(std::env::var_os("PG_BIN"), std::env::var_os("PATH"), Path::new("/"));
     let mut others = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn find(needed: Option<u32>) -> Result<Binaries, EmbeddedError> {
     })
 }
 
-/// Where they may be, best first: what the operator says, the search path, then the packages' places.
+/// Returns the candidate folders, best first: `PG_BIN`, the search path, then the packages' folders.
 fn candidates(pg_bin: Option<OsString>, path: Option<OsString>, root: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = pg_bin.map(PathBuf::from).into_iter().collect();
     all.extend(path.iter().flat_map(std::env::split_paths));
@@ -49,7 +49,7 @@ fn candidates(pg_bin: Option<OsString>, path: Option<OsString>, root: &Path) -> 
     ] {
         all.extend(newest_first(&root.join(parent), prefix).into_iter().map(|p| p.join(below)));
     }
-    // A link in /usr/local/bin leads to the folder where the server's other files are.
+    // A link in /usr/local/bin leads to the folder that has the server's other files.
     let mut seen = Vec::new();
     for folder in all {
         let Ok(postgres) = folder.join("postgres").canonicalize() else { continue };

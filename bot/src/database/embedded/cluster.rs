@@ -10,11 +10,11 @@ use super::EmbeddedError;
 use super::binaries::Binaries;
 use super::place::Place;
 
-/// A log larger than this is put aside at the next start.
+/// A log larger than this is rotated at the next start.
 const LONG_LOG: u64 = 10 * 1024 * 1024;
 
-/// Makes the data where there is none. It is made under another name and then renamed, so that a crash
-/// leaves either nothing or all of it.
+/// Creates the data if it does not exist. It is created under another name and then renamed, so a crash leaves either
+/// nothing or all of it.
 pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), EmbeddedError> {
     let failed = |error: io::Error| EmbeddedError::Folder { path: place.home.clone(), error };
     let data = place.data();
@@ -32,7 +32,7 @@ pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), Embedd
         .arg("--pgdata")
         .arg(&draft)
         .args(["--username=nod", "--auth=trust", "--encoding=UTF8", "--data-checksums", "--no-locale"])
-        // Sorted by bytes, which no update of the C library changes; letters are known beyond ASCII.
+        // Sorted by bytes, which no update of the C library changes; letters beyond ASCII are still classified.
         .arg(if cfg!(target_os = "macos") { "--lc-ctype=UTF-8" } else { "--lc-ctype=C.UTF-8" })
         .output()
         .map_err(failed)?;
@@ -44,7 +44,7 @@ pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), Embedd
     File::open(&place.home).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
-/// Everything needed to start the server, again and again.
+/// Everything needed to start the server repeatedly.
 #[derive(Debug)]
 pub(super) struct Server {
     place: Place,
@@ -54,13 +54,13 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(place: &Place, binaries: &Binaries, connections: u32) -> Self {
-        // The pool's own, those of listeners and of `nod doctor`, and what PostgreSQL keeps for itself.
+        // Those of the pool, of listeners and of `nod doctor`, and those that PostgreSQL reserves.
         let max_connections = connections.saturating_add(12);
         Self { place: place.clone(), postgres: binaries.program("postgres"), max_connections }
     }
 
-    /// Starts it once. Must be called on a thread that lives as long as the server shall: the kernel stops
-    /// it when that thread ends.
+    /// Starts it once. Must be called on a thread that lives as long as the server, because the kernel stops the server
+    /// when that thread ends.
     pub(super) fn spawn(&self) -> io::Result<(Child, LogMark)> {
         forget_stale_pid(&self.place.data());
         let (log, mark) = open_log(&self.place.log())?;
@@ -73,8 +73,8 @@ impl Server {
         Ok((command.spawn()?, mark))
     }
 
-    /// fsync stays on: what was committed is there after the power fails. The log names no one's words: no
-    /// statements, no values.
+    /// Returns the settings. fsync stays on: committed data survives a power failure. The log contains no statements
+    /// and no values, so no content of messages.
     fn settings(&self) -> Vec<String> {
         let mut all: Vec<String> = [
             "listen_addresses=",
@@ -99,9 +99,9 @@ impl Server {
     }
 }
 
-/// After a crash of the whole machine or container the number in `postmaster.pid` may by now be some other
-/// program's, and PostgreSQL would refuse to start. We hold the folder's lock, so if that process is no
-/// postgres the file is stale. (If it is one, PostgreSQL itself knows what to do.)
+/// After a crash of the machine or container the pid in `postmaster.pid` can belong to another program, and PostgreSQL
+/// would refuse to start. We hold the folder's lock, so if that process is not postgres the file is stale. (If it is,
+/// PostgreSQL itself handles it.)
 fn forget_stale_pid(data: &Path) {
     let file = data.join("postmaster.pid");
     let Ok(text) = fs::read_to_string(&file) else { return };
@@ -112,7 +112,7 @@ fn forget_stale_pid(data: &Path) {
     }
 }
 
-/// Where in the log one start of the server begins.
+/// The position in the log where one start of the server begins.
 #[derive(Debug)]
 pub(super) struct LogMark {
     path: PathBuf,
@@ -120,7 +120,7 @@ pub(super) struct LogMark {
 }
 
 impl LogMark {
-    /// What the server said last since then.
+    /// Returns the server's last lines since then.
     pub(super) fn last_lines(&self) -> String {
         let mut text = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {

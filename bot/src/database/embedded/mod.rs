@@ -1,6 +1,5 @@
-//! The database that Nod runs by itself: PostgreSQL's own programs under a small supervisor. It listens on a
-//! socket in a private folder and nowhere else, keeps fsync on, ends when Nod ends, and is started again
-//! when it ends by itself.
+//! The database that Nod runs by itself: PostgreSQL's own programs under a small supervisor. It listens only on a
+//! socket in a private folder, keeps fsync on, ends when Nod ends, and is restarted if it exits by itself.
 
 mod binaries;
 mod cluster;
@@ -23,9 +22,9 @@ use super::OLDEST_MAJOR;
 use place::{Lock, Place};
 use supervisor::Supervisor;
 
-/// How long a server that another one's remains keep from starting is started anew.
+/// How long starts are retried if the remains of an earlier server prevent them.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long a server that recovers after a crash is waited for.
+/// How long to wait for a server that recovers after a crash.
 const RECOVERY: Duration = Duration::from_secs(120);
 
 /// A running server. Dropping it stops the server too, without waiting for it.
@@ -39,10 +38,10 @@ pub struct Embedded {
 /// Why the embedded database did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// There are no programs to run.
+    /// PostgreSQL's programs were not found.
     #[error("{}", no_binaries(too_old))]
     NoBinaries { too_old: Vec<u32> },
-    /// The data is another version's.
+    /// The data was created by another version.
     #[error(
         "the data folder was made by PostgreSQL {data}, and here is only {}: install PostgreSQL {data} again, \
          or move the data with pg_dump and set database.url",
@@ -56,25 +55,25 @@ pub enum EmbeddedError {
         path.display()
     )]
     InUse { path: PathBuf, pid: String },
-    /// Nobody has started it.
+    /// No process has started it.
     #[error("there is no running database in {}", .0.display())]
     NotRunning(PathBuf),
-    /// A folder cannot be made or read.
+    /// A folder cannot be created or read.
     #[error("cannot use the folder {}: {error}", path.display())]
     Folder { path: PathBuf, error: io::Error },
-    /// Somebody else made the folder that the socket needs.
+    /// Another user created the folder that the socket needs.
     #[error(
         "{} exists and is not a private folder of the database's user: remove it, or set data.dir to a shorter path",
         path.display()
     )]
     Squatted { path: PathBuf },
-    /// Root, and no way to be somebody else.
+    /// Nod runs as root and cannot switch to another user.
     #[error(
         "PostgreSQL does not run as root, and this machine allows no user namespace: run nod as another user, \
          or set database.url"
     )]
     NoNamespace,
-    /// initdb or the server said no.
+    /// initdb or the server failed.
     #[error("the embedded database did not start: {said} (its log: {})", log.display())]
     Refused { said: String, log: PathBuf },
 }
@@ -95,11 +94,11 @@ fn list(versions: &[u32]) -> String {
 }
 
 impl Embedded {
-    /// Starts the server of `data_dir`, making its data first where there is none, with room for
-    /// `connections` and a few more.
+    /// Starts the server of `data_dir`, creating its data first if it does not exist, with room for `connections` and a
+    /// few more.
     ///
     /// # Errors
-    /// When there are no programs, the folder is in use, or the server does not come up.
+    /// If there are no programs, the folder is in use, or the server does not start.
     pub async fn start(data_dir: &Path, connections: u32) -> Result<Self, EmbeddedError> {
         let dir = data_dir.to_owned();
         let prepared = tokio::task::spawn_blocking(move || prepare(&dir, connections)).await;
@@ -117,13 +116,13 @@ impl Embedded {
         }
     }
 
-    /// Where to connect.
+    /// Returns the URL to connect to.
     #[must_use]
     pub fn url(&self) -> SecretString {
         url(&self.place, "nod")
     }
 
-    /// Stops the server in order and waits until it has stopped.
+    /// Stops the server gracefully and waits until it has stopped.
     pub async fn stop(self) {
         let Self { supervisor, lock, .. } = self;
         let stopped = tokio::task::spawn_blocking(move || {
@@ -135,7 +134,7 @@ impl Embedded {
         }
     }
 
-    /// Waits until it answers, and makes Nod's database in it the first time.
+    /// Waits until it answers, and creates Nod's database in it the first time.
     async fn ready(&self) -> Result<(), EmbeddedError> {
         let begun = Instant::now();
         let mut connection = loop {
@@ -155,8 +154,8 @@ impl Embedded {
         made.await.map_err(|error: sqlx::Error| self.refused(&error.to_string()))
     }
 
-    /// A server that is up and recovers is given long; one that ends again and again is given less, and one
-    /// that ended for a reason that will not pass, no time at all.
+    /// Decides whether to wait on. A server that is up and recovers gets a long time, one that exits repeatedly less,
+    /// and one that exited for a permanent reason none.
     fn worth_waiting(&self, waited: Duration, error: &sqlx::Error) -> Result<(), EmbeddedError> {
         let Some(said) = self.supervisor.why_it_ended() else {
             return if waited < RECOVERY { Ok(()) } else { Err(self.refused(&error.to_string())) };
@@ -185,14 +184,15 @@ fn prepare(data_dir: &Path, connections: u32) -> Result<Embedded, EmbeddedError>
     Ok(Embedded { supervisor, place, lock })
 }
 
-/// Where the server that another Nod runs on `data_dir` answers.
+/// Returns the URL of the server that another Nod runs on `data_dir`.
 pub(super) fn url_of_running(data_dir: &Path) -> Result<SecretString, EmbeddedError> {
     let not_running = || EmbeddedError::NotRunning(data_dir.to_owned());
     let data_dir = data_dir.canonicalize().map_err(|_| not_running())?;
     Place::of_running(&data_dir).map(|place| url(&place, "nod")).ok_or_else(not_running)
 }
 
-/// The folder's letters are plain, so nothing needs escaping; whoever can enter it is let in.
+/// The folder's name has only plain characters, so nothing needs escaping. Access to the folder is the only
+/// authentication.
 fn url(place: &Place, database: &str) -> SecretString {
     let socket = place.socket.display();
     SecretString::from(format!("postgres://nod@localhost:5432/{database}?host={socket}&sslmode=disable"))

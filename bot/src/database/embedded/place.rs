@@ -1,4 +1,4 @@
-//! Where the embedded server lives: its folder, its socket, the lock that keeps a second Nod away.
+//! Where the embedded server is stored: its folder, its socket, and the lock that excludes a second Nod.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 use super::EmbeddedError;
 use super::process::Identity;
 
-/// A socket's address holds 108 bytes on Linux and 104 elsewhere; PostgreSQL adds `/.s.PGSQL.5432` and, for
-/// its lock, `.lock`.
+/// A socket's path holds 108 bytes on Linux and 104 elsewhere; PostgreSQL adds `/.s.PGSQL.5432` and, for its lock,
+/// `.lock`.
 const LONGEST_SOCKET_FOLDER: usize = 80;
 
-/// Where root's server lives when it must be another user, who cannot enter root's own folders.
+/// The server's home if Nod is root and the server another user, who cannot enter root's own folders.
 const SHARED_HOME: &str = "/var/lib/nod-postgres";
 
 /// The server's folders.
@@ -29,8 +29,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place that belongs to `data_dir`, made where it is missing. `initdb` is run to find out what
-    /// the kernel allows.
+    /// Returns the place of `data_dir`, creating it if it is missing. Runs `initdb` to find out what the kernel allows.
     pub(super) fn make(data_dir: &Path, initdb: &Path) -> Result<Self, EmbeddedError> {
         let failed = |error| EmbeddedError::Folder { path: data_dir.to_owned(), error };
         let identity = match owner_of(&data_dir.join("postgres")) {
@@ -46,7 +45,7 @@ impl Place {
         Ok(Self { home, socket, identity })
     }
 
-    /// The place of a server that already runs.
+    /// Returns the place of a server that already runs.
     pub(super) fn of_running(data_dir: &Path) -> Option<Self> {
         let (uid, gid) = owner_of(&data_dir.join("postgres"))?;
         let home = data_dir.join("postgres").canonicalize().ok()?;
@@ -62,7 +61,7 @@ impl Place {
         self.home.join("server.log")
     }
 
-    /// The version that made the data, if there is any yet.
+    /// Returns the version that created the data, if any exists.
     pub(super) fn version_of(data_dir: &Path) -> Option<u32> {
         fs::read_to_string(data_dir.join("postgres/data/PG_VERSION")).ok()?.trim().parse().ok()
     }
@@ -81,7 +80,8 @@ fn identity_of(uid: Uid, gid: Gid) -> Identity {
     }
 }
 
-/// The first time: decides who the server will be, and makes its folder so that the owner says it ever after.
+/// On the first start, decides which user the server runs as, and creates its folder. Later starts read the user from
+/// the folder's owner.
 fn settle(data_dir: &Path, initdb: &Path) -> Result<Identity, EmbeddedError> {
     let home = data_dir.join("postgres");
     let failed = |path: &Path| {
@@ -102,7 +102,8 @@ fn settle(data_dir: &Path, initdb: &Path) -> Result<Identity, EmbeddedError> {
     Ok(other)
 }
 
-/// A folder of that name may be left from a data folder that was thrown away; its rows are not to come back.
+/// Returns an unused name. A folder with that name may remain from a deleted data folder, whose rows must not come
+/// back.
 fn unused(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let mut free = parent.join(name);
     let mut number = 1;
@@ -113,14 +114,14 @@ fn unused(parent: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(free)
 }
 
-/// Short and its own for every data folder.
+/// Returns a short name that is unique for every data folder.
 fn name_of(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     hex::encode(&Sha256::digest(path.as_os_str().as_bytes())[..6])
 }
 
-/// In the server's home, unless that is too deep for a socket's address or has letters that PostgreSQL's
-/// setting would take for something else.
+/// Returns a folder in the server's home, unless its path is too long for a socket or has characters that PostgreSQL's
+/// setting would misread.
 fn socket_folder(home: &Path, owner: Uid) -> PathBuf {
     let inside = home.join("socket");
     let text = inside.to_string_lossy();
@@ -131,8 +132,8 @@ fn socket_folder(home: &Path, owner: Uid) -> PathBuf {
     PathBuf::from(format!("/tmp/nod-{owner}-{}", name_of(home)))
 }
 
-/// Makes a folder that only its owner can enter, or makes sure that what is there is one: in `/tmp` somebody
-/// else may have been first.
+/// Creates a folder that only its owner can enter, or verifies that an existing one is: in `/tmp` another user could
+/// have created it first.
 fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> {
     let failed = |error: io::Error| EmbeddedError::Folder { path: path.to_owned(), error };
     match DirBuilder::new().mode(0o700).create(path) {
@@ -154,7 +155,7 @@ fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> 
     }
 }
 
-/// Held as long as the server may run. The kernel lets go of it when the process ends, however it ends.
+/// Held as long as the server can run. The kernel releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -170,7 +171,7 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    /// Makes the data folder where it is missing, and takes it.
+    /// Creates the data folder if it is missing, and locks it.
     pub(super) fn take(data_dir: &Path) -> Result<Self, EmbeddedError> {
         let failed = |error: io::Error| EmbeddedError::Folder { path: data_dir.to_owned(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Starts PostgreSQL's programs as somebody they accept (never root), so that they end when Nod ends.
+//! Starts PostgreSQL's programs as a user they accept (never root), so that they end when Nod ends.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::{Gid, Pid, Uid, User};
 
-/// Who the server is, seen from the kernel. PostgreSQL refuses to be root.
+/// The user that the server runs as, seen from the kernel. PostgreSQL refuses to run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Identity {
-    /// Whoever we are.
+    /// The current user.
     Ourselves,
     /// Root outside and 65534 inside a user namespace of its own, so that root's folders stay readable.
     Namespace,
@@ -20,7 +20,7 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// Who owns the server's files.
+    /// Returns the owner of the server's files.
     pub(super) fn owner(self) -> Uid {
         match self {
             Self::Ourselves => Uid::effective(),
@@ -29,23 +29,22 @@ impl Identity {
         }
     }
 
-    /// An existing user to be, where root can have no namespace.
+    /// Returns an existing user to run as if root cannot create a namespace.
     pub(super) fn unprivileged() -> Option<Self> {
         let user = |name: &str| User::from_name(name).ok().flatten();
         let found = user("postgres").or_else(|| user("nobody"))?;
         Some(Self::Other { uid: found.uid, gid: found.gid })
     }
 
-    /// Whether the kernel lets us be this: containers often forbid namespaces.
+    /// Returns whether the kernel allows this identity: containers often forbid namespaces.
     pub(super) fn works(self, program: &Path) -> bool {
         let mut command = self.command(program);
         command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// A command that runs as this identity, in a process group of its own (a Ctrl-C in the terminal is for
-    /// Nod, which then stops the server in order), and gets SIGINT (its orderly stop) when the thread that
-    /// starts it ends.
+    /// Builds a command that runs as this identity in its own process group (a Ctrl-C in the terminal is for Nod, which
+    /// then stops the server gracefully). It receives SIGINT (its graceful stop) when the thread that starts it ends.
     pub(super) fn command(self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).process_group(0).current_dir("/").env("LC_ALL", "C");
@@ -85,7 +84,7 @@ fn before_exec(command: &mut Command, identity: Identity) {
     }
 }
 
-/// Elsewhere there is no parent-death signal: a server that survives a killed Nod is found by its pid file.
+/// Other systems have no parent-death signal: a server that survives a killed Nod is found by its pid file.
 #[cfg(not(target_os = "linux"))]
 fn before_exec(_command: &mut Command, _identity: Identity) {}
 
@@ -102,8 +101,8 @@ mod linux {
     use nix::sys::stat::Mode;
     use nix::unistd::{Pid, getppid, write};
 
-    /// A namespace in which we are user 65534. The kernel lets a process map its own id without help, once
-    /// it has given up on changing groups.
+    /// Enters a namespace in which we are user 65534. The kernel lets a process map its own id without help after it
+    /// has given up changing groups.
     pub(super) fn enter_namespace(group_map: &str) -> io::Result<()> {
         unshare(CloneFlags::CLONE_NEWUSER)?;
         put(c"/proc/self/setgroups", b"deny")?;
@@ -117,7 +116,7 @@ mod linux {
         Ok(())
     }
 
-    /// Must come after any change of user, which clears it. A parent that died just before is noticed.
+    /// Must be called after any change of user, which clears the setting. Detects a parent that died just before.
     pub(super) fn die_with(parent: Pid) -> io::Result<()> {
         set_pdeathsig(Signal::SIGINT)?;
         if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }

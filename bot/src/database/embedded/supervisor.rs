@@ -1,5 +1,5 @@
-//! Keeps one server running: a thread that starts it, starts it again when it ends by itself, and stops it
-//! in order when told to. The thread lives as long as the server, since the kernel ends the server with it.
+//! Keeps one server running: a thread that starts it, restarts it if it exits by itself, and stops it gracefully on
+//! request. The thread lives as long as the server, because the kernel ends the server with it.
 
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use nix::sys::signal::Signal;
 use super::cluster::Server;
 use super::process::signal;
 
-/// How often a running server is looked after.
+/// How often a running server is checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// Between an end and the next start.
+/// The delay between an exit and the next start.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long an orderly stop may take, and then a hasty one.
+/// How long a graceful stop can take, and then an immediate one.
 const ORDERLY: Duration = Duration::from_secs(8);
 const HASTY: Duration = Duration::from_secs(3);
 
@@ -43,7 +43,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps, or wakes early to stop. Says whether to stop.
+    /// Sleeps, or wakes early to stop. Returns whether to stop.
     fn pause(&self, length: Duration) -> bool {
         let state = self.lock();
         let waited = self.changed.wait_timeout_while(state, length, |state| !state.stopping);
@@ -63,7 +63,7 @@ impl Supervisor {
         Self { shared, thread }
     }
 
-    /// What the server said when it last ended by itself; `None` while it runs.
+    /// Returns what the server logged when it last exited by itself; `None` while it runs.
     pub(super) fn why_it_ended(&self) -> Option<String> {
         self.shared.lock().ended.clone()
     }
@@ -131,7 +131,7 @@ fn watch(mut child: Child, shared: &Shared) -> Watched {
         if !matches!(child.try_wait(), Ok(None)) {
             return Watched::Ended;
         }
-        // A server that refuses to start does so within moments; one that is still there has started.
+        // A server that refuses to start exits within moments; one that still runs has started.
         if begun.elapsed() > Duration::from_secs(1) {
             shared.lock().ended = None;
         }
@@ -142,7 +142,8 @@ fn watch(mut child: Child, shared: &Shared) -> Watched {
     }
 }
 
-/// First in order (clients are cut off, everything is written), then in haste (the next start recovers).
+/// Stops gracefully first (clients are disconnected, everything is written), then immediately (the next start
+/// recovers).
 fn stop(child: &mut Child) {
     for (how, patience) in [(Signal::SIGINT, ORDERLY), (Signal::SIGQUIT, HASTY)] {
         if let Err(error) = signal(child, how) {

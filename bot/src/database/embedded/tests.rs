@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// A folder that root's unprivileged stand-in can reach as well.
+/// A folder that the unprivileged user who replaces root can also reach.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
@@ -18,7 +18,7 @@ async fn client(server: &Embedded) -> Result<PgConnection, sqlx::Error> {
     PgConnection::connect(server.url().expose_secret()).await
 }
 
-/// The server is started again after it was killed, which takes a moment.
+/// Connects. The killed server is restarted, which takes a moment.
 async fn client_in_time(server: &Embedded) -> PgConnection {
     for _ in 0..300 {
         if let Ok(connection) = client(server).await {
@@ -125,7 +125,7 @@ async fn a_stale_pid_file_of_another_program_is_no_obstacle() {
     server.stop().await;
 }
 
-/// Marks the process that is going to be killed: this very test, started a second time.
+/// Marks the process that will be killed: this same test, started a second time.
 const VICTIM: &str = "VICTIM_DATA_DIR";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! Three people in three zones agree on a time, and it stands in their calendars.
+//! Three people in three zones agree on a time, and it appears in their calendars.
 
 use chrono::{DateTime, Utc};
 use jiff::civil::Time;
@@ -9,7 +9,7 @@ use super::*;
 
 const PEOPLE: [&str; 3] = ["ana", "bo", "cho"];
 
-/// What stands in somebody's calendar from this week on, and what Calendar wrote to them.
+/// Returns a person's calendar from this week on, and the mail that Calendar sent them.
 async fn calendar(visit: &Visit, who: &str) -> Value {
     visit.look(&format!("sandbox/google/calendar?account={who}@acme.test&weeks=3")).await
 }
@@ -22,7 +22,7 @@ fn at(event: &Value, end: &str) -> DateTime<Utc> {
     event[end].as_str().unwrap().parse().unwrap()
 }
 
-/// The card by which one votes, with the button of this label.
+/// Returns the voting card and its button with this label.
 fn vote(state: &Value, label: &str) -> Option<(Value, Value)> {
     let (card, _) = find_button(state, "vote")?;
     let button = list(&card["blocks"])
