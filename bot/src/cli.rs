@@ -16,10 +16,10 @@ use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
 use crate::{app, demo, discord, doctor, logging, policy, server, slack};
 
-/// How long a stop may take before it is cut short.
+/// The longest time that a stop takes before it is cut short.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// An assistant in your chat that acts only after a nod.
+/// An assistant in your chat that acts only after approval.
 #[derive(Debug, Parser)]
 #[command(name = "nod", version, arg_required_else_help = true)]
 struct Cli {
@@ -32,40 +32,40 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs Nod until it is told to stop (Ctrl-C or SIGTERM)
+    /// Runs Nod until it receives Ctrl-C or SIGTERM
     Run,
-    /// Talks with Nod in this terminal, with the configuration and the data of `nod run`
+    /// Starts a conversation with Nod in this terminal, with the configuration and the data of `nod run`
     Chat {
-        /// Who talks: the address of somebody whom Nod knows from your chat, or any name [default: USER]
+        /// The user: the email address of a person whom Nod knows from your chat, or any name [default: USER]
         #[arg(long = "as", value_name = "WHO")]
         user: Option<String>,
     },
-    /// Runs the whole product on this machine, with no account anywhere, in the browser
+    /// Runs the whole product in your browser on this machine, without any account
     Demo,
-    /// Brings the database's schema up to date
+    /// Migrates the database's schema to this version
     Migrate,
     /// Prints the manifest of an app to create on a platform
     Manifest {
         #[command(subcommand)]
         platform: Manifest,
     },
-    /// Prints the address that adds Nod to a server
+    /// Prints the URL that adds Nod to a server
     Invite {
         #[command(subcommand)]
         platform: Invite,
     },
-    /// Rules of your own about asking for a nod, beside those of the configuration
+    /// Your own approval rules, in addition to those of the configuration
     Policy {
         #[command(subcommand)]
         action: PolicyAction,
     },
-    /// Checks everything that can be checked before a person finds out the hard way
+    /// Checks the configuration, the database, the platforms and the model, and says how to fix what is wrong
     Doctor {
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Reads documents from standard input for Nod, which starts this itself
+    /// Reads documents from standard input; Nod starts this itself
     #[command(hide = true)]
     Parse,
 }
@@ -74,13 +74,13 @@ enum Command {
 enum Manifest {
     /// For https://api.slack.com/apps → Create New App → From a manifest
     Slack {
-        /// How people's browsers and, in mode http, Slack reach Nod [default: server.public_url]
+        /// The URL by which browsers and, in mode http, Slack reach Nod [default: server.public_url]
         #[arg(long, value_name = "URL")]
         public_url: Option<url::Url>,
         /// How Slack reaches Nod [default: slack.mode]
         #[arg(long, value_enum)]
         mode: Option<SlackMode>,
-        /// What the app and its bot are called
+        /// The name of the app and its bot
         #[arg(long, default_value = "Nod")]
         name: String,
     },
@@ -88,23 +88,23 @@ enum Manifest {
 
 #[derive(Debug, Subcommand)]
 enum PolicyAction {
-    /// Shows what holds
+    /// Shows the rules in force
     Show {
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Puts the rules of a file in the place of your own; config/policy.toml explains them, a file without rules takes
-    /// them away
+    /// Replaces your own rules by those of a file; config/policy.toml explains them, and a file without rules removes
+    /// them
     Set {
-        /// The file
+        /// The file with the rules
         file: PathBuf,
     },
 }
 
 #[derive(Debug, Subcommand)]
 enum Invite {
-    /// Whoever opens it chooses one of the servers that they manage
+    /// The person who opens it chooses one of the servers that they manage
     Discord,
 }
 
