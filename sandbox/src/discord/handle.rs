@@ -203,7 +203,7 @@ impl Discord {
         allowed(self.change(|w| w.edit(user, channel, ts, text)));
     }
 
-    /// Adds previews of a message's links, as Discord does.
+    /// Sends the update with which Discord adds link previews to a message.
     ///
     /// # Panics
     /// If there is no such message.
