@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::entities::{Channel, User};
 
-/// Returns the time. It is injected so that a test can pass through a week in a millisecond.
+/// The source of the time. It is injected so that a test can pass through a week in a millisecond.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// The one server in which the app is installed.

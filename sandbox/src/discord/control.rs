@@ -38,7 +38,7 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/close", post(close))
 }
 
-/// Renders an error as a JSON sentence.
+/// Converts an outcome to a response; errors are JSON sentences.
 fn answered(outcome: Result<Value, String>) -> Response {
     match outcome {
         Ok(value) => Json(value).into_response(),

@@ -152,7 +152,7 @@ fn tools(request: &Value) -> Vec<String> {
     wrong
 }
 
-/// Checks the messages: the order of roles, and that every tool call is answered before anything else.
+/// Checks the messages: their roles, and that every tool call is answered before anything else.
 fn conversation(messages: &Value) -> Result<(), String> {
     let messages = messages.as_array().filter(|all| !all.is_empty()).ok_or("messages must not be empty")?;
     let mut open: Vec<String> = Vec::new();

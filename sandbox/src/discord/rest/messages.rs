@@ -154,8 +154,8 @@ impl World {
         self.tell_deleted(&message);
     }
 
-    /// Returns the recent message with this nonce. What Discord does if it was deleted is not documented: an error
-    /// here.
+    /// Returns the recent message with this nonce. If it was deleted, the request is rejected, because Discord does not
+    /// document what happens then.
     fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Result<Option<Message>, Refusal> {
         let fresh = |n: &&Nonce| n.channel == channel && n.nonce == nonce && self.now() - n.at < NONCE;
         match self.nonces.iter().rev().find(fresh).filter(|_| body["enforce_nonce"] == true) {

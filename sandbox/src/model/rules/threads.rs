@@ -37,7 +37,8 @@ pub(super) fn with_thread(
     call.unwrap_or_else(no_tool)
 }
 
-/// Gmail looks for the mail itself where it can be said which one: what is in nobody's view needs no nod.
+/// If the mail can be described, the tool searches for it itself: the model then reads no mail, so no approval is
+/// needed.
 pub(super) fn tidy(asked: &Asked<'_>, mail: &Mail, deed: &Deed) -> Answer {
     let how = |which: &str, what: Value| match deed {
         Deed::Does(deed) => json!({which: what, "actions": [deed]}),
