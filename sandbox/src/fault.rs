@@ -1,8 +1,7 @@
-//! Faults on demand: what goes wrong, at which operation, how many times.
+//! Injected faults: what goes wrong, at which operation, how many times.
 //!
-//! An operation is named as the vendor names it (`chat.postMessage`, `gmail.users.drafts.send`). A fault
-//! that was asked for and never met is reported by [`Faults::unused`]: a story that ends so has not tested
-//! what it says.
+//! An operation has the vendor's name for it (`chat.postMessage`, `gmail.users.drafts.send`). A planned fault that no
+//! call met is reported by [`Faults::unused`]: a story with such a fault has not tested what it claims.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,26 +9,26 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How long a story waits for what it planned.
+/// How long a story waits for its planned faults.
 const LONG: Duration = Duration::from_secs(60);
 
-/// One thing that goes wrong with one request.
+/// A fault that one request meets.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Answered with this status and nothing done. `retry_after` is in seconds.
+    /// The answer has this status and nothing is done. `retry_after` is in seconds.
     Status { code: u16, retry_after: Option<u64> },
-    /// The same for this reason, as Google names it (`rateLimitExceeded`) or Slack (`msg_blocks_too_long`, which has
-    /// the status 200); others say the status only.
+    /// Same, with this reason in the answer, as Google names it (`rateLimitExceeded`) or Slack (`msg_blocks_too_long`,
+    /// which has the status 200); other fakes answer with the status only.
     Reason { code: u16, reason: &'static str, retry_after: Option<u64> },
     /// The connection is closed before anything is done.
     Drop,
-    /// It is done, and the connection is closed before the answer.
+    /// The operation is done, and the connection is closed before the answer.
     LoseAnswer,
     /// Nothing is done and nothing is answered until the client gives up or dies.
     Hang,
-    /// It is done, and nothing is answered until the client gives up or dies.
+    /// The operation is done, and nothing is answered until the client gives up or dies.
     HangAfter,
-    /// Done and answered, but only after this long.
+    /// The operation is done and answered after this delay.
     Delay(Duration),
 }
 
@@ -39,7 +38,7 @@ struct Planned {
     fault: Fault,
 }
 
-/// The faults that are still to happen, shared between a fake and the test that plans them.
+/// The pending faults, shared between a fake and the test that plans them.
 #[derive(Debug, Clone)]
 pub struct Faults {
     planned: Arc<Mutex<VecDeque<Planned>>>,
@@ -53,19 +52,19 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// The next call of `operation` meets this fault. Several planned for one operation happen in order.
+    /// Plans a fault for the next call of `operation`. Several faults planned for one operation happen in order.
     pub fn next(&self, operation: &str, fault: Fault) {
         self.planned().push_back(Planned { operation: operation.to_owned(), fault });
     }
 
-    /// Same, `times` times in a row.
+    /// Same, for the next `times` calls.
     pub fn next_times(&self, operation: &str, times: usize, fault: &Fault) {
         for _ in 0..times {
             self.next(operation, fault.clone());
         }
     }
 
-    /// Called by the fakes: the fault that this call meets, if one is planned for it.
+    /// Called by the fakes: takes the fault that this call meets, if one is planned.
     #[must_use]
     pub fn take(&self, operation: &str) -> Option<Fault> {
         let mut planned = self.planned();
@@ -76,10 +75,10 @@ impl Faults {
         Some(fault)
     }
 
-    /// Resolves once `operation` has met `times` faults in all.
+    /// Resolves once `operation` has met `times` faults in total.
     ///
     /// # Panics
-    /// When that takes longer than a minute.
+    /// If that takes longer than a minute.
     pub async fn met(&self, operation: &str, times: usize) {
         let mut met = self.met.subscribe();
         let enough = |all: &Vec<String>| all.iter().filter(|o| *o == operation).count() >= times;
@@ -87,13 +86,13 @@ impl Faults {
         assert!(waited.is_ok(), "{operation} was not called {times} times within {LONG:?}");
     }
 
-    /// Operations whose planned faults never happened.
+    /// Returns the operations whose planned faults never happened.
     #[must_use]
     pub fn unused(&self) -> Vec<String> {
         self.planned().iter().map(|p| format!("{}: {:?}", p.operation, p.fault)).collect()
     }
 
-    /// Forgets what is still planned.
+    /// Discards the faults that are still planned.
     pub fn clear(&self) {
         self.planned().clear();
     }

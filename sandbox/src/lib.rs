@@ -1,8 +1,8 @@
 //! Stateful loopback fakes of the vendors that Nod talks to, over the vendors' real protocols.
 //!
-//! Each fake is a little server with a memory: what is posted can be read back, what is sent arrives in
-//! a mailbox. They are at least as strict as the vendor: where a rule is not known, the request is refused.
-//! Faults happen on demand ([`Faults`]). Nothing here knows Nod.
+//! Each fake is a small server with state: what is posted can be read back, what is sent arrives in a mailbox. They are
+//! at least as strict as the vendor: a request is rejected if its rules are not known. Faults can be injected
+//! ([`Faults`]). Nothing here depends on Nod.
 
 pub mod discord;
 pub mod fault;

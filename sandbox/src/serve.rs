@@ -22,11 +22,11 @@ use tower::ServiceExt;
 
 use crate::Fault;
 
-/// Marks a response that must never be sent: the connection is closed instead.
+/// Marks a response that must not be sent: the connection is closed instead.
 #[derive(Debug, Clone, Copy)]
 pub struct Dropped;
 
-/// A response that closes the connection.
+/// Returns a response that closes the connection.
 #[must_use]
 pub fn dropped() -> axum::response::Response {
     let mut response = StatusCode::OK.into_response();
@@ -34,7 +34,7 @@ pub fn dropped() -> axum::response::Response {
     response
 }
 
-/// Runs `work` (the operation's effect and its answer) under a planned fault.
+/// Runs `work` (the operation's effect and its answer) with a planned fault.
 pub async fn under<F>(fault: Option<Fault>, work: F) -> axum::response::Response
 where
     F: Future<Output = axum::response::Response>,
@@ -78,14 +78,14 @@ pub struct Server {
     spent: Spent,
 }
 
-/// Microseconds in which answers were made, so that a benchmark can tell them from the program's own time.
+/// Microseconds spent on making answers, so that a benchmark can separate them from the program's own time.
 type Spent = Arc<AtomicU64>;
 
 impl Server {
     /// Binds a free loopback port and serves `router` on it.
     ///
     /// # Errors
-    /// When no port can be bound.
+    /// If no port can be bound.
     pub async fn start(router: Router) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -94,19 +94,19 @@ impl Server {
         Ok(Self { address, task, spent })
     }
 
-    /// `http://127.0.0.1:port`, without a trailing slash.
+    /// Returns `http://127.0.0.1:port`, without a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How long answers have been in the making, all together.
+    /// Returns the total time that was spent on making answers.
     #[must_use]
     pub fn spent(&self) -> Duration {
         Duration::from_micros(self.spent.load(Ordering::Relaxed))
     }
 
-    /// The address it listens on.
+    /// Returns the address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -153,7 +153,7 @@ async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: S
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).with_upgrades().await;
 }
 
-/// The same bytes again and again.
+/// Returns a response that repeats the same bytes without end.
 pub(crate) fn endless(bytes: Vec<u8>) -> axum::response::Response {
     let bytes = Bytes::from(bytes);
     let chunks = stream::unfold((), move |()| {

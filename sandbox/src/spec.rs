@@ -1,7 +1,7 @@
-//! Judges requests by the vendors' own published specifications, where they are at hand.
+//! Validates requests against the vendors' own published specifications, if they are available.
 //!
-//! The folder is handed in (`NOD_SPECS_DIR` in tests); without it nothing is judged here and only the rules
-//! written in the fakes hold.
+//! The caller passes the folder (`NOD_SPECS_DIR` in tests); without it nothing is validated here and only the rules
+//! written in the fakes apply.
 
 use std::path::{Path, PathBuf};
 
@@ -18,30 +18,30 @@ impl Spec {
     /// Reads one `*.schema.json`.
     ///
     /// # Errors
-    /// When the file cannot be read or is no JSON.
+    /// If the file cannot be read or is not JSON.
     pub fn read(dir: &Path, file: &str) -> std::io::Result<Self> {
         let path = dir.join(file);
         let document = serde_json::from_slice(&std::fs::read(&path)?)?;
         Ok(Self { document, path })
     }
 
-    /// Reads OpenAPI's `nullable: true` as "or null", which JSON Schema would pass over.
+    /// Reads OpenAPI's `nullable: true` as "or null", because JSON Schema ignores it.
     #[must_use]
     pub fn with_nullable(mut self) -> Self {
         widen(&mut self.document);
         self
     }
 
-    /// The whole document, for its `x-…` tables.
+    /// Returns the whole document, for its `x-…` tables.
     #[must_use]
     pub fn document(&self) -> &Value {
         &self.document
     }
 
-    /// A validator for one definition, by its JSON pointer (`#/$defs/Name`).
+    /// Returns a validator for one definition, by its JSON pointer (`#/$defs/Name`).
     ///
     /// # Errors
-    /// When the definition does not compile.
+    /// If the definition does not compile.
     pub fn validator(&self, pointer: &str) -> Result<jsonschema::Validator, String> {
         let mut schema = self.document.clone();
         if let Some(object) = schema.as_object_mut() {
@@ -72,7 +72,7 @@ fn widen(schema: &mut Value) {
     }
 }
 
-/// Every violation of `value` against `validator`, as sentences.
+/// Returns every violation of `validator` in `value`, as sentences.
 #[must_use]
 pub fn violations(validator: &jsonschema::Validator, value: &Value) -> Vec<String> {
     validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect()

@@ -1,4 +1,4 @@
-//! What a fake Discord starts with: the guild, the app and its intents, and the habits of the fake itself.
+//! What a fake Discord starts with: the guild, the app and its intents, and the settings of the fake itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::entities::{Channel, User};
 
-/// Tells the time; handed in so that a test can live through a week in a millisecond.
+/// The source of the time. It is injected so that a test can pass through a week in a millisecond.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// The one server in which the app is installed.
@@ -16,7 +16,7 @@ pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 pub struct Guild {
     /// A snowflake.
     pub id: String,
-    /// As it stands above the channels.
+    /// The name that Discord shows above the channels.
     pub name: String,
 }
 
@@ -31,52 +31,52 @@ pub struct App {
     pub bot_token: String,
     /// For `POST /oauth2/token`.
     pub client_secret: String,
-    /// Where the consent page may send a person back to; compared letter by letter.
+    /// Redirect URIs that the consent page accepts; compared exactly.
     pub redirects: Vec<String>,
     /// Whether the privileged `GUILD_MEMBERS` intent is switched on.
     pub members_intent: bool,
     /// Whether the privileged `MESSAGE_CONTENT` intent is switched on.
     pub content_intent: bool,
-    /// Whether anybody may add it to a server.
+    /// Whether any user may add it to a server.
     pub public: bool,
 }
 
-/// All that a fake Discord is started with.
+/// The configuration of a fake Discord.
 #[derive(Clone)]
 pub struct DiscordConfig {
     /// The one server.
     pub guild: Guild,
-    /// Another server to which somebody added the app: whoever is no member of the first is one there. Nothing more is
-    /// known of it.
+    /// Another server to which the app was added; users who are not members of the first are members of it. The fake
+    /// stores only its id and name.
     pub elsewhere: Option<Guild>,
     /// The app under test.
     pub app: App,
-    /// The people (and foreign bots) of the guild.
+    /// The users of the guild, other bots included.
     pub users: Vec<User>,
     /// Its text channels.
     pub channels: Vec<Channel>,
     /// Folder of the vendors' specifications (`discord/discord.requests.strict.schema.json` inside it).
     pub specs_dir: Option<PathBuf>,
-    /// The time that ids, limits and expiries go by.
+    /// The clock that ids, limits and expiries use.
     pub clock: Clock,
-    /// Holds `create_message` to five in five seconds and channel, by the clock above.
+    /// Limits `create_message` to five per five seconds and channel, by the clock above.
     pub post_limit: bool,
-    /// In how many shards the gateway wants to be heard.
+    /// The number of shards that the gateway recommends.
     pub shards: u64,
-    /// What Hello asks for.
+    /// The heartbeat interval that Hello requests.
     pub heartbeat_interval: Duration,
     /// Whether a heartbeat that is late by half an interval closes the connection with 4009.
     pub heartbeat_strict: bool,
-    /// How long a session that lost its connection can be resumed, by the clock above.
+    /// How long a session without a connection can be resumed, by the clock above.
     pub resume_within: TimeDelta,
-    /// How long an interaction waits for its callback.
+    /// How long the app has to answer an interaction with a callback.
     pub interaction_waits: TimeDelta,
-    /// How long an interaction's token lives.
+    /// How long an interaction's token is valid.
     pub token_lives: TimeDelta,
 }
 
 impl DiscordConfig {
-    /// A guild "Acme" with one app whose bot is called `name`, nobody in it yet.
+    /// Returns a guild "Acme" without users, with one app whose bot is called `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -106,14 +106,14 @@ impl DiscordConfig {
         }
     }
 
-    /// Names the guild.
+    /// Sets the guild.
     #[must_use]
     pub fn guild(mut self, guild: Guild) -> Self {
         self.guild = guild;
         self
     }
 
-    /// Adds a person.
+    /// Adds a user.
     #[must_use]
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);

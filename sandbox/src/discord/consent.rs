@@ -1,5 +1,5 @@
-//! The page that asks a person whether the app may know who they are. A browser is signed in as nobody here, so
-//! one also says as whom.
+//! The OAuth consent page, on which a person allows the app to read their identity. The browser has no signed-in user
+//! here, so the page also asks who signs in.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::oauth::Fields;
 use super::world::World;
 
 impl World {
-    /// All that was asked for goes along, and is judged again with the answer.
+    /// Renders the page. Hidden fields repeat the parameters, which are validated again with the answer.
     pub(super) fn consent_page(&self, asked: &Fields) -> String {
         let mut fields = String::new();
         for (name, value) in asked {

@@ -1,6 +1,6 @@
-//! A small JSON door for a demo page, under `/_sandbox/`: see as one person, act as one person.
+//! A small JSON interface for a demo page, under `/_sandbox/`: see what one user sees, act as one user.
 //!
-//! A viewer sees only the channels that he sees in Discord, and only what was whispered to him.
+//! A viewer sees only the channels visible to them in Discord, and only their own ephemeral messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::interactions::{Delivery, Interaction};
 use super::people::Say;
 use super::world::World;
 
-/// How long a question for news waits.
+/// How long a request for changes waits (long polling).
 const PATIENCE: Duration = Duration::from_secs(25);
 
 pub(super) fn router() -> Router<Arc<State>> {
@@ -38,7 +38,7 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/close", post(close))
 }
 
-/// Errors are JSON sentences.
+/// Converts an outcome to a response; errors are JSON sentences.
 fn answered(outcome: Result<Value, String>) -> Response {
     match outcome {
         Ok(value) => Json(value).into_response(),
@@ -66,7 +66,7 @@ struct Since {
     since: u64,
 }
 
-/// Answers once the version is past `since`, or with the same version after a while.
+/// Answers once the version exceeds `since`, or with the current version after [`PATIENCE`].
 async fn events(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
     let mut version = state.version.subscribe();
     let newer = version.wait_for(|v| *v > since.since);
@@ -106,8 +106,8 @@ async fn delete(Extract(state): Extract<Arc<State>>, Json(c): Json<Change>) -> R
     answered(state.change(|w| w.delete(&c.user, &c.channel, &c.ts)).map(|()| json!({})))
 }
 
-/// What became of an interaction, once the app answered or cannot any more: a person sees no sooner than that
-/// whether it failed. What is offered to complete an option comes with it.
+/// Returns the outcome of an interaction, once the app has answered or can no longer answer; a real user does not learn
+/// earlier whether it failed. Autocomplete choices are included.
 async fn told(state: &State, sent: Result<String, String>) -> Response {
     let id = match sent {
         Ok(id) => id,
@@ -135,7 +135,7 @@ struct Press {
 }
 
 async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Response {
-    // A select tells what was chosen by the option's value.
+    // A select sends the chosen option's value.
     let pressed = p.value.as_ref().unwrap_or(&p.custom_id);
     let pressed = state.change(|w| w.press(&p.user, &p.channel, &p.ts, pressed));
     told(&state, pressed).await
@@ -176,7 +176,7 @@ async fn pick(Extract(state): Extract<Arc<State>>, Json(e): Json<Entry>) -> Resp
 #[derive(Deserialize)]
 struct Filled {
     user: String,
-    /// By custom id or label.
+    /// Values by custom id or label.
     #[serde(default)]
     typed: BTreeMap<String, String>,
 }
@@ -191,7 +191,7 @@ async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<Filled>) ->
 }
 
 impl World {
-    /// The guild through one person's eyes; without a viewer only who and what there is.
+    /// Returns the guild as one user sees it; without a viewer only the users and channels.
     fn seen_by(&self, viewer: Option<&str>, version: u64) -> Value {
         let channels: Vec<Value> = self
             .channels
@@ -207,7 +207,7 @@ impl World {
                 })
             })
             .collect();
-        // The newest sign of each place; a client shows one for ten seconds.
+        // Only the latest typing time of each channel; a client shows the indicator for ten seconds.
         let typing: BTreeMap<&String, _> = self.typing.iter().map(|(place, at)| (place, at)).collect();
         let typing = typing.into_iter().filter(|(place, _)| viewer.is_some_and(|v| self.sees(place, v)));
         let whispers = self.whispers.iter().filter(|m| viewer.is_some() && m.only.as_deref() == viewer);

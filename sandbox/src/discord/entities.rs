@@ -1,4 +1,4 @@
-//! The things of a guild: people, channels, messages, forms. Plain values.
+//! The entities of a guild: users, channels, messages, forms. Plain values.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A person (or a foreign bot). Discord tells no mail address.
+/// A user or another app's bot. Discord does not expose email addresses.
 #[derive(Debug, Clone, Serialize)]
 pub struct User {
-    /// A snowflake; empty until the fake gives one.
+    /// A snowflake; empty until the fake assigns one.
     pub id: String,
     /// The username, without `@`.
     pub name: String,
-    /// The name that most people see.
+    /// The global display name.
     pub global_name: Option<String>,
-    /// The name in this guild.
+    /// The nickname in this guild.
     pub nick: Option<String>,
     /// Another app's bot.
     pub is_bot: bool,
-    /// Whether this person is in the guild.
+    /// Whether this user is in the guild.
     pub is_member: bool,
-    /// Writing to this person directly fails.
+    /// Direct messages to this user fail.
     pub refuses_dms: bool,
-    /// The language of this person's client.
+    /// The locale of this user's client.
     pub locale: String,
 }
 
 impl User {
-    /// A member of the guild: username `ana`, shown as `Ana Ruiz`.
+    /// Returns a member of the guild: username `ana`, shown as `Ana Ruiz`.
     #[must_use]
     pub fn new(name: &str, global_name: &str) -> Self {
         Self {
@@ -43,21 +43,21 @@ impl User {
         }
     }
 
-    /// The same with a name in this guild.
+    /// Sets a nickname in this guild.
     #[must_use]
     pub fn nick(mut self, nick: &str) -> Self {
         self.nick = Some(nick.to_owned());
         self
     }
 
-    /// The same as another app's bot.
+    /// Makes the user another app's bot.
     #[must_use]
     pub fn bot(mut self) -> Self {
         self.is_bot = true;
         self
     }
 
-    /// The same outside of the guild.
+    /// Makes the user a non-member of the guild.
     #[must_use]
     pub fn stranger(mut self) -> Self {
         self.is_member = false;
@@ -65,17 +65,17 @@ impl User {
     }
 }
 
-/// What a channel is.
+/// The type of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {
     /// A text channel of the guild.
     Text,
-    /// A channel that holds nothing but threads: posts.
+    /// A channel that contains only threads: posts.
     Forum,
-    /// The direct line between the bot and one person.
+    /// The DM channel of the bot and one user.
     Dm,
-    /// A public thread; its id is that of the message on which it was opened.
+    /// A public thread; its id is that of the message from which it was opened.
     Thread,
 }
 
@@ -90,34 +90,34 @@ impl ChannelKind {
     }
 }
 
-/// A text channel, a direct line, or a thread.
+/// A text channel, a forum, a DM channel or a thread.
 #[derive(Debug, Clone, Serialize)]
 pub struct Channel {
-    /// A snowflake; empty until the fake gives one.
+    /// A snowflake; empty until the fake assigns one.
     pub id: String,
-    /// Empty for a direct line.
+    /// Empty for a DM channel.
     pub name: String,
-    /// What it is.
+    /// The channel's type.
     pub kind: ChannelKind,
-    /// Who sees it, by id (in [`Channel::new`] by handle); nobody named: everybody in the guild. A thread is
-    /// seen by those who see its parent.
+    /// Ids of the users who see it (handles in [`Channel::new`]); if empty, all members of the guild. A thread is
+    /// visible to those who see its parent.
     pub members: Vec<String>,
     /// Whether the bot sees it.
     pub bot_views: bool,
-    /// Whether the bot may write there.
+    /// Whether the bot can write there.
     pub bot_sends: bool,
-    /// Where a thread hangs.
+    /// The parent channel of a thread.
     pub parent: Option<String>,
-    /// Who opened a thread.
+    /// The user who opened a thread.
     pub owner: Option<String>,
-    /// A thread that was put away.
+    /// Whether a thread is archived.
     pub archived: bool,
-    /// A thread in which nobody writes any more.
+    /// Whether a thread is locked, so users can no longer write in it.
     pub locked: bool,
 }
 
 impl Channel {
-    /// A text channel that these people see; everybody where none is named. The bot sees it too.
+    /// Returns a text channel that these users see, or all members if none is named. The bot sees it too.
     #[must_use]
     pub fn new(name: &str, members: &[&str]) -> Self {
         Self {
@@ -134,26 +134,26 @@ impl Channel {
         }
     }
 
-    /// Whether it stands in the guild's list: no thread and no direct line.
+    /// Returns whether the channel is in the guild's channel list: neither a thread nor a DM channel.
     pub(super) fn is_of_guild(&self) -> bool {
         matches!(self.kind, ChannelKind::Text | ChannelKind::Forum)
     }
 
-    /// The same as a forum.
+    /// Makes the channel a forum.
     #[must_use]
     pub fn forum(mut self) -> Self {
         self.kind = ChannelKind::Forum;
         self
     }
 
-    /// The same without `VIEW_CHANNEL` for the bot.
+    /// Removes the bot's `VIEW_CHANNEL` permission.
     #[must_use]
     pub fn hidden_from_bot(mut self) -> Self {
         self.bot_views = false;
         self
     }
 
-    /// The same without `SEND_MESSAGES` for the bot.
+    /// Removes the bot's `SEND_MESSAGES` permission.
     #[must_use]
     pub fn bot_reads_only(mut self) -> Self {
         self.bot_sends = false;
@@ -161,12 +161,12 @@ impl Channel {
     }
 }
 
-/// One message as it stands; a whisper where `only` is set.
+/// The current state of a message; it is ephemeral if `only` is set.
 #[derive(Debug, Clone, Serialize)]
 pub struct Message {
     /// A snowflake.
     pub id: String,
-    /// Where it stands: for a message in a thread, the thread.
+    /// Its channel; for a message in a thread, the thread.
     pub channel: String,
     /// The thread's id, for messages in a thread.
     pub thread: Option<String>,
@@ -174,59 +174,59 @@ pub struct Message {
     pub user: String,
     /// Posted by the app under test.
     pub by_bot: bool,
-    /// The one person who sees it.
+    /// The only user who sees it, if it is ephemeral.
     pub only: Option<String>,
-    /// Discord's `type`: 0, 19 for a reply, 20 and 23 for answers to commands, 21 at a thread's head.
+    /// Discord's `type`: 0, 19 for a reply, 20 and 23 for responses to commands, 21 for a thread's starter message.
     pub kind: u8,
-    /// As Discord keeps it.
+    /// The text as Discord stores it.
     pub content: String,
-    /// As given, with the ids that were missing.
+    /// As sent, with missing ids added.
     pub components: Vec<Value>,
     /// Attachment objects.
     pub attachments: Vec<Value>,
-    /// Discord's bits.
+    /// Discord's message flags.
     pub flags: u64,
-    /// As given; history does not show it.
+    /// As sent; history does not show it.
     pub nonce: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub at: DateTime<Utc>,
-    /// When it was changed last.
+    /// When it was last edited.
     pub edited: Option<DateTime<Utc>>,
     /// The message that it replies to.
     pub reply_to: Option<String>,
-    /// The interaction that it answers.
+    /// The interaction that it responds to.
     pub interaction: Option<String>,
-    /// Laid over what events and history show.
+    /// Merged over what events and history show.
     pub extra: Value,
 }
 
-/// The answer is still being made ("… is thinking").
+/// The response is still pending ("… is thinking").
 pub(super) const LOADING: u64 = 1 << 7;
-/// One person sees it.
+/// Only one user sees it.
 pub(super) const EPHEMERAL: u64 = 1 << 6;
-/// A thread hangs on it.
+/// A thread was opened from it.
 pub(super) const HAS_THREAD: u64 = 1 << 5;
 /// Links show no previews.
 pub(super) const SUPPRESS_EMBEDS: u64 = 1 << 2;
-/// Nobody's phone rings.
+/// It sends no push notifications.
 pub(super) const SUPPRESS_NOTIFICATIONS: u64 = 1 << 12;
-/// Made of components alone.
+/// It consists only of components.
 pub(super) const COMPONENTS_V2: u64 = 1 << 15;
 
 impl Message {
-    /// Whether it is made of components alone.
+    /// Returns whether it consists only of components.
     #[must_use]
     pub fn is_v2(&self) -> bool {
         self.flags & COMPONENTS_V2 != 0
     }
 }
 
-/// A modal that was opened for one person.
+/// A modal that was opened for one user.
 #[derive(Debug, Clone, Serialize)]
 pub struct Form {
     /// The interaction that opened it.
     pub id: String,
-    /// For whom.
+    /// The user who sees it.
     pub user: String,
     /// Where it was opened.
     pub channel: String,
@@ -234,13 +234,13 @@ pub struct Form {
     pub message: Option<String>,
     /// As the app gave it: `custom_id`, `title`, `components`.
     pub modal: Value,
-    /// What stands in its fields in the place of their first values, by custom id.
+    /// Values that replace the initial values of its fields, by custom id.
     pub typed: BTreeMap<String, String>,
-    /// Whether the person still sees it.
+    /// Whether the user still sees it.
     pub open: bool,
 }
 
-/// Somebody's phone rang.
+/// A mention that sent a notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ping {
     /// The message's channel.
@@ -251,7 +251,7 @@ pub struct Ping {
     pub mention: String,
 }
 
-/// A link that Discord would have looked at.
+/// A link for which Discord would fetch a preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unfurl {
     /// The message's channel.

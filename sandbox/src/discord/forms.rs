@@ -1,4 +1,4 @@
-//! Modals as a person fills them in: what Discord's own client lets them type and send.
+//! Modals as a user fills them in: what Discord's own client allows to type and submit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use super::interactions::Sending;
 use super::world::World;
 
 impl World {
-    /// Types into the fields of the open form, named by their labels or custom ids, and sends it.
+    /// Fills in the fields of the open form, named by their labels or custom ids, and submits it.
     pub(super) fn submit(&mut self, who: &str, typed: &BTreeMap<String, String>) -> Result<String, String> {
         let user = self.actor(who)?;
         let open = self.forms.iter_mut().rev().find(|f| f.user == user && f.open);
@@ -26,7 +26,7 @@ impl World {
         Ok(self.send_form(&form, user, components))
     }
 
-    /// Sends a form again that was once open, whatever stands in it, perhaps as somebody else.
+    /// Submits a form that was opened before, without validation and possibly as another user.
     pub(super) fn submit_forged(
         &mut self,
         who: &str,
@@ -49,7 +49,7 @@ impl World {
         self.interact(Sending { kind: 5, user, channel, message, data, extra: Value::Null })
     }
 
-    /// Closes the open form; the app hears nothing of it.
+    /// Closes the open form; the app is not notified.
     pub(super) fn dismiss(&mut self, who: &str) -> Result<(), String> {
         let user = self.actor(who)?;
         let open = self.forms.iter_mut().rev().find(|f| f.user == user && f.open);
@@ -57,7 +57,7 @@ impl World {
         Ok(())
     }
 
-    /// A form as the person reads it.
+    /// Returns a form as the user reads it.
     #[must_use]
     pub fn form_shown(&self, form: &Form) -> String {
         let mut out = format!("# {}\n", form.modal["title"].as_str().unwrap_or_default());
@@ -75,7 +75,7 @@ impl World {
     }
 }
 
-/// The field itself, inside of its label or row.
+/// Returns the field inside its label or row.
 fn inner(component: &Value) -> &Value {
     match component["type"].as_u64() {
         Some(18) => &component["component"],
@@ -95,7 +95,7 @@ impl Form {
         self.fields().find(named).map(|(_, f)| f.clone())
     }
 
-    /// What stands in a field now.
+    /// Returns the current value of a field.
     fn text(&self, field: &Value) -> String {
         let id = field["custom_id"].as_str().unwrap_or_default();
         let chosen = field["options"].as_array().into_iter().flatten().find(|o| o["default"] == true);
@@ -103,7 +103,7 @@ impl Form {
         self.typed.get(id).map_or(first.unwrap_or_default(), String::as_str).to_owned()
     }
 
-    /// What is sent; as in Discord, a field that must be filled in is.
+    /// Returns the values to submit. As in Discord, required fields must be filled in.
     fn values(&self) -> Result<Vec<Value>, String> {
         for (component, field) in self.fields() {
             if field["required"] != false && self.text(field).is_empty() {
@@ -138,7 +138,7 @@ impl Form {
     }
 }
 
-/// What Discord's client lets nobody type.
+/// Rejects text that Discord's client does not allow to type.
 fn fits(name: &str, field: &Value, text: &str) -> Result<(), String> {
     if field["type"] == 3 {
         let known = field["options"].as_array().into_iter().flatten().any(|o| o["value"] == text);

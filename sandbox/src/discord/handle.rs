@@ -1,4 +1,4 @@
-//! The handle with which tests act as people and cause trouble.
+//! The handle with which tests act as users and inject faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use super::world::World;
 use super::{Discord, State};
 use crate::Faults;
 
-/// What the app answered to a press, command or form.
+/// The app's response to a click, command or form.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The callback's body.
     pub payload: Option<Value>,
-    /// From telling to callback.
+    /// The time from the event to the callback.
     pub took: Duration,
 }
 
-/// A press, command or form on its way to the app.
+/// A click, command or form that was sent to the app.
 #[derive(Clone)]
 pub struct Pending {
     discord: Discord,
@@ -30,7 +30,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// What became of it so far.
+    /// Returns the interaction in its current state.
     #[must_use]
     pub fn interaction(&self) -> Option<Interaction> {
         self.discord.read(|w| w.interaction(&self.id).cloned())
@@ -39,7 +39,7 @@ impl Pending {
     /// Waits for the callback.
     ///
     /// # Panics
-    /// With the transcript when it is lost or does not come in time.
+    /// If the interaction is lost or the callback does not come in time, with the transcript.
     pub async fn acknowledged(&self, within: Duration) -> Answer {
         let id = self.id.clone();
         let look = move |w: &World| {
@@ -56,7 +56,7 @@ impl Pending {
     }
 }
 
-/// Where it is and how it goes wrong.
+/// URLs and faults.
 impl Discord {
     /// `http://127.0.0.1:port/api/v10`
     #[must_use]
@@ -70,7 +70,7 @@ impl Discord {
         self.running.server.url()
     }
 
-    /// Operations are the vendor's operation ids, and `global` for a limit on everything.
+    /// Returns the planned faults. Operations are the vendor's operation ids, and `global` for a global rate limit.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.state().faults
@@ -80,22 +80,22 @@ impl Discord {
         &self.running.state
     }
 
-    /// Looks at the guild.
+    /// Reads the guild.
     pub fn read<T>(&self, look: impl FnOnce(&World) -> T) -> T {
         self.state().read(look)
     }
 
-    /// Changes the guild's people, channels or habits (`w.config`).
+    /// Changes the guild's users, channels or settings (`w.config`).
     pub fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         self.state().change(act)
     }
 
-    /// Adds or replaces a person; nobody is told.
+    /// Adds or replaces a user; no event is sent.
     pub fn add_user(&self, user: User) -> String {
         self.change(|w| w.insert_user(user))
     }
 
-    /// Adds or replaces a channel and tells the app.
+    /// Adds or replaces a channel and sends the event to the app.
     pub fn add_channel(&self, channel: Channel) -> String {
         self.change(|w| {
             let id = w.insert_channel(channel);
@@ -106,10 +106,10 @@ impl Discord {
         })
     }
 
-    /// Takes a channel away and tells the app.
+    /// Removes a channel and sends the event to the app.
     ///
     /// # Panics
-    /// When there is no such channel.
+    /// If there is no such channel.
     #[track_caller]
     pub fn remove_channel(&self, channel: &str) {
         allowed(self.change(|w| {
@@ -122,68 +122,68 @@ impl Discord {
         }));
     }
 
-    /// A person comes into the guild.
+    /// Adds a user to the guild.
     ///
     /// # Panics
-    /// When there is no such person.
+    /// If there is no such user.
     #[track_caller]
     pub fn join(&self, user: &str) {
         allowed(self.change(|w| w.member(user, true)));
     }
 
-    /// A person is called otherwise in the guild.
+    /// Changes a user's nickname in the guild.
     ///
     /// # Panics
-    /// When there is no such member.
+    /// If there is no such member.
     #[track_caller]
     pub fn nick(&self, user: &str, nick: &str) {
         allowed(self.change(|w| w.nick(user, nick)));
     }
 
-    /// A person leaves the guild.
+    /// Removes a user from the guild.
     ///
     /// # Panics
-    /// When there is no such person.
+    /// If there is no such user.
     #[track_caller]
     pub fn leave(&self, user: &str) {
         allowed(self.change(|w| w.member(user, false)));
     }
 }
 
-/// Acting as people. All panic with a sentence where Discord's own client would not allow it; the `try_`
-/// forms give the sentence.
+/// Acting as users. All panic with a sentence if Discord's own client would not allow it; the `try_` variants return
+/// the sentence.
 impl Discord {
-    /// A person writes; gives the message's id. `@handle` becomes a mention.
+    /// Sends a message as a user; returns its id. `@handle` becomes a mention.
     ///
     /// # Panics
-    /// When that person cannot write there.
+    /// If that user cannot write there.
     #[track_caller]
     pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
         let say = Say { thread: thread.map(str::to_owned), ..Say::new(user, channel, text) };
         allowed(self.say_with(say))
     }
 
-    /// Same with all that may be odd about a message.
+    /// Same, with the additional properties of [`Say`].
     ///
     /// # Errors
-    /// A sentence when that person cannot write there.
+    /// A sentence if that user cannot write there.
     pub fn say_with(&self, say: Say) -> Result<String, String> {
         self.change(|w| w.say(say))
     }
 
-    /// Writes a post in a forum; the id of its thread.
+    /// Creates a post in a forum; returns the id of its thread.
     ///
     /// # Panics
-    /// When that person cannot.
+    /// If that user cannot.
     #[track_caller]
     pub fn post(&self, user: &str, forum: &str, title: &str, text: &str) -> String {
         allowed(self.change(|w| w.post(user, forum, title, text)))
     }
 
-    /// Puts a thread away, and locks it or not; the app is told.
+    /// Archives a thread and sets its lock; the app receives the event.
     ///
     /// # Panics
-    /// When there is no such thread.
+    /// If there is no such thread.
     #[track_caller]
     pub fn archive(&self, thread: &str, locked: bool) {
         allowed(self.change(|w| {
@@ -197,44 +197,44 @@ impl Discord {
     }
 
     /// # Panics
-    /// When it is not that person's message.
+    /// If it is not that user's message.
     #[track_caller]
     pub fn edit(&self, user: &str, channel: &str, ts: &str, text: &str) {
         allowed(self.change(|w| w.edit(user, channel, ts, text)));
     }
 
-    /// Discord shows what a message's links lead to.
+    /// Sends the update with which Discord adds link previews to a message.
     ///
     /// # Panics
-    /// When there is no such message.
+    /// If there is no such message.
     #[track_caller]
     pub fn unfurl(&self, _channel: &str, ts: &str) {
         allowed(self.change(|w| w.unfurl(ts)));
     }
 
-    /// A moderator takes a message away.
+    /// Deletes a message as a moderator.
     pub fn take_away(&self, ts: &str) {
         self.change(|w| w.remove(ts));
     }
 
     /// # Panics
-    /// When it is not that person's message.
+    /// If it is not that user's message.
     #[track_caller]
     pub fn delete(&self, user: &str, channel: &str, ts: &str) {
         allowed(self.change(|w| w.delete(user, channel, ts)));
     }
 
-    /// Gives a registered command; `options` is an object of values, a sub-command an object inside.
+    /// Runs a registered command; `options` is an object of values, with a nested object for a sub-command.
     ///
     /// # Panics
-    /// When that person cannot give that command there.
+    /// If that user cannot run that command there.
     #[track_caller]
     pub fn slash(&self, user: &str, channel: &str, command: &str, options: &Value) -> Pending {
         allowed(self.try_slash(user, channel, command, options))
     }
 
     /// # Errors
-    /// A sentence when that person cannot give that command there.
+    /// A sentence if that user cannot run that command there.
     pub fn try_slash(
         &self,
         user: &str,
@@ -245,10 +245,10 @@ impl Discord {
         self.change(|w| w.slash(user, channel, command, options)).map(|id| self.pending(id))
     }
 
-    /// Types into an option that completes itself.
+    /// Types into an option with autocomplete.
     ///
     /// # Errors
-    /// A sentence when that person cannot give that command there.
+    /// A sentence if that user cannot run that command there.
     pub fn complete(
         &self,
         user: &str,
@@ -259,42 +259,42 @@ impl Discord {
         self.change(|w| w.complete(user, channel, command, options)).map(|id| self.pending(id))
     }
 
-    /// Presses a button (or picks a select's option) by its custom id or its words.
+    /// Clicks a button (or selects an option) by its custom id or label.
     ///
     /// # Errors
-    /// A sentence when that person sees no such button.
+    /// A sentence if that user sees no such button.
     pub fn press(&self, user: &str, channel: &str, ts: &str, label: &str) -> Result<Pending, String> {
         self.change(|w| w.press(user, channel, ts, label)).map(|id| self.pending(id))
     }
 
-    /// A press that no real client would send.
+    /// Sends a click that no real client would send.
     ///
     /// # Errors
-    /// A sentence when there is no such channel.
+    /// A sentence if there is no such channel.
     pub fn press_raw(&self, forged: Forged) -> Result<Pending, String> {
         self.change(|w| w.press_forged(forged)).map(|id| self.pending(id))
     }
 
-    /// Picks one of the app's entries, by its name, in the menu of a message.
+    /// Runs one of the app's message commands, by its name.
     ///
     /// # Errors
-    /// A sentence when that person does not see the message.
+    /// A sentence if that user does not see the message.
     pub fn pick(&self, user: &str, channel: &str, ts: &str, entry: &str) -> Result<Pending, String> {
         self.change(|w| w.pick(user, channel, ts, entry)).map(|id| self.pending(id))
     }
 
-    /// Types into the fields of the open form, named by their labels or custom ids, and sends it.
+    /// Fills in the fields of the open form, named by their labels or custom ids, and submits it.
     ///
     /// # Errors
-    /// A sentence where Discord's own client would not let that person.
+    /// A sentence if Discord's own client would not allow it.
     pub fn submit(&self, user: &str, typed: &BTreeMap<String, String>) -> Result<Pending, String> {
         self.change(|w| w.submit(user, typed)).map(|id| self.pending(id))
     }
 
-    /// Sends a form (by [`super::Form::id`]) that no real client would.
+    /// Submits a form (by [`super::Form::id`]) as no real client would.
     ///
     /// # Errors
-    /// A sentence where no such form was ever opened.
+    /// A sentence if no such form was ever opened.
     pub fn submit_raw(
         &self,
         user: &str,
@@ -304,25 +304,25 @@ impl Discord {
         self.change(|w| w.submit_forged(user, form, typed)).map(|id| self.pending(id))
     }
 
-    /// Closes the open form without sending it.
+    /// Closes the open form without submitting it.
     ///
     /// # Errors
-    /// A sentence when that person has no form open.
+    /// A sentence if that user has no form open.
     pub fn dismiss(&self, user: &str) -> Result<(), String> {
         self.change(|w| w.dismiss(user))
     }
 
-    /// Opens (or finds) the conversation between the bot and a person.
+    /// Opens (or finds) the DM channel of the bot and a user.
     ///
     /// # Panics
-    /// When there is no such person.
+    /// If there is no such user.
     #[track_caller]
     #[must_use]
     pub fn dm(&self, user: &str) -> String {
         allowed(self.change(|w| w.user_id(user).map(|id| w.open_dm(&id))))
     }
 
-    /// Keeps a file; gives what goes into [`Say`]'s files.
+    /// Stores a file; returns the value for [`Say`]'s files.
     #[must_use]
     pub fn upload(&self, name: &str, kind: &str, bytes: impl Into<Vec<u8>>) -> Value {
         self.change(|w| w.keep_file("0", name, kind, bytes.into()))

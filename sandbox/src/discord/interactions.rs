@@ -1,4 +1,4 @@
-//! Interactions: commands, presses and forms on their way to the app, and what became of them.
+//! Interactions: commands, clicks and forms that are sent to the app, and their outcomes.
 
 use std::time::{Duration, Instant};
 
@@ -9,62 +9,62 @@ use serde_json::{Value, json};
 use super::render::merge_all;
 use super::world::{World, secret};
 
-/// What became of an interaction.
+/// The delivery state of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// Told, not answered.
+    /// Sent, not answered.
     Sent,
-    /// The app gave its callback.
+    /// The app sent its callback.
     Acknowledged,
-    /// There was no session to tell: the person reads "did not respond".
+    /// No session could receive it: the user reads "did not respond".
     Lost,
 }
 
-/// One command, press or form.
+/// A command, click or form.
 #[derive(Debug, Clone, Serialize)]
 pub struct Interaction {
     /// A snowflake.
     pub id: String,
-    /// With which the app answers.
+    /// The token with which the app answers.
     pub token: String,
     /// Discord's `type`: 2 command, 3 component, 4 autocomplete, 5 form.
     pub kind: u8,
-    /// Who did it.
+    /// The user who caused it.
     pub user: String,
-    /// Where.
+    /// The channel.
     pub channel: String,
-    /// The message whose component was used (or whose form it is).
+    /// The message whose component was used (or from which the form was opened).
     pub message: Option<String>,
-    /// What the app was told.
+    /// The payload that the app received.
     pub payload: Value,
-    /// When it was told.
+    /// When it was sent.
     pub at: DateTime<Utc>,
-    /// What became of it.
+    /// Its delivery state.
     pub state: Delivery,
     /// The callback's body.
     pub answer: Option<Value>,
-    /// From telling to callback.
+    /// The time from the event to the callback.
     pub took: Option<Duration>,
-    /// The message that answers it (`@original`).
+    /// The message that responds to it (`@original`).
     pub original: Option<String>,
     #[serde(skip)]
     sent: Instant,
 }
 
-/// What is sent as an interaction, before it has an id.
+/// An interaction before it has an id.
 pub(super) struct Sending {
     pub kind: u8,
     pub user: String,
     pub channel: String,
     pub message: Option<String>,
     pub data: Value,
-    /// Laid over the payload.
+    /// Merged over the payload.
     pub extra: Value,
 }
 
 impl World {
-    /// An interaction by its id.
+    /// Returns an interaction by its id.
     #[must_use]
     pub fn interaction(&self, id: &str) -> Option<&Interaction> {
         self.interactions.iter().find(|i| i.id == id)
@@ -74,12 +74,12 @@ impl World {
         self.interactions.iter_mut().find(|i| i.id == id)
     }
 
-    /// Whether its callback may still come.
+    /// Returns whether its callback is still accepted.
     pub(super) fn waits(&self, interaction: &Interaction) -> bool {
         interaction.state == Delivery::Sent && self.now() - interaction.at <= self.config.interaction_waits
     }
 
-    /// Tells the app; gives the interaction's id.
+    /// Sends an interaction to the app; returns its id.
     pub(super) fn interact(&mut self, sending: Sending) -> String {
         let (id, token) = (self.next_id(), format!("aW50ZXJhY3Rpb24{}", secret(40)));
         let payload = self.interaction_payload(&id, &token, &sending);
@@ -151,7 +151,7 @@ impl World {
             }
             3 => told["interacted_message_id"] = json!(interaction.message),
             _ => {
-                // What opened the form counts as the first interaction.
+                // What opened the form counts as the triggering interaction.
                 told["triggering_interaction_metadata"] = json!({
                     "id": interaction.id, "type": 2, "user": self.user_json(&interaction.user),
                     "authorizing_integration_owners": told["authorizing_integration_owners"],
@@ -161,7 +161,7 @@ impl World {
         told
     }
 
-    /// The callback came.
+    /// Records the callback.
     pub(super) fn answered(&mut self, id: &str, answer: Value) {
         let Some(interaction) = self.interaction_mut(id) else { return };
         interaction.state = Delivery::Acknowledged;

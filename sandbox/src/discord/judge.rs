@@ -1,4 +1,4 @@
-//! Judges requests by the vendor's own specification, one compiled schema an operation.
+//! Validates requests against the vendor's own specification, with one compiled schema per operation.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use super::refusal::Broken;
 
 type Validator = Option<Arc<jsonschema::Validator>>;
 
-/// The specification and what of it is compiled so far.
+/// The specification and the schemas compiled so far.
 pub(super) struct Judge {
     spec: Spec,
     compiled: Mutex<HashMap<String, Validator>>,
 }
 
 impl Judge {
-    /// Reads the file below `specs_dir`; once per process, as compiling is slow.
+    /// Reads the file below `specs_dir`; once per process, because compiling is slow.
     pub(super) fn read(specs_dir: &Path) -> std::io::Result<Arc<Self>> {
         static READ: OnceLock<Mutex<HashMap<PathBuf, Arc<Judge>>>> = OnceLock::new();
         let read = READ.get_or_init(Mutex::default);
@@ -33,7 +33,7 @@ impl Judge {
         Ok(judge)
     }
 
-    /// What the specification says against this body.
+    /// Returns the violations of the specification in this body.
     pub(super) fn broken(&self, operation: &str, body: &Value) -> Vec<Broken> {
         let Some(validator) = self.validator(operation) else { return vec![] };
         let all = validator.iter_errors(body);

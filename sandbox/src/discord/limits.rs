@@ -1,18 +1,18 @@
-//! Rate limits: what every answer tells of them, and when a request is held back.
+//! Rate limits: the headers of every response, and when a request is rejected.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::refusal::{Limited, Refusal};
 use super::world::World;
 
-/// Messages in one window and channel.
+/// Messages per window and channel.
 const POSTS: u32 = 5;
 /// The window in seconds.
 const WINDOW: f64 = 5.0;
-/// What other requests are said to be allowed; they are never held back.
+/// The limit that the headers report for other requests, which are never rejected.
 const OTHERS: u32 = 50;
 
-/// What the headers of one answer say.
+/// The rate limit headers of one response.
 #[derive(Debug, Clone)]
 pub(super) struct Allowance {
     bucket: String,
@@ -23,7 +23,7 @@ pub(super) struct Allowance {
 }
 
 impl World {
-    /// Counts one request; refuses it where its bucket is empty.
+    /// Counts one request; rejects it if its bucket is empty.
     #[allow(clippy::cast_precision_loss, reason = "milliseconds of a few seconds and of our age fit")]
     pub(super) fn allowance(&mut self, operation: &str, major: &str) -> (Allowance, Result<(), Refusal>) {
         let bucket = format!("{operation}:{major}");

@@ -1,25 +1,25 @@
-//! Discord's Markdown as a person reads it: escapes undone, mentions by name.
+//! Discord's Markdown as a user reads it: escapes removed, mentions by name.
 
 use chrono::DateTime;
 
 use super::world::World;
 
-/// How much of the notation goes away.
+/// How much of the notation is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Undo {
-    /// Escapes and mentions alone.
+    /// Only escapes and mentions.
     Names,
-    /// Stars, fences and link brackets too.
+    /// Asterisks, code fences and link brackets too.
     All,
 }
 
 impl World {
-    /// What Nod wrote, without its notation.
+    /// Renders what Nod wrote, without its notation.
     pub(super) fn read(&self, text: &str) -> String {
         self.lines(text, Undo::All)
     }
 
-    /// What people typed, as they typed it.
+    /// Renders what users typed, as they typed it.
     pub(super) fn typed_text(&self, text: &str) -> String {
         self.lines(text, Undo::Names)
     }
@@ -69,7 +69,7 @@ impl World {
         out
     }
 
-    /// What the notation at the start of `rest` means, and how long it is.
+    /// Returns the rendered notation at the start of `rest`, and its length.
     fn piece(&self, rest: &str, undo: Undo) -> Option<(String, usize)> {
         if let Some(after) = rest.strip_prefix('\\') {
             let escaped = after.chars().next().filter(char::is_ascii_punctuation)?;
@@ -97,7 +97,7 @@ impl World {
         Some((format!("{} ({url})", self.inline(label, undo)), taken))
     }
 
-    /// `@id`, `#id`, `t:unix:f` or a link between angle brackets.
+    /// Renders `@id`, `#id`, `t:unix:f` or a link between angle brackets.
     fn token(&self, inside: &str) -> Option<String> {
         if let Some(role) = inside.strip_prefix("@&") {
             return Some(format!("@role {role}"));
@@ -115,7 +115,7 @@ impl World {
             let format = match style {
                 "t" => "%H:%M UTC",
                 "f" | "F" => "%a %-d %b %Y, %H:%M UTC",
-                // Others would be shown as they are written, for all that is known.
+                // Other styles are left as written; how Discord shows them is not known here.
                 _ => return None,
             };
             return Some(at.format(format).to_string());
@@ -124,7 +124,7 @@ impl World {
     }
 }
 
-/// Whether a line opens or closes a code block, and what of it is text.
+/// Returns `Some` if a line opens or closes a code block, with the part of it that is text.
 fn fence(line: &str, fenced: &mut bool) -> Option<Option<String>> {
     if *fenced {
         let text = line.strip_suffix("```")?;
@@ -136,7 +136,7 @@ fn fence(line: &str, fenced: &mut bool) -> Option<Option<String>> {
         return Some(Some(text.to_owned()));
     }
     *fenced = true;
-    // A single word is the block's language.
+    // A single word is the language of the block.
     let language = rest.chars().all(|c| c.is_ascii_alphanumeric());
     Some(Some(rest.to_owned()).filter(|_| !language))
 }

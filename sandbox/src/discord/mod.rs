@@ -1,7 +1,7 @@
 //! A stateful loopback Discord: REST v10, the gateway and interactions over the real protocol.
 //!
-//! It owns one guild with one installed app. Tests act as its people and read what they see; the app
-//! under test talks to it through the network alone.
+//! It owns one guild with one installed app. Tests act as its users and read what they see; the app under test talks to
+//! it only through the network.
 
 mod config;
 mod consent;
@@ -48,7 +48,7 @@ use crate::Faults;
 use crate::serve::Server;
 use judge::Judge;
 
-/// Discord takes files of 10 MiB from apps.
+/// Discord accepts files of 10 MiB from apps.
 const BODY_MAX: usize = 11 << 20;
 
 /// What the server's handlers and the test's handle share.
@@ -64,7 +64,7 @@ impl State {
         look(&self.world.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the world and wakes those who wait for a change.
+    /// Changes the world and wakes the tasks that wait for a change.
     fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         let done = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
         self.version.send_modify(|version| *version += 1);
@@ -72,7 +72,7 @@ impl State {
     }
 }
 
-/// The server; when it goes, its connections go too.
+/// The running server; dropping it closes its connections.
 struct Running {
     server: Server,
     state: Arc<State>,
@@ -84,7 +84,7 @@ impl Drop for Running {
     }
 }
 
-/// A handle on the fake; clones share one guild. It ends with the last handle.
+/// A handle on the fake; clones share one guild. The fake stops when the last handle is dropped.
 #[derive(Clone)]
 pub struct Discord {
     running: Arc<Running>,
@@ -94,7 +94,7 @@ impl Discord {
     /// Starts the fake on a free loopback port. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// When no port can be bound or the specification cannot be read.
+    /// If no port can be bound or the specification cannot be read.
     pub async fn start(config: DiscordConfig) -> std::io::Result<Self> {
         let judge = config.specs_dir.as_deref().map(Judge::read).transpose()?;
         let state = Arc::new(State {

@@ -1,4 +1,4 @@
-//! The consent page and its tokens: who somebody is in Discord, and nothing else (scope `identify`).
+//! The consent page and its tokens: a user's identity in Discord, and nothing else (scope `identify`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::world::{World, secret};
 use super::{Discord, State};
 
-/// What was consented to and not fetched yet, and what was fetched.
+/// Consents whose code was not exchanged yet, and the tokens issued.
 #[derive(Default)]
 pub(super) struct Grants {
     codes: HashMap<String, Code>,
@@ -38,7 +38,7 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/api/v10/oauth2/token", routing::post(token))
 }
 
-/// Without `as` the page that asks; with `as=handle` that person has agreed, with `as=` nobody has.
+/// Without `as` it shows the page; with `as=handle` that user has agreed, with an empty `as` the user has cancelled.
 async fn authorize(Extract(state): Extract<Arc<State>>, Query(asked): Query<Fields>) -> Response {
     match state.change(|w| w.consent(&asked)) {
         Ok(Some(back)) => Redirect::to(&back).into_response(),
@@ -63,10 +63,10 @@ fn of<'a>(fields: &'a Fields, name: &str) -> &'a str {
 }
 
 impl Discord {
-    /// Somebody says no on the consent page; where the browser is sent back to.
+    /// Cancels on the consent page; returns the URL to which the browser is redirected.
     ///
     /// # Errors
-    /// A sentence, where the page would not have been shown.
+    /// A sentence if the page would not have been shown.
     pub fn refuse_consent(&self, address: &str) -> Result<String, String> {
         let url = url::Url::parse(address).map_err(|e| e.to_string())?;
         let asked: Fields = url.query_pairs().into_owned().collect();
@@ -130,7 +130,7 @@ impl World {
         if of(given, "grant_type") != "authorization_code" {
             return Err("unsupported_grant_type");
         }
-        // A code is good for one try.
+        // A code can be used for only one attempt.
         let code = self.grants.codes.remove(of(given, "code")).ok_or("invalid_grant")?;
         let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(of(given, "code_verifier")));
         if code.redirect != of(given, "redirect_uri") || code.challenge.is_some_and(|c| c != proof) {

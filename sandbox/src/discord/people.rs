@@ -1,34 +1,34 @@
-//! Acting as the people of the guild: what they type, edit and delete. It refuses what Discord's own
-//! client would not let them do.
+//! Acting as the users of the guild: what they type, edit and delete. It rejects what Discord's own client would not
+//! let them do.
 
 use serde_json::Value;
 
 use super::entities::{Channel, ChannelKind, Message};
 use super::world::{World, secret};
 
-/// Something that a person says, with all that may be odd about it.
+/// A message that a user sends, with optional special properties.
 #[derive(Debug, Clone, Default)]
 pub struct Say {
-    /// Handle or id; a foreign bot too.
+    /// Handle or id; another app's bot too.
     pub user: String,
     /// Name, id or `dm:handle`.
     pub channel: String,
-    /// The message on which the thread hangs; the thread is opened where there is none.
+    /// The message from which the thread was opened; the thread is opened if there is none.
     pub thread: Option<String>,
     /// `@handle` becomes a mention.
     pub text: String,
-    /// The text is Discord's own notation already (`<@1>`).
+    /// The text is already in Discord's own notation (`<@1>`).
     pub raw: bool,
     /// The message that it replies to.
     pub reply_to: Option<String>,
     /// From [`super::Discord::upload`].
     pub files: Vec<Value>,
-    /// Laid over what events and history show (`webhook_id`, `type`, …).
+    /// Merged over what events and history show (`webhook_id`, `type`, …).
     pub extra: Value,
 }
 
 impl Say {
-    /// A plain message.
+    /// Returns a plain message.
     #[must_use]
     pub fn new(user: &str, channel: &str, text: &str) -> Self {
         Self { user: user.into(), channel: channel.into(), text: text.into(), ..Self::default() }
@@ -46,7 +46,7 @@ impl World {
         }
         let mut reply_to = say.reply_to;
         match say.thread {
-            // In direct messages there are no threads: people reply.
+            // Direct messages have no threads: users reply instead.
             Some(parent) if !self.in_guild(&channel) => reply_to = reply_to.or(Some(parent)),
             Some(parent) => channel = self.thread_on(&parent, &user)?,
             None => {}
@@ -80,7 +80,7 @@ impl World {
         Ok(id)
     }
 
-    /// A post in a forum: a thread that has the id of its first message.
+    /// Creates a post in a forum: a thread that has the id of its first message.
     pub(super) fn post(&mut self, who: &str, forum: &str, title: &str, text: &str) -> Result<String, String> {
         let (user, forum) = (self.actor(who)?, self.channel_id(forum)?);
         if self.channels.get(&forum).is_none_or(|c| c.kind != ChannelKind::Forum) {
@@ -114,7 +114,7 @@ impl World {
         Ok(id)
     }
 
-    /// The thread on a message, or the thread in which the message stands.
+    /// Returns the thread of a message, or the thread that contains the message.
     fn thread_on(&mut self, message: &str, user: &str) -> Result<String, String> {
         let parent = self.message(message).cloned().ok_or("There is no such thread.")?;
         if let Some(thread) = parent.thread {
@@ -128,7 +128,7 @@ impl World {
         Ok(self.open_thread(&parent, name, user))
     }
 
-    /// A person who can act: here, and no bot.
+    /// Resolves a user who can act: known, and not a bot.
     pub(super) fn actor(&self, who: &str) -> Result<String, String> {
         let id = self.user_id(who)?;
         match self.users.get(&id) {
@@ -137,7 +137,7 @@ impl World {
         }
     }
 
-    /// A channel, where a conversation with the bot is opened on first use.
+    /// Resolves a channel; a DM channel is opened on first use.
     pub(super) fn place(&mut self, which: &str) -> Result<String, String> {
         if let Some(who) = which.strip_prefix("dm:") {
             let user = self.user_id(who)?;
@@ -146,7 +146,7 @@ impl World {
         self.channel_id(which)
     }
 
-    /// What Discord's client makes of typed words: mentions.
+    /// Converts typed mentions, as Discord's client does.
     fn typed(&self, text: &str) -> String {
         text.split_inclusive(char::is_whitespace).map(|word| self.typed_word(word)).collect()
     }
@@ -186,14 +186,14 @@ impl World {
         Ok(())
     }
 
-    /// Discord looks at the links of a message: an update that changes no word.
+    /// Sends the update with which Discord adds link previews to a message; its text is unchanged.
     pub(super) fn unfurl(&mut self, id: &str) -> Result<(), String> {
         let message = self.message(id).cloned().ok_or("There is no such message.")?;
         self.tell_message("MESSAGE_UPDATE", &message);
         Ok(())
     }
 
-    /// Everything that was said in a channel is gone, and nobody is told.
+    /// Removes all messages of a channel without sending events.
     pub fn forget_messages(&mut self, channel: &str) {
         self.messages.remove(channel);
     }
@@ -207,7 +207,7 @@ impl World {
         Ok(())
     }
 
-    /// A member is called otherwise in this guild from now on.
+    /// Changes a member's nickname in this guild.
     pub(super) fn nick(&mut self, who: &str, nick: &str) -> Result<(), String> {
         let id = self.actor(who)?;
         let user = self.users.get_mut(&id).filter(|user| user.is_member).ok_or("That is no member.")?;

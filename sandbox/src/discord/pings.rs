@@ -1,4 +1,4 @@
-//! Whose phone rings, and which links Discord would look at.
+//! Which users are notified by mentions, and for which links Discord would fetch a preview.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::entities::{Message, Ping, SUPPRESS_EMBEDS, Unfurl};
 use super::world::World;
 
 impl World {
-    /// Notes what a message of the bot's does besides standing there.
+    /// Records the notifications and link previews that a message of the bot causes.
     pub(super) fn side_effects(&mut self, message: &Message, allowed: &Value) {
         let words = words(message);
         let (channel, id) = (&message.channel, &message.id);
@@ -28,7 +28,7 @@ impl World {
     }
 }
 
-/// All that a message says, content and text displays.
+/// Returns all text of a message: content and text displays.
 pub(super) fn words(message: &Message) -> String {
     let mut all = message.content.clone();
     for component in &message.components {
@@ -47,7 +47,7 @@ fn gather(component: &Value, all: &mut String) {
     }
 }
 
-/// Every mention in a text, as it is written.
+/// Returns every mention in a text, as written.
 pub(super) fn mentions(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for word in ["@everyone", "@here"] {
@@ -66,7 +66,7 @@ pub(super) fn mentions(text: &str) -> Vec<String> {
     found
 }
 
-/// The id inside `<@id>`, for people alone.
+/// Returns the id inside `<@id>`; users only.
 pub(super) fn person(mention: &str) -> Option<&str> {
     let inside = mention.strip_prefix("<@")?.strip_suffix('>')?.trim_start_matches('!');
     (!inside.starts_with('&')).then_some(inside)

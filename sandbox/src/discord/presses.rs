@@ -1,11 +1,11 @@
-//! Presses on components, and entries picked in a message's menu.
+//! Clicks on components, and message commands.
 
 use serde_json::{Map, Value, json};
 
 use super::interactions::Sending;
 use super::world::World;
 
-/// A press that no real client would send.
+/// A click that no real client would send.
 #[derive(Debug, Clone, Default)]
 pub struct Forged {
     /// Handle or id.
@@ -16,12 +16,12 @@ pub struct Forged {
     pub ts: String,
     /// The component's `custom_id`.
     pub custom_id: String,
-    /// Laid over the payload.
+    /// Merged over the payload.
     pub extra: Value,
 }
 
 impl World {
-    /// Presses a button that this person really sees, by its custom id or by its words.
+    /// Clicks a button that this user really sees, by its custom id or label.
     pub(super) fn press(
         &mut self,
         who: &str,
@@ -69,7 +69,7 @@ impl World {
         Ok(self.interact(Sending { kind: 3, user, channel, message, data, extra: forged.extra }))
     }
 
-    /// Picks one of the app's entries in the menu of a message.
+    /// Runs one of the app's message commands.
     pub(super) fn pick(&mut self, who: &str, channel: &str, id: &str, entry: &str) -> Result<String, String> {
         let (user, _) = (self.actor(who)?, self.place(channel)?);
         let message = self.visible(&user, who, id)?;
@@ -85,7 +85,7 @@ impl World {
         Ok(self.interact(Sending { kind: 2, user, channel, message: None, data, extra: Value::Null }))
     }
 
-    /// A message or whisper that this person sees.
+    /// Returns a message, ephemeral or not, that this user sees.
     fn visible(&self, user: &str, who: &str, id: &str) -> Result<&super::entities::Message, String> {
         let message = self.message(id).ok_or_else(|| format!("{who} sees no such message."))?;
         let whispered = message.only.as_deref().is_none_or(|only| only == user);
@@ -96,7 +96,7 @@ impl World {
     }
 }
 
-/// Every button and select below a component.
+/// Collects every button and select in a component.
 pub(super) fn clickable<'a>(component: &'a Value, all: &mut Vec<&'a Value>) {
     if matches!(component["type"].as_u64(), Some(2 | 3)) {
         all.push(component);

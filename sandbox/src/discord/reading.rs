@@ -1,4 +1,4 @@
-//! What tests read: messages, whispers, calls, violations; the gateway's habits; and waiting.
+//! What tests read: messages, ephemeral messages, calls, violations; the gateway's behaviour; and waiting.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use super::world::{Call, World};
 use super::{Discord, pings};
 
 impl Discord {
-    /// A channel's messages with those of its threads, oldest first; empty where there is no such channel.
+    /// Returns a channel's messages and those of its threads, oldest first; empty if there is no such channel.
     #[must_use]
     pub fn messages(&self, channel: &str) -> Vec<Message> {
         let found = |w: &World| w.channel_id(channel).map(|c| w.messages(&c).into_iter().cloned().collect());
         self.read(|w| found(w).unwrap_or_default())
     }
 
-    /// What this person alone was shown and has not vanished, with answers that are still being made.
+    /// Returns the ephemeral messages that this user still sees, pending responses included.
     #[must_use]
     pub fn ephemerals(&self, user: &str) -> Vec<Message> {
         self.read(|w| {
@@ -24,7 +24,7 @@ impl Discord {
         })
     }
 
-    /// What this person alone was shown, as they read it.
+    /// Returns this user's ephemeral messages as text, without pending responses.
     #[must_use]
     pub fn whispers(&self, user: &str) -> Vec<String> {
         let all = self.ephemerals(user);
@@ -32,19 +32,19 @@ impl Discord {
         done.map(|m| self.read(|w| w.whispered(m))).collect()
     }
 
-    /// What stands in a channel for everybody, as text.
+    /// Returns the messages in a channel that all its readers see, as text.
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
     }
 
-    /// What people see, as text.
+    /// Returns a channel as text, ephemeral messages included.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
         self.read(|w| w.channel_id(channel).map(|c| w.transcript(&c)).unwrap_or_default())
     }
 
-    /// The forms that this person has open: at most one.
+    /// Returns the forms that this user has open: at most one.
     #[must_use]
     pub fn forms(&self, user: &str) -> Vec<Form> {
         self.read(|w| {
@@ -53,7 +53,7 @@ impl Discord {
         })
     }
 
-    /// What stands in the newest attachment of that name.
+    /// Returns the content of the newest attachment with that name.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<String> {
         self.read(|w| {
@@ -64,31 +64,31 @@ impl Discord {
         })
     }
 
-    /// Every request.
+    /// Returns every request.
     #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         self.read(|w| w.calls.clone())
     }
 
-    /// The calls of one operation.
+    /// Returns the calls of one operation.
     #[must_use]
     pub fn calls_of(&self, operation: &str) -> Vec<Call> {
         self.read(|w| w.calls.iter().filter(|c| c.method == operation).cloned().collect())
     }
 
-    /// What no real client should ever send.
+    /// Returns what no real client should ever send.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.read(|w| w.violations.clone())
     }
 
-    /// Answers with 401, 403 or 429; ten thousand in ten minutes get an app banned.
+    /// Counts answers with 401, 403 or 429; ten thousand in ten minutes get an app banned.
     #[must_use]
     pub fn invalid_requests(&self) -> usize {
         self.read(|w| w.invalid_requests)
     }
 
-    /// Whom the bot's messages called, by name; `@everyone` and roles as they are written.
+    /// Returns whom the bot's messages notified, by name; `@everyone` and roles as written.
     #[must_use]
     pub fn pings(&self) -> Vec<String> {
         let name = |w: &World, ping: &Ping| match pings::person(&ping.mention) {
@@ -98,41 +98,41 @@ impl Discord {
         self.read(|w| w.pings.iter().map(|ping| name(w, ping)).collect())
     }
 
-    /// Links that Discord would have looked at.
+    /// Returns the links for which Discord would fetch a preview.
     #[must_use]
     pub fn unfurls(&self) -> Vec<Unfurl> {
         self.read(|w| w.unfurls.clone())
     }
 
-    /// Interactions that wait for their callback.
+    /// Returns the interactions that wait for their callback.
     #[must_use]
     pub fn unanswered(&self) -> Vec<Interaction> {
         self.read(|w| w.interactions.iter().filter(|i| w.waits(i)).cloned().collect())
     }
 
-    /// Interactions of which the person reads that the app did not respond.
+    /// Returns the interactions for which the user reads that the app did not respond.
     #[must_use]
     pub fn failed(&self) -> Vec<Interaction> {
         let failed = |w: &World, i: &Interaction| i.state != Delivery::Acknowledged && !w.waits(i);
         self.read(|w| w.interactions.iter().filter(|i| failed(w, i)).cloned().collect())
     }
 
-    /// How long answers have been in the making, all together.
+    /// Returns the total time that was spent on making answers.
     #[must_use]
     pub fn spent(&self) -> Duration {
         self.running.server.spent()
     }
 
-    /// From telling to callback, in the order of telling.
+    /// Returns the times from event to callback, in the order of the events.
     #[must_use]
     pub fn ack_times(&self) -> Vec<Duration> {
         self.read(|w| w.interactions.iter().filter_map(|i| i.took).collect())
     }
 
-    /// Waits until `look` finds something; looks again upon each change.
+    /// Waits until `look` returns a value; checks again after each change.
     ///
     /// # Panics
-    /// After `within`, with everything that people see.
+    /// After `within`, with everything that users see.
     pub async fn wait_for<T>(
         &self,
         what: &str,
@@ -155,7 +155,7 @@ impl Discord {
         }
     }
 
-    /// All channels, violations and open interactions as text.
+    /// Returns all channels, violations and open interactions as text.
     #[must_use]
     pub fn everything(&self) -> String {
         let open: Vec<String> =
@@ -177,40 +177,40 @@ impl Discord {
     /// Resolves once every shard has a session.
     ///
     /// # Panics
-    /// With the transcript after `within`.
+    /// After `within`, with the transcript.
     pub async fn connected(&self, within: Duration) {
         let all = |w: &World| u64::try_from(w.gateway.ready()).is_ok_and(|ready| ready >= w.config.shards);
         self.wait_for("sessions", within, |w| all(w).then_some(())).await;
     }
 
-    /// Connections that carry a session.
+    /// Counts the connections that have a session.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.read(|w| w.gateway.ready())
     }
 
-    /// How often a session was begun anew.
+    /// Returns how many sessions were identified.
     #[must_use]
     pub fn identified(&self) -> usize {
         self.read(|w| w.gateway.identified)
     }
 
-    /// Asks every connection to come again (op 7).
+    /// Asks every connection to reconnect (op 7).
     pub fn reconnect(&self) {
         self.change(World::ask_to_reconnect);
     }
 
-    /// Declares every session invalid (op 9); one that is not resumable is forgotten.
+    /// Invalidates every session (op 9); sessions that are not resumable are dropped.
     pub fn invalidate(&self, resumable: bool) {
         self.change(|w| w.invalidate(resumable));
     }
 
-    /// Sends one shard away, and again whenever it comes, until it is another or none.
+    /// Invalidates one shard's session and each later one, until this is called with another shard or `None`.
     pub fn hold_off(&self, shard: Option<u64>) {
         self.change(|w| w.hold_off(shard));
     }
 
-    /// Cuts every connection without a word.
+    /// Cuts every connection without a close frame.
     pub fn cut(&self) {
         self.change(World::cut_all);
     }
@@ -220,7 +220,7 @@ impl Discord {
         self.change(|w| w.gateway.twice = true);
     }
 
-    /// Whether heartbeats go unanswered.
+    /// Sets whether heartbeats go unanswered.
     pub fn deaf(&self, deaf: bool) {
         self.change(|w| w.gateway.deaf = deaf);
     }

@@ -1,23 +1,23 @@
-//! Why a request is refused, in Discord's form.
+//! Errors for rejected requests, in Discord's form.
 
 use serde_json::{Map, Value, json};
 
-/// A broken rule: where in the body, and a sentence.
+/// A violated rule: its path in the body, and a sentence.
 pub(super) type Broken = (String, String);
 
-/// Discord's error: status, code, message, and what is wrong where.
+/// Discord's error: status, code, message, and what is wrong at which path.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
     pub status: u16,
     pub code: u32,
     pub message: String,
     pub broken: Vec<Broken>,
-    /// No client should ever send this.
+    /// Whether no client should ever cause this.
     pub violation: bool,
     pub limit: Option<Limited>,
 }
 
-/// How long to wait, and whether everything must.
+/// How long to wait, and whether the limit is global.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limited {
     pub seconds: f64,
@@ -26,13 +26,13 @@ pub(super) struct Limited {
 }
 
 impl Refusal {
-    /// A refusal that can happen to a correct client.
+    /// Creates an error that can happen to a correct client.
     pub(super) fn of(status: u16, code: u32, message: &str) -> Self {
         let message = message.to_owned();
         Self { status, code, message, broken: Vec::new(), violation: false, limit: None }
     }
 
-    /// A refusal that a correct client never meets.
+    /// Creates an error that a correct client never causes.
     pub(super) fn wrong(status: u16, code: u32, message: &str) -> Self {
         Self { violation: true, ..Self::of(status, code, message) }
     }
@@ -70,14 +70,14 @@ impl Refusal {
         body
     }
 
-    /// For the list of violations.
+    /// Returns the sentence for the list of violations.
     pub(super) fn sentence(&self) -> String {
         let why: Vec<String> = self.broken.iter().map(|(at, said)| format!("{at}: {said}")).collect();
         format!("{} {} {}: {}", self.status, self.code, self.message, why.join("; "))
     }
 }
 
-/// `a/0/b` becomes `{"a":{"0":{"b":{"_errors":[…]}}}}`.
+/// Adds an error: `a/0/b` becomes `{"a":{"0":{"b":{"_errors":[…]}}}}`.
 fn put(errors: &mut Value, at: &str, sentence: &str) {
     let mut here = errors;
     for step in at.split('/').filter(|s| !s.is_empty()) {

@@ -6,7 +6,7 @@ use super::entities::{Channel, ChannelKind, HAS_THREAD, Message, User};
 use super::pings;
 use super::world::{World, number};
 
-/// What everybody may in a channel that hides nothing.
+/// The permissions that every member has in a channel that hides nothing.
 const EVERYBODY: u64 = VIEW | SEND | ADD_REACTIONS | EMBED | ATTACH | HISTORY | COMMANDS | THREADS;
 const ADD_REACTIONS: u64 = 1 << 6;
 const VIEW: u64 = 1 << 10;
@@ -17,11 +17,11 @@ const HISTORY: u64 = 1 << 16;
 const COMMANDS: u64 = 1 << 31;
 /// `CREATE_PUBLIC_THREADS` and `SEND_MESSAGES_IN_THREADS`.
 const THREADS: u64 = (1 << 35) | (1 << 38);
-/// Whoever made the guild, and sees all of it: nobody who acts here.
+/// The creator of the guild, who sees all of it; no user acts as this one.
 const OWNER: &str = "1100000000000000099";
 const JOINED: &str = "2024-01-05T10:00:00.000000+00:00";
 
-/// Lays `over` onto `base`, object by object.
+/// Merges `over` into `base`, object by object.
 pub(super) fn merge(base: &mut Value, over: &Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -47,7 +47,7 @@ impl World {
         })
     }
 
-    /// A guild member without the `user`, as it comes with messages.
+    /// Returns a guild member without the `user`, as included in messages.
     fn bare_member(&self, id: &str) -> Value {
         json!({
             "nick": self.users.get(id).and_then(|u| u.nick.clone()), "avatar": null, "banner": null,
@@ -62,7 +62,7 @@ impl World {
         member
     }
 
-    /// What a user may in a channel, as Discord's number.
+    /// Returns a user's permissions in a channel, as Discord's number.
     pub(super) fn permissions(&self, channel: &str, user: &str) -> u64 {
         let sends = user != self.bot() || self.root(channel).is_some_and(|c| c.bot_sends);
         match self.sees(channel, user) {
@@ -148,7 +148,7 @@ impl World {
         })
     }
 
-    /// The guild as `GUILD_CREATE` tells it.
+    /// Returns the guild as sent in `GUILD_CREATE`.
     pub(super) fn whole_guild(&self) -> Value {
         let of = |wanted: fn(&Channel) -> bool| {
             let all = self.channels.values().filter(move |c| wanted(c) && !c.archived);
@@ -170,7 +170,7 @@ impl World {
         self.users.values().filter(|u| u.is_member)
     }
 
-    /// A message as history shows it.
+    /// Returns a message as history shows it.
     pub(super) fn message_json(&self, message: &Message) -> Value {
         let mentioned: Vec<Value> = self.mentioned(message).iter().map(|id| self.user_json(id)).collect();
         let everyone = pings::mentions(&message.content).iter().any(|m| !m.starts_with('<'));
@@ -213,7 +213,7 @@ impl World {
         told
     }
 
-    /// Whom a message mentions; a reply mentions the author that it answers.
+    /// Returns the users whom a message mentions; a reply mentions the author of the message it replies to.
     pub(super) fn mentioned(&self, message: &Message) -> Vec<String> {
         let all = pings::mentions(&message.content);
         let mut ids: Vec<String> = all.iter().filter_map(|m| pings::person(m)).map(str::to_owned).collect();
@@ -230,14 +230,14 @@ impl World {
         self.channels.get(channel).is_some_and(|c| c.kind != ChannelKind::Dm)
     }
 
-    /// A message as events tell it: history's, and what only events have.
+    /// Returns a message as sent in events: the fields of history, and those that only events have.
     pub(super) fn message_event(&self, message: &Message) -> Value {
         let mut told = self.message_json(message);
         if let Some(nonce) = &message.nonce {
             told["nonce"] = json!(nonce);
         }
         if self.in_guild(&message.channel) {
-            // What is laid over a message may say that it is of another guild.
+            // Merged fields can set another guild.
             if told["guild_id"].is_null() {
                 told["guild_id"] = json!(self.config.guild.id);
             }
@@ -254,7 +254,7 @@ impl World {
     }
 }
 
-/// Lays all fields of `more` over `base`, nulls too.
+/// Copies all fields of `more` over `base`, nulls too.
 pub(super) fn merge_all(base: &mut Value, more: Value) {
     if let (Some(base), Value::Object(more)) = (base.as_object_mut(), more) {
         base.extend(Map::from_iter(more));

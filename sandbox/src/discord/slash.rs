@@ -1,4 +1,4 @@
-//! Slash commands as a person gives them: only what is registered, filled in as Discord's client demands.
+//! Slash commands as a user runs them: only registered ones, filled in as Discord's client demands.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ impl World {
         Ok(self.interact(Sending { kind: 2, user, channel, message: None, data, extra: Value::Null }))
     }
 
-    /// Types into an option that completes itself.
+    /// Types into an option with autocomplete.
     pub(super) fn complete(
         &mut self,
         who: &str,
@@ -60,7 +60,7 @@ impl World {
         Ok(data)
     }
 
-    /// What was given, in the order of the definition.
+    /// Returns the given options, in the order of the definition.
     fn options(
         &self,
         holder: &Value,

@@ -1,5 +1,5 @@
-//! What a person sees, as plain text: used in snapshots and in the messages of tests that fail. It reads
-//! like the fake Slack's for the same content.
+//! What a user sees, as plain text: used in snapshots and in the messages of failing tests. The format is that of the
+//! fake Slack for the same content.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::entities::{ChannelKind, LOADING, Message};
 use super::world::{World, number};
 
 impl World {
-    /// A channel as a member sees it, threads indented below their parent.
+    /// Returns a channel as a member sees it, with all ephemeral messages and threads indented below their parent.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
         let mut out = self.spoken(channel);
@@ -20,19 +20,19 @@ impl World {
         out
     }
 
-    /// A whisper as its reader sees it.
+    /// Returns an ephemeral message as its reader sees it.
     #[must_use]
     pub fn whispered(&self, whisper: &Message) -> String {
         let reader = self.name(whisper.only.as_deref().unwrap_or_default());
         format!("({reader} only) {}: {}", self.config.app.name, self.shown(whisper))
     }
 
-    /// What stands in a channel for everybody, threads indented below their parent.
+    /// Returns the messages in a channel that all its readers see, threads indented below their parent.
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         let mut out = String::new();
         let messages = self.messages_in(channel).iter().filter(|m| m.kind != 21);
-        // A thread outlives the message on which it was opened.
+        // A thread outlives the message from which it was opened.
         let threads = self.channels.values().filter(|c| c.parent.as_deref() == Some(channel));
         let mut heads: Vec<&String> = messages.map(|m| &m.id).chain(threads.map(|c| &c.id)).collect();
         heads.sort_by_key(|id| number(id));
@@ -55,7 +55,7 @@ impl World {
         out
     }
 
-    /// Every channel's transcript, for the message of a test that fails.
+    /// Returns every channel's transcript, for the message of a failing test.
     #[must_use]
     pub fn transcript_of_all(&self) -> String {
         let mut out = String::new();
@@ -89,12 +89,12 @@ impl World {
         write_lines(out, indent, &head, &shown);
     }
 
-    /// A user's handle.
+    /// Returns a user's handle.
     pub(super) fn name(&self, user: &str) -> String {
         self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
     }
 
-    /// Content and components, as Discord shows them.
+    /// Returns content and components, as Discord shows them.
     #[must_use]
     pub fn shown(&self, message: &Message) -> String {
         if message.flags & LOADING != 0 {
@@ -105,7 +105,7 @@ impl World {
             let content = &message.content;
             parts.push(if message.by_bot { self.read(content) } else { self.typed_text(content) });
         }
-        // A file's name stands among the attachments.
+        // A file is shown among the attachments.
         let shown = message.components.iter().filter(|c| c["type"] != 13);
         parts.extend(shown.map(|c| self.component(c)));
         parts.join("\n")

@@ -1,4 +1,4 @@
-//! What the guild holds: people, channels, messages, and who may see what. It never talks to a network.
+//! The state of the guild: users, channels, messages, and who can see what. It never talks to a network.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,19 +19,19 @@ const EPOCH: i64 = 1_420_070_400_000;
 /// One request to the REST interface.
 #[derive(Debug, Clone, Serialize)]
 pub struct Call {
-    /// The vendor's operation id; the verb and path where there is none.
+    /// The vendor's operation id; the verb and path if there is none.
     pub method: String,
     /// `POST /channels/1/messages`
     pub path: String,
     /// Body and query together.
     pub args: Value,
-    /// When, by the fake's clock.
+    /// The time by the fake's clock.
     pub at: DateTime<Utc>,
-    /// What it was refused with; `None` where it was done and for calls that met a fault.
+    /// The error it was rejected with; `None` if it succeeded or met a fault.
     pub error: Option<String>,
 }
 
-/// A message that must not be made twice.
+/// A nonce, whose message must not be created twice.
 #[derive(Debug, Clone)]
 pub(super) struct Nonce {
     pub channel: String,
@@ -42,14 +42,14 @@ pub(super) struct Nonce {
 
 /// The whole guild. Read it in [`super::Discord::wait_for`]; change it through [`super::Discord`].
 pub struct World {
-    /// What it was started with, and its habits.
+    /// The configuration it was started with, and its settings.
     pub config: DiscordConfig,
     /// By id.
     pub users: BTreeMap<String, User>,
-    /// By id; threads and direct lines too.
+    /// By id; threads and DM channels included.
     pub channels: BTreeMap<String, Channel>,
     pub(super) messages: BTreeMap<String, Vec<Message>>,
-    /// What one person alone sees, oldest first.
+    /// Ephemeral messages, oldest first.
     pub whispers: Vec<Message>,
     /// Every modal that was opened.
     pub forms: Vec<Form>,
@@ -61,9 +61,9 @@ pub struct World {
     pub calls: Vec<Call>,
     /// What no real client should ever send.
     pub violations: Vec<String>,
-    /// Whose phone rang.
+    /// Mentions that sent a notification.
     pub pings: Vec<Ping>,
-    /// What Discord would have looked at.
+    /// Links for which Discord would fetch a preview.
     pub unfurls: Vec<Unfurl>,
     /// Channels in which the bot was typing, and when.
     pub typing: Vec<(String, DateTime<Utc>)>,
@@ -138,16 +138,16 @@ impl World {
         id
     }
 
-    /// The bot's own id.
+    /// Returns the bot's own id.
     #[must_use]
     pub fn bot(&self) -> &str {
         &self.config.app.id
     }
 
-    /// A user's id by id or handle.
+    /// Resolves a user's id from an id or handle.
     ///
     /// # Errors
-    /// A sentence when there is no such user.
+    /// A sentence if there is no such user.
     pub fn user_id(&self, who: &str) -> Result<String, String> {
         let handle = who.trim_start_matches('@');
         let by_name = || self.users.values().find(|u| u.name == handle).map(|u| u.id.clone());
@@ -155,10 +155,10 @@ impl World {
         found.ok_or_else(|| format!("There is no user {who}."))
     }
 
-    /// A channel's id by id, name (`general`, `#general`) or person (`dm:ana`; must be open already).
+    /// Resolves a channel's id from an id, name (`general`, `#general`) or user (`dm:ana`; must be open already).
     ///
     /// # Errors
-    /// A sentence when there is no such channel.
+    /// A sentence if there is no such channel.
     pub fn channel_id(&self, which: &str) -> Result<String, String> {
         if self.channels.contains_key(which) {
             return Ok(which.to_owned());
@@ -179,7 +179,7 @@ impl World {
         self.channels.values().find(with).map(|c| c.id.clone())
     }
 
-    /// Opens (or finds) the conversation between the bot and a user, by the user's id.
+    /// Opens (or finds) the DM channel of the bot and a user, by the user's id.
     pub fn open_dm(&mut self, user: &str) -> String {
         if let Some(open) = self.dm_of(user) {
             return open;
@@ -191,7 +191,7 @@ impl World {
         self.insert_channel(channel)
     }
 
-    /// The channel itself, or a thread's parent.
+    /// Returns the channel itself, or a thread's parent.
     pub(super) fn root(&self, channel: &str) -> Option<&Channel> {
         let channel = self.channels.get(channel)?;
         match &channel.parent {
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// Whether a user sees a channel.
+    /// Returns whether a user sees a channel.
     #[must_use]
     pub fn sees(&self, channel: &str, user: &str) -> bool {
         let Some(root) = self.root(channel) else { return false };
@@ -217,13 +217,13 @@ impl World {
         }
     }
 
-    /// What stands in a channel or a thread itself, oldest first.
+    /// Returns the messages of a channel or thread itself, oldest first.
     #[must_use]
     pub fn messages_in(&self, channel: &str) -> &[Message] {
         self.messages.get(channel).map_or(&[], Vec::as_slice)
     }
 
-    /// A channel's messages with those of its threads, oldest first, without the heads of threads.
+    /// Returns a channel's messages and those of its threads, oldest first, without thread starter messages.
     #[must_use]
     pub fn messages(&self, channel: &str) -> Vec<&Message> {
         let hangs = |id: &&String| {
@@ -236,7 +236,7 @@ impl World {
         all
     }
 
-    /// A message by its id, wherever it stands; whispers too.
+    /// Returns a message by its id, from any channel; ephemeral ones too.
     #[must_use]
     pub fn message(&self, id: &str) -> Option<&Message> {
         self.messages.values().flatten().chain(&self.whispers).find(|m| m.id == id)
@@ -246,13 +246,13 @@ impl World {
         self.messages.values_mut().flatten().chain(&mut self.whispers).find(|m| m.id == id)
     }
 
-    /// The time of the clock that was handed in.
+    /// Returns the time of the injected clock.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         (self.config.clock)()
     }
 
-    /// A new id, higher than all before, that tells its time.
+    /// Returns a new id, higher than all before, that encodes its time.
     pub(super) fn next_id(&mut self) -> String {
         let millis = u64::try_from(self.now().timestamp_millis() - EPOCH).unwrap_or_default();
         self.last_id = (millis << 22).max(self.last_id + 1);
@@ -264,12 +264,12 @@ impl World {
     }
 }
 
-/// An id as the number that orders it.
+/// Returns an id as the number by which it is ordered.
 pub(super) fn number(id: &str) -> u64 {
     id.parse().unwrap_or_default()
 }
 
-/// Letters that nobody guesses.
+/// Returns a random string that cannot be guessed.
 pub(super) fn secret(bytes: usize) -> String {
     let mut all = vec![0; bytes];
     rand::rng().fill(all.as_mut_slice());

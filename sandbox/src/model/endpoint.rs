@@ -79,7 +79,7 @@ async fn complete(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body:
     }
 }
 
-/// The answer, the name of who gives it, and its number.
+/// Chooses the answer, the name of the model that gives it, and its number.
 fn choose(shared: &Shared, request: &Value) -> Option<(Answer, String, u64)> {
     let by_rules = shared.config.rules;
     shared.change(|state| {
@@ -90,7 +90,7 @@ fn choose(shared: &Shared, request: &Value) -> Option<(Answer, String, u64)> {
             let model = request["model"].as_str().unwrap_or_default().to_owned();
             return Some((script.answer, model, state.answers));
         }
-        // Remembering goes on beside every conversation; stories that are not about it need not script it.
+        // Every conversation is also summarised; stories about something else need not script that.
         if by_rules || Lane::of(request) == Lane::Summariser {
             let answer = Answer { delay: state.thinks, ..rules::answer(request) };
             return Some((answer, RULES_MODEL.to_owned(), state.answers));

@@ -1,7 +1,7 @@
-//! A model behind the OpenAI protocol that says what a script tells it, or what simple rules find.
+//! A fake model with the OpenAI protocol that answers from a script, or by simple rules.
 //!
-//! Owns the endpoint and the record of what was asked. It never makes anything up: a request that neither a
-//! script nor a rule answers is refused and remembered.
+//! Owns the endpoint and the record of its requests. It never invents an answer: a request that neither a script nor a
+//! rule answers is rejected and recorded.
 
 mod endpoint;
 mod rules;
@@ -23,23 +23,23 @@ use crate::serve::Server;
 pub use script::{Answer, Lane, ModelScript, ToolCall};
 use strict::Strictness;
 
-/// The model's name where the rules answer.
+/// The name of the model when the rules answer.
 pub const RULES_MODEL: &str = "sandbox-rules";
 
-/// How the fake is set up.
+/// The configuration of the fake.
 #[derive(Debug, Clone, Default)]
 pub struct ModelConfig {
     /// Answer by rules when no script is left.
     pub rules: bool,
-    /// The only key that is accepted; any key, if not said.
+    /// The only key that is accepted; any key if `None`.
     pub api_key: Option<String>,
-    /// The folder with `openai/openai.strict.schema.json`; without it only the rules written here hold.
+    /// The folder with `openai/openai.strict.schema.json`; without it only the rules written here apply.
     pub specs_dir: Option<PathBuf>,
-    /// How long a stream rests between two chunks.
+    /// How long a stream pauses before each chunk.
     pub pace: Option<Duration>,
 }
 
-/// The running fake; clones are the same one. The port closes with the last of them.
+/// A handle on the running fake; clones share it. The port closes when the last one is dropped.
 #[derive(Debug, Clone)]
 pub struct Model {
     shared: Arc<Shared>,
@@ -63,13 +63,13 @@ struct Shared {
     strictness: Strictness,
     state: Mutex<State>,
     version: watch::Sender<u64>,
-    /// How many streams rest, or may go on.
+    /// How many streams are paused.
     resting: watch::Sender<usize>,
     released: tokio::sync::Semaphore,
 }
 
 impl Shared {
-    /// Rests until somebody releases it.
+    /// Pauses until [`Model::release`] is called.
     async fn held(&self) {
         self.resting.send_modify(|resting| *resting += 1);
         if let Ok(permit) = self.released.acquire().await {
@@ -93,7 +93,7 @@ impl Model {
     /// Starts the fake on a free loopback port.
     ///
     /// # Errors
-    /// When no port can be bound, or the specification in `specs_dir` cannot be used.
+    /// If no port can be bound, or the specification in `specs_dir` cannot be used.
     pub async fn start(config: ModelConfig) -> std::io::Result<Self> {
         let strictness = Strictness::read(config.specs_dir.as_deref())?;
         let state = Mutex::new(State::default());
@@ -109,99 +109,99 @@ impl Model {
         Ok(Self { shared, server })
     }
 
-    /// `http://127.0.0.1:port`; clients want [`Model::base_url`].
+    /// Returns `http://127.0.0.1:port`; clients need [`Model::base_url`].
     #[must_use]
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// The url with `/v1`.
+    /// Returns the URL with `/v1`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.url())
     }
 
-    /// How long answers have been in the making, all together.
+    /// Returns the total time that was spent on making answers.
     #[must_use]
     pub fn spent(&self) -> Duration {
         self.server.spent()
     }
 
-    /// From now on an answer by rules takes this long, as real models do.
+    /// Sets how long each later answer by rules takes, because real models take time too.
     pub fn thinks(&self, long: Duration) {
         self.shared.change(|state| state.thinks = long);
     }
 
-    /// What the reasoner was asked, oldest first.
+    /// Returns the reasoner's requests, oldest first.
     #[must_use]
     pub fn reasoned(&self) -> Vec<Value> {
         self.requests().into_iter().filter(|request| Lane::of(request) == Lane::Reasoner).collect()
     }
 
-    /// The next request of the answer's own lane gets this: [`Answer::json`] answers the router, every
+    /// Scripts the answer to the next request of the answer's own lane: [`Answer::json`] answers the router, every
     /// other answer the reasoner.
     pub fn will(&self, answer: Answer) {
         self.script(ModelScript::from(answer));
     }
 
-    /// The router's next request gets this, whatever it is.
+    /// Scripts the answer to the router's next request, whatever its kind.
     pub fn router_will(&self, answer: Answer) {
         self.script(ModelScript { lane: Lane::Router, ..ModelScript::from(answer) });
     }
 
-    /// The summariser's next request gets this, whatever it is.
+    /// Scripts the answer to the summariser's next request, whatever its kind.
     pub fn summariser_will(&self, answer: Answer) {
         self.script(ModelScript { lane: Lane::Summariser, ..ModelScript::from(answer) });
     }
 
-    /// One more line of the script. Lines are used in order, lane by lane; a line whose condition does
-    /// not hold is passed over and kept.
+    /// Appends an entry to the script. Entries are used in order, lane by lane; an entry whose condition does not hold
+    /// is skipped and kept.
     pub fn script(&self, script: ModelScript) {
         self.shared.change(|state| state.scripts.push_back(script));
     }
 
-    /// Every request that was acceptable, in order, as it came.
+    /// Returns every valid request, unchanged and in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
         self.shared.state().requests.clone()
     }
 
-    /// Requests to which nobody had an answer.
+    /// Returns the requests that neither script nor rules answered.
     #[must_use]
     pub fn unexpected(&self) -> Vec<Value> {
         self.shared.state().unexpected.clone()
     }
 
-    /// Requests, and answers of our own, that broke the rules.
+    /// Returns the violations in requests, and in this fake's own answers.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.shared.state().violations.clone()
     }
 
-    /// Lines of the script that nobody asked for.
+    /// Returns the script entries that no request used.
     #[must_use]
     pub fn unused(&self) -> Vec<String> {
         self.shared.state().scripts.iter().map(ToString::to_string).collect()
     }
 
-    /// Lets one stream that rests (or will) go on.
+    /// Resumes one stream that is paused, now or later.
     pub fn release(&self) {
         self.shared.released.add_permits(1);
     }
 
-    /// Resolves once a stream rests.
+    /// Resolves once a stream is paused.
     pub async fn rests(&self) {
         let mut resting = self.shared.resting.subscribe();
-        // The sender lives in `self`, so waiting cannot fail while we are borrowed.
+        // The sender is in `self`, so waiting cannot fail while `self` is borrowed.
         let _ = resting.wait_for(|resting| *resting > 0).await;
     }
 
-    /// Forgets the rest of the script.
+    /// Discards the rest of the script.
     pub fn clear(&self) {
         self.shared.change(|state| state.scripts.clear());
     }
 
-    /// Waits until `predicate` holds; false when `timeout` is over first.
+    /// Waits until `predicate` holds; returns false if `timeout` expires first.
     pub async fn wait_for(&self, predicate: impl Fn(&Self) -> bool, timeout: Duration) -> bool {
         let mut version = self.shared.version.subscribe();
         let holds = async {

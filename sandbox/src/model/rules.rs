@@ -1,6 +1,6 @@
-//! The demo's "model": no model at all, but rules that read a sentence and choose among the offered tools.
+//! The demo's "model": not a model, but rules that read a sentence and choose among the offered tools.
 //!
-//! Deterministic. It calls only what is offered, and reports what a tool said, never more.
+//! Deterministic. It calls only offered tools, and reports only what a tool answered.
 
 mod before;
 mod events;
@@ -22,7 +22,7 @@ use request::Asked;
 use sentence::{Change, Wish};
 use threads::with_thread;
 
-/// The rules' answer to a request that passed the endpoint's strictness.
+/// Returns the rules' answer to a request that passed the endpoint's validation.
 pub(super) fn answer(request: &Value) -> Answer {
     let asked = Asked::read(request);
     match Lane::of(request) {
@@ -47,7 +47,7 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
         Wish::Forward { .. } => ("tool", Some("gmail_forward")),
         Wish::Tidy(..) => ("tool", Some("gmail_organise")),
         Wish::Calendar(plan) => ("tool", Some(events::tool(plan))),
-        // "the second one" may answer a question of ours.
+        // "the second one" can answer a question from the rules.
         Wish::Talk if before::Back::alone(&asked.text).is_some() => ("tool", None),
         Wish::Talk => ("conversational", None),
     };
@@ -106,13 +106,13 @@ fn reason(asked: &Asked<'_>) -> Answer {
     })
 }
 
-/// What is said when nothing is to be done: what was noted, where that answers, else small talk.
+/// Answers when there is nothing to do: with a known fact if one fits, else with small talk.
 fn talk(asked: &Asked<'_>) -> String {
     memory::said(&asked.text, &asked.facts)
         .unwrap_or_else(|| words::small_talk(&asked.text, asked.signer.as_deref()))
 }
 
-/// An open draft, changed as was asked.
+/// Changes an open draft as requested.
 fn changed(asked: &Asked<'_>, change: &Change, draft: &Value) -> Answer {
     let arguments = match change {
         Change::Shorter => json!({"body": words::shorter(draft["body"].as_str().unwrap_or_default())}),
@@ -132,7 +132,7 @@ fn told(asked: &Asked<'_>) -> Answer {
     let told = |((tool, content), to): (&(String, String), &Option<String>)| {
         let sentence = results::tell(tool, content);
         match to {
-            // One of several says whom it is about, where its own words do not.
+            // With several results, each one names its recipient, unless its sentence already does.
             Some(to) if several && !sentence.to_lowercase().contains(&to.to_lowercase()) => {
                 format!("{to}: {sentence}")
             }

@@ -1,4 +1,4 @@
-//! What the model will say: answers, good and bad, and the order they come in.
+//! The scripted answers of the model, good and bad, and their order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Which of Nod's uses of a model a request is: a `response_format` with a schema makes it a router's, one with a
-/// schema called `memory` the summariser's.
+/// The use of the model that a request belongs to: a `response_format` with a schema means the router, with a schema
+/// called `memory` the summariser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     Router,
@@ -26,7 +26,7 @@ impl Lane {
     }
 }
 
-/// A call of a tool: its name, and its arguments as the text that goes over the wire.
+/// A tool call: its name, and its arguments as the text sent over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
     pub name: String,
@@ -41,7 +41,7 @@ pub(super) enum Kind {
     Drops,
 }
 
-/// One answer. Made by one of the first functions, bent by the methods.
+/// An answer, created by one of the constructors and modified by the methods.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub(super) kind: Kind,
@@ -64,13 +64,13 @@ impl Answer {
         }
     }
 
-    /// Words.
+    /// A text answer.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Kind::Says { text: Some(text.into()), calls: Vec::new() })
     }
 
-    /// JSON as words, for the router.
+    /// JSON as text, for the router.
     #[must_use]
     pub fn json(value: &Value) -> Self {
         Self { lane: Lane::Router, ..Self::text(value.to_string()) }
@@ -92,14 +92,14 @@ impl Answer {
         Self::new(Kind::Says { text: None, calls: calls.into_iter().map(call).collect() })
     }
 
-    /// A tool call whose arguments are no JSON.
+    /// A tool call whose arguments are not JSON.
     #[must_use]
     pub fn malformed_arguments(name: &str, arguments: &str) -> Self {
         let call = ToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
         Self::new(Kind::Says { text: None, calls: vec![call] })
     }
 
-    /// Neither words nor calls.
+    /// Neither text nor calls.
     #[must_use]
     pub fn empty() -> Self {
         Self::text("")
@@ -120,7 +120,7 @@ impl Answer {
         Self::new(Kind::Fails { status, retry_after: None, code, message: message.to_owned() })
     }
 
-    /// Nothing, until the client gives up.
+    /// No answer until the client gives up.
     #[must_use]
     pub fn hang() -> Self {
         Self::new(Kind::Hangs)
@@ -132,20 +132,20 @@ impl Answer {
         Self::new(Kind::Drops)
     }
 
-    /// The same, later.
+    /// Delays the answer.
     #[must_use]
     pub fn delayed(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
-    /// The stream ends after this many chunks, without finish reason or `[DONE]`. An answer that is not
-    /// streamed is cut by closing the connection.
+    /// Ends the stream after this many chunks, without finish reason or `[DONE]`. An answer that is not streamed is cut
+    /// by closing the connection.
     #[must_use]
     pub fn cut_after(self, chunks: usize) -> Self {
         Self { cut_after: Some(chunks), ..self }
     }
 
-    /// The same words, and then a tool call.
+    /// Adds a tool call after the text.
     #[must_use]
     pub fn then_tool(mut self, name: &str, arguments: &Value) -> Self {
         if let Kind::Says { calls, .. } = &mut self.kind {
@@ -154,13 +154,13 @@ impl Answer {
         self
     }
 
-    /// The stream rests after this many chunks until [`super::Model::release`].
+    /// Pauses the stream after this many chunks until [`super::Model::release`].
     #[must_use]
     pub fn held_after(self, chunks: usize) -> Self {
         Self { hold_after: Some(chunks), ..self }
     }
 
-    /// Says that it ended for this reason: `length`, or one that OpenAI does not know.
+    /// Sets the finish reason: `length`, or one that OpenAI does not have.
     #[must_use]
     pub fn finish_reason(self, reason: &str) -> Self {
         Self { finish_reason: Some(reason.to_owned()), ..self }
@@ -169,7 +169,7 @@ impl Answer {
 
 type Condition = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// One line of the script.
+/// An entry of the script.
 #[derive(Clone)]
 pub struct ModelScript {
     pub lane: Lane,
@@ -184,7 +184,7 @@ impl From<Answer> for ModelScript {
 }
 
 impl ModelScript {
-    /// Only for a request of which this holds.
+    /// Limits the entry to requests for which this holds.
     #[must_use]
     pub fn when(self, condition: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
         Self { when: Some(Arc::new(condition)), ..self }

@@ -1,4 +1,4 @@
-//! An answer on the wire: one JSON object, or server-sent events in many small pieces.
+//! An answer on the wire: a JSON object, or server-sent events in many small pieces.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use super::Shared;
 use super::script::{Answer, ToolCall};
 use crate::serve;
 
-/// Everything that goes into one completion.
+/// The content of one completion.
 #[derive(Debug)]
 pub(super) struct Completion {
     text: Option<String>,
     calls: Vec<(String, ToolCall)>,
     finish_reason: String,
-    /// The script bent it, so the vendor's description no longer binds.
+    /// The script changed it, so the vendor's specification is not enforced.
     bent: bool,
     cut_after: Option<usize>,
     hold_after: Option<usize>,
@@ -42,7 +42,7 @@ impl Completion {
         number: u64,
     ) -> Self {
         let natural = if calls.is_empty() { "stop" } else { "tool_calls" };
-        // Roughly four characters a token: enough for budgets to have something to count.
+        // Roughly four characters per token: enough for budgets to have something to count.
         let prompt = request["messages"].to_string().len() / 4 + 1;
         let said =
             text.as_ref().map_or(0, String::len) + calls.iter().map(|c| c.arguments.len() + 8).sum::<usize>();
@@ -111,7 +111,7 @@ impl Completion {
         let mut events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
         events.push("data: [DONE]\n\n".to_owned());
         if let Some(cut) = self.cut_after {
-            // However long it was meant to be: a cut stream never shows its end.
+            // Whatever its length: a cut stream never contains its end.
             events.truncate(cut.min(events.len().saturating_sub(2 + usize::from(self.with_usage))));
         }
         let pace = shared.config.pace;
@@ -120,7 +120,7 @@ impl Completion {
             let shared = shared.clone();
             async move {
                 let (at, event) = events.next()?;
-                // A sleep of nothing still takes a millisecond.
+                // Even a sleep of zero takes a millisecond.
                 if let Some(pace) = pace {
                     tokio::time::sleep(pace).await;
                 }
@@ -177,7 +177,7 @@ impl Completion {
     }
 }
 
-/// Pieces of seven characters: small enough to cut words, quotes and escapes apart.
+/// Splits the text into pieces of seven characters: short enough to cut words, quotes and escapes apart.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(7).map(|chunk| chunk.iter().collect()).collect()

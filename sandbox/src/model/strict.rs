@@ -1,4 +1,4 @@
-//! What a request must keep to: OpenAI's description where it is at hand, and the rules it cannot express.
+//! Validation of requests: OpenAI's specification if it is available, and the rules it cannot express.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ const KNOWN: [&str; 29] = [
     "prompt_cache_retention",
 ];
 
-/// The compiled description, if there is one.
+/// The compiled specification, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Strictness {
     request: Option<Validator>,
@@ -72,7 +72,7 @@ impl Strictness {
         self.chunk.as_ref().map(|validator| spec::violations(validator, chunk)).unwrap_or_default()
     }
 
-    /// Everything that is wrong with a request.
+    /// Returns everything that is wrong with a request.
     pub fn request(&self, request: &Value) -> Vec<String> {
         let Some(object) = request.as_object() else { return vec!["the body must be an object".to_owned()] };
         let mut wrong: Vec<String> =
@@ -152,7 +152,7 @@ fn tools(request: &Value) -> Vec<String> {
     wrong
 }
 
-/// The turns: who may speak after whom, and that every call of a tool is answered before anything else.
+/// Checks the messages: their roles, and that every tool call is answered before anything else.
 fn conversation(messages: &Value) -> Result<(), String> {
     let messages = messages.as_array().filter(|all| !all.is_empty()).ok_or("messages must not be empty")?;
     let mut open: Vec<String> = Vec::new();
@@ -237,7 +237,7 @@ fn format(request: &Value) -> Vec<String> {
     }
 }
 
-/// With `strict`, every object is closed and requires all it names.
+/// Checks that with `strict` every object is closed and requires all its properties.
 fn closed(schema: &Value, place: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(properties) = schema["properties"].as_object() {

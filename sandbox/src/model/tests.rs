@@ -1,4 +1,4 @@
-//! The endpoint as its callers meet it: over HTTP, and through the real client.
+//! The endpoint as seen by its clients: over HTTP, and through the real client.
 #![allow(clippy::unwrap_used)]
 
 mod calendar;
@@ -38,7 +38,7 @@ impl World {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
-    /// The `data:` lines of a stream.
+    /// Returns the `data:` lines of a stream.
     pub async fn stream(&self, request: &Value) -> Vec<String> {
         let text = self.send(request).await.unwrap().text().await.unwrap();
         text.lines().filter_map(|line| line.strip_prefix("data: ")).map(str::to_owned).collect()
@@ -59,7 +59,7 @@ pub(super) fn tool(name: &str, properties: &Value) -> Value {
     json!({"type": "function", "function": {"name": name, "description": "d", "parameters": parameters}})
 }
 
-/// Nod's router schema.
+/// Adds Nod's router schema to a request.
 pub(super) fn routed(request: Value) -> Value {
     let schema = json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! What is told to whom: events by intent and shard.
+//! Which session receives which event, by intent and shard.
 
 use serde_json::{Value, json};
 
@@ -12,16 +12,16 @@ pub(super) const PRESENCES: u64 = 1 << 8;
 pub(super) const GUILD_MESSAGES: u64 = 1 << 9;
 pub(super) const DIRECT_MESSAGES: u64 = 1 << 12;
 pub(super) const MESSAGE_CONTENT: u64 = 1 << 15;
-/// Every intent that Discord documents.
+/// All intents that Discord documents.
 pub(super) const KNOWN_INTENTS: u64 = 0x0033_FFFF;
 
 impl World {
-    /// Tells every session that wants it; whether there was any to tell.
+    /// Sends an event to every session that subscribed to it; returns whether there was one.
     pub(in crate::discord) fn dispatch(&mut self, name: &str, need: u64, guild: bool, body: &Value) -> bool {
         self.dispatch_either(name, need, guild, body, body)
     }
 
-    /// Same, with another body for those without `MESSAGE_CONTENT`.
+    /// Same as `dispatch`, with another body for sessions without `MESSAGE_CONTENT`.
     fn dispatch_either(&mut self, name: &str, need: u64, guild: bool, body: &Value, blind: &Value) -> bool {
         self.forget_sessions();
         let times = if std::mem::take(&mut self.gateway.twice) { 2 } else { 1 };
@@ -89,7 +89,7 @@ impl World {
         self.dispatch(name, GUILDS, guild, &body);
     }
 
-    /// The app has left the other server.
+    /// Removes the app from the other server.
     pub(in crate::discord) fn leave_elsewhere(&mut self) {
         let Some(guild) = self.config.elsewhere.take() else { return };
         let shards = |session: &super::sessions::Session| (number(&guild.id) >> 22) % session.shard[1].max(1);
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// `name` is one of the three events of a member.
+    /// Sends a member event; `name` is one of the three event names.
     pub(in crate::discord) fn tell_member(&mut self, name: &str, id: &str) {
         let leaves = name == "GUILD_MEMBER_REMOVE";
         let mut body = if leaves { json!({"user": self.user_json(id)}) } else { self.member_json(id) };

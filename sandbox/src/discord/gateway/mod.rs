@@ -1,4 +1,4 @@
-//! The gateway's wire: the WebSocket's door, and what the app says on it.
+//! The gateway's protocol: the WebSocket endpoint and the frames that the app sends.
 
 mod events;
 mod sessions;
@@ -20,17 +20,17 @@ pub(super) use sessions::Session;
 use super::State;
 use super::world::World;
 
-/// Tells that there is no such session (op 9), and none to resume.
+/// Reports an invalid session (op 9) that cannot be resumed.
 const INVALID: &str = r#"{"op":9,"d":false,"t":null,"s":null}"#;
 
-/// What a connection's task is told.
+/// A command for a connection's task.
 pub(super) enum Out {
     Text(String),
     Close(u16, &'static str),
     Cut,
 }
 
-/// One WebSocket of the app.
+/// A WebSocket connection of the app.
 pub(super) struct Connection {
     pub id: u64,
     pub out: UnboundedSender<Out>,
@@ -41,13 +41,13 @@ pub(super) struct Connection {
 pub(super) struct Gateway {
     pub connections: Vec<Connection>,
     pub sessions: Vec<Session>,
-    /// How often a session was begun.
+    /// How many sessions were identified.
     pub identified: usize,
-    /// A shard that is sent away as often as it comes.
+    /// The shard whose every IDENTIFY is answered with an invalid session.
     pub held_off: Option<u64>,
-    /// Nothing is acknowledged.
+    /// Heartbeats are not acknowledged.
     pub deaf: bool,
-    /// The next dispatch goes out twice.
+    /// The next dispatch is sent twice.
     pub twice: bool,
     last: u64,
 }
@@ -59,13 +59,13 @@ impl Gateway {
         }
     }
 
-    /// Connections that carry a session.
+    /// Counts the connections that have a session.
     pub(super) fn ready(&self) -> usize {
         self.sessions.iter().filter(|s| s.connection.is_some()).count()
     }
 }
 
-/// The WebSocket's door.
+/// The WebSocket endpoint.
 pub(super) async fn door(
     Extract(state): Extract<Arc<State>>,
     Query(query): Query<BTreeMap<String, String>>,
@@ -119,7 +119,7 @@ async fn converse(
                 }
                 Some(Ok(Frame::Ping(_) | Frame::Pong(_))) => {}
                 Some(Ok(Frame::Close(frame))) => {
-                    // A client that says goodbye (1000, 1001) ends its session.
+                    // A client that closes with 1000 or 1001 ends its session.
                     if matches!(frame.map(|f| f.code), Some(1000 | 1001)) {
                         state.change(|w| w.end_session(id));
                     }
@@ -137,7 +137,7 @@ async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
 }
 
 impl World {
-    /// Where the app is told to connect.
+    /// Returns the URL to which the app connects.
     pub(super) fn gateway_url(&self) -> String {
         format!("{}/gateway", self.base_url).replacen("http", "ws", 1)
     }
@@ -170,14 +170,14 @@ impl World {
         self.gateway.sessions.retain(|s| s.connection != Some(connection));
     }
 
-    /// Cuts every connection without a word.
+    /// Cuts every connection without a close frame.
     pub(super) fn cut_all(&mut self) {
         for connection in &self.gateway.connections {
             let _ = connection.out.send(Out::Cut);
         }
     }
 
-    /// Closes a connection because of what the client did.
+    /// Closes a connection because of a client error.
     fn hang_up(&mut self, connection: u64, code: u16, reason: &'static str) {
         if !matches!(code, 4004 | 4014) {
             self.violation(format!("gateway: {code} {reason}"));
@@ -186,7 +186,7 @@ impl World {
         self.gateway.send(connection, Out::Close(code, reason));
     }
 
-    /// What the app said; whether it was a heartbeat.
+    /// Handles a frame from the app; returns whether it was a heartbeat.
     fn received(&mut self, connection: u64, text: &str) -> bool {
         let Ok(said) = serde_json::from_str::<Value>(text) else {
             self.hang_up(connection, 4002, "Error while decoding payload.");
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// Asks every connection to come again (op 7); closing is left to the app.
+    /// Asks every connection to reconnect (op 7); the app closes the connection.
     pub(super) fn ask_to_reconnect(&mut self) {
         self.tell_all(&json!({"op": 7, "d": null, "t": null, "s": null}));
     }
@@ -232,7 +232,7 @@ impl World {
         }
     }
 
-    /// Sends one shard away, and again whenever it comes, until another is held off or none.
+    /// Invalidates one shard's session and each later one, until this is called with another shard or `None`.
     pub(super) fn hold_off(&mut self, shard: Option<u64>) {
         self.gateway.held_off = shard;
         let of = |s: &Session| shard == Some(s.shard[0]);

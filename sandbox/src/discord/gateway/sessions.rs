@@ -1,4 +1,4 @@
-//! Sessions: how they begin, what they are told, and how they are taken up again.
+//! Sessions: how they begin, which events they receive, and how they are resumed.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::super::world::{World, number, secret};
 use super::events::{GUILD_MEMBERS, GUILDS, KNOWN_INTENTS, MESSAGE_CONTENT, PRESENCES};
 use super::{INVALID, Out};
 
-/// How many dispatches a session remembers.
+/// How many dispatches a session buffers.
 const BUFFER: usize = 1_000;
 
 /// One shard's stream of events.
@@ -16,15 +16,15 @@ pub(in crate::discord) struct Session {
     pub shard: [u64; 2],
     pub intents: u64,
     pub seq: u64,
-    /// What can be replayed: sequence number and frame.
+    /// Events that can be replayed: sequence number and frame.
     buffer: Vec<(u64, String)>,
     pub connection: Option<u64>,
-    /// When its connection went.
+    /// When its connection was lost.
     pub dropped: DateTime<Utc>,
 }
 
 impl World {
-    /// The gateway takes the token as the REST API does, with `Bot ` before it, too: serenity sends it so.
+    /// Compares the token. The gateway also accepts it with the `Bot ` prefix of the REST API, as serenity sends it.
     fn is_token(&self, said: &Value) -> bool {
         let said = said.as_str().unwrap_or_default();
         said.strip_prefix("Bot ").unwrap_or(said) == self.config.app.bot_token
@@ -136,7 +136,7 @@ impl World {
         self.gateway.deliver(at, "RESUMED", &json!({"_trace": []}));
     }
 
-    /// Sessions that nobody took up again in time are gone, and what they missed too.
+    /// Drops sessions that were not resumed in time, with their buffered events.
     pub(super) fn forget_sessions(&mut self) {
         let (now, within) = (self.now(), self.config.resume_within);
         self.gateway.sessions.retain(|s| s.connection.is_some() || now - s.dropped <= within);
@@ -144,7 +144,7 @@ impl World {
 }
 
 impl super::Gateway {
-    /// Numbers, keeps and sends one event to one session.
+    /// Numbers, buffers and sends one event for one session.
     pub(super) fn deliver(&mut self, at: usize, name: &str, body: &Value) {
         let Some(session) = self.sessions.get_mut(at) else { return };
         session.seq += 1;
@@ -159,7 +159,7 @@ impl super::Gateway {
     }
 }
 
-/// `[id, total]`; one shard where nothing is said.
+/// Parses `[id, total]`; a missing value means one shard.
 fn shard_of(said: &Value) -> Option<[u64; 2]> {
     if said.is_null() {
         return Some([0, 1]);

@@ -1,4 +1,4 @@
-//! The one answer that an interaction gets.
+//! The only callback that an interaction can get.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
     Ok((200, json!({"interaction": told, "resource": {"type": kind, "message": shown}})))
 }
 
-/// An interaction that still waits for its answer.
+/// Returns an interaction that can still be answered.
 fn open(w: &World, request: &Request) -> Result<Interaction, Refusal> {
     let known = |i: &&Interaction| i.id == request.param(0) && i.token == request.param(1);
     let found = w.interactions.iter().find(known);
@@ -71,7 +71,7 @@ fn allowed(interaction: &Interaction, kind: u64) -> bool {
 }
 
 impl World {
-    /// A message that answers an interaction; for one person alone where the flags say so.
+    /// Adds a message that responds to an interaction; it is ephemeral if the flags say so.
     pub(super) fn answering(&mut self, to: &Interaction, said: &Content, request: &Request) -> Message {
         let mut message = self.own_message(&to.channel, said, &request.files);
         message.kind = if to.kind == 2 { 20 } else { 0 };
@@ -97,7 +97,7 @@ fn say(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Resu
     Ok(w.message_json(&message))
 }
 
-/// Who will see the answer is decided here, once and for all.
+/// Creates a deferred response. Whether it is ephemeral is decided here and cannot be changed later.
 fn defer(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Refusal> {
     let flags = data["flags"].as_u64().unwrap_or_default();
     let bare = data.is_null() || data.as_object().is_some_and(|d| d.keys().all(|k| k == "flags"));

@@ -1,4 +1,4 @@
-//! Channels, direct lines and threads.
+//! Channels, DM channels and threads.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::messages::known;
 use super::{Answer, Request};
 
 impl World {
-    /// Opens a thread on a message; gives its id, which is the message's.
+    /// Opens a thread from a message; returns its id, which is the message's.
     pub(in crate::discord) fn open_thread(&mut self, message: &Message, name: &str, owner: &str) -> String {
         let mut thread = Channel::new(name, &[]);
         thread.id.clone_from(&message.id);
@@ -27,7 +27,7 @@ impl World {
         id
     }
 
-    /// The message at a thread's head, which points at the one on which it was opened.
+    /// Adds the starter message of a thread, which refers to the message from which it was opened.
     fn keep_head(&mut self, message: &Message, owner: &str) {
         let head = Message {
             id: self.next_id(),
@@ -57,8 +57,8 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
     Ok((200, w.channel_json(channel)))
 }
 
-/// Only a thread's archiving is known. Whoever may write in it may take it up again; what concerns its lock is for
-/// those who manage threads, which the app does not.
+/// Supports only archiving a thread. Anyone who can write in it can unarchive it; the lock requires the permission to
+/// manage threads, which the app does not have.
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let kind = w.seen_channel(request.param(0))?.kind;
     known(&request.body, &["archived", "locked"])?;

@@ -7,7 +7,7 @@ use super::super::rules::commands_broken;
 use super::super::world::World;
 use super::{Answer, Request};
 
-/// Refuses every app but the own one.
+/// Rejects every app but the app under test.
 fn own(w: &World, request: &Request) -> Result<(), Refusal> {
     if request.param(0) == w.config.app.id {
         return Ok(());
@@ -20,7 +20,7 @@ pub(super) fn list(w: &mut World, request: &Request) -> Answer {
     Ok((200, json!(w.commands)))
 }
 
-/// Commands of one guild: there are none.
+/// Lists the commands of one guild: there are none.
 pub(super) fn of_guild(w: &mut World, request: &Request) -> Answer {
     own(w, request)?;
     w.guild_ok(request.param(1))?;
@@ -71,7 +71,7 @@ fn kind(command: &Value) -> u64 {
     command["type"].as_u64().unwrap_or(1)
 }
 
-/// A command keeps its id as long as its name and type stay.
+/// Registers a command, which keeps its id as long as its name and type are unchanged.
 fn registered(w: &mut World, given: &Value) -> Value {
     let same = |c: &&Value| c["name"] == given["name"] && kind(c) == kind(given);
     let old = w.commands.iter().find(same).map(|c| c["id"].clone());

@@ -1,4 +1,4 @@
-//! Who the app is, and who and what is in the guild.
+//! The app's identity, and the users and channels of the guild.
 
 use serde_json::{Value, json};
 
@@ -12,19 +12,19 @@ const MEMBERS_FLAG: u64 = 1 << 15;
 const CONTENT_FLAG: u64 = 1 << 19;
 
 impl World {
-    /// The app's flags: its privileged intents, as apps in few guilds have them (`…_LIMITED`).
+    /// Returns the app's flags: its privileged intents, as for apps in few guilds (`…_LIMITED`).
     pub(in crate::discord) fn app_flags(&self) -> u64 {
         let app = &self.config.app;
         let members = if app.members_intent { MEMBERS_FLAG } else { 0 };
         members | if app.content_intent { CONTENT_FLAG } else { 0 }
     }
 
-    /// Whether that is the other server to which the app was added.
+    /// Returns whether this is the other server to which the app was added.
     pub(super) fn is_elsewhere(&self, id: &str) -> bool {
         self.config.elsewhere.as_ref().is_some_and(|guild| guild.id == id)
     }
 
-    /// Refuses every guild but the one.
+    /// Rejects every guild but the one.
     pub(super) fn guild_ok(&self, id: &str) -> Result<(), Refusal> {
         if id == self.config.guild.id { Ok(()) } else { Err(Refusal::unknown("Guild", 10004)) }
     }

@@ -1,4 +1,4 @@
-//! Messages: made, read, changed and taken away.
+//! Messages: created, read, edited and deleted.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use super::super::world::{Nonce, World, number};
 use super::multipart::File;
 use super::{Answer, Request};
 
-/// How long the same nonce means the same message.
+/// How long the same nonce identifies the same message.
 const NONCE: TimeDelta = TimeDelta::minutes(5);
 const NONCE_LETTERS: usize = 25;
 
 impl World {
-    /// A channel that the bot sees.
+    /// Returns a channel that the bot sees.
     pub(super) fn seen_channel(&self, id: &str) -> Result<&Channel, Refusal> {
         let channel = self.channels.get(id).ok_or_else(|| Refusal::unknown("Channel", 10003))?;
         if !self.sees(id, self.bot()) {
@@ -24,7 +24,7 @@ impl World {
         Ok(channel)
     }
 
-    /// A channel in which the bot may write.
+    /// Checks that the bot can write in a channel.
     pub(super) fn writable(&self, id: &str) -> Result<(), Refusal> {
         let channel = self.seen_channel(id)?;
         if channel.kind == ChannelKind::Dm {
@@ -33,7 +33,7 @@ impl World {
                 return Err(Refusal::of(403, 50007, "Cannot send messages to this user"));
             }
         }
-        // One that is not locked is opened by what is said in it.
+        // A message unarchives a thread that is not locked.
         if channel.archived && channel.locked {
             return Err(archived());
         }
@@ -46,7 +46,7 @@ impl World {
         Ok(())
     }
 
-    /// A message of the bot's that can be changed: nothing changes in a thread that was put away.
+    /// Returns a message of the bot that can be changed; nothing can be changed in an archived thread.
     fn changeable(&self, request: &Request) -> Result<Message, Refusal> {
         let message = self.seen_message(request)?;
         if self.channels.get(&message.channel).is_some_and(|c| c.archived) {
@@ -61,7 +61,7 @@ impl World {
         found.cloned().ok_or_else(|| Refusal::unknown("Message", 10008))
     }
 
-    /// Keeps files and gives the attachment objects.
+    /// Stores files and returns the attachment objects.
     pub(super) fn attach(&mut self, channel: &str, files: &[File]) -> Vec<Value> {
         files.iter().map(|f| self.keep_file(channel, &f.name, &f.kind, f.bytes.clone())).collect()
     }
@@ -83,7 +83,7 @@ impl World {
         })
     }
 
-    /// A message of the bot's that stands nowhere yet.
+    /// Creates a message of the bot that is not in a channel yet.
     pub(super) fn own_message(&mut self, channel: &str, said: &Content, files: &[File]) -> Message {
         let thread = self.channels.get(channel).filter(|c| c.kind == ChannelKind::Thread);
         let thread = thread.map(|c| c.id.clone());
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// Puts a message where it belongs and tells the app.
+    /// Stores a message in its channel and sends the event to the app.
     pub(in crate::discord) fn keep(&mut self, message: Message) {
         if message.only.is_some() {
             self.whispers.push(message);
@@ -121,7 +121,7 @@ impl World {
         self.tell_message("MESSAGE_CREATE", &message);
     }
 
-    /// Changes a message of the bot's by a body that was judged good.
+    /// Edits a message of the bot with a validated body.
     pub(super) fn rewrite(&mut self, id: &str, said: Content, files: &[File]) -> Option<Message> {
         let (now, channel) = (self.now(), self.message(id)?.channel.clone());
         let attached = self.attach(&channel, files);
@@ -144,7 +144,7 @@ impl World {
         Some(after)
     }
 
-    /// Takes a message away and tells the app.
+    /// Deletes a message and sends the event to the app.
     pub(in crate::discord) fn remove(&mut self, id: &str) {
         let Some(message) = self.message(id).cloned() else { return };
         for all in self.messages.values_mut() {
@@ -154,7 +154,8 @@ impl World {
         self.tell_deleted(&message);
     }
 
-    /// What was posted with it some minutes ago. Nobody says what Discord does where that is gone, so it is refused.
+    /// Returns the recent message with this nonce. If it was deleted, the request is rejected, because Discord does not
+    /// document what happens then.
     fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Result<Option<Message>, Refusal> {
         let fresh = |n: &&Nonce| n.channel == channel && n.nonce == nonce && self.now() - n.at < NONCE;
         match self.nonces.iter().rev().find(fresh).filter(|_| body["enforce_nonce"] == true) {
@@ -203,7 +204,7 @@ const FIELDS: [&str; 13] = [
     "confetti_potion",
 ];
 
-/// Refuses fields that a message does not have.
+/// Rejects fields that a message does not have.
 pub(super) fn known(body: &Value, fields: &[&str]) -> Result<(), Refusal> {
     let Some(given) = body.as_object() else {
         return Err(Refusal::field("", "Only dictionaries may be used."));

@@ -1,6 +1,6 @@
-//! The REST door: reads the request, checks token, query and body, and does the operation.
+//! The REST endpoint: reads the request, checks token, query and body, and runs the operation.
 //!
-//! What no real client should ever send is answered with Discord's error and noted in `violations`.
+//! What no real client should ever send is answered with Discord's error and recorded in `violations`.
 
 mod callbacks;
 mod channels;
@@ -28,10 +28,10 @@ use crate::{Fault, serve};
 use multipart::File;
 use routes::{Auth, Operation};
 
-/// What an operation answers.
+/// The answer of an operation.
 type Answer = Result<(u16, Value), Refusal>;
 
-/// A request that was read.
+/// A parsed request.
 pub(super) struct Request {
     verb: Verb,
     path: String,
@@ -51,19 +51,19 @@ impl Request {
         self.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
     }
 
-    /// Who asks with a token from the consent page.
+    /// Returns the user whose token from the consent page was sent.
     fn person<'a>(&self, w: &'a World) -> Option<&'a String> {
         w.grants.tokens.get(self.header(header::AUTHORIZATION).strip_prefix("Bearer ")?)
     }
 
-    /// A number of the query within bounds.
+    /// Parses a number of the query within bounds.
     fn limit(&self, name: &str, usual: usize, most: usize) -> Result<usize, Refusal> {
         let Some(given) = self.query.get(name) else { return Ok(usual) };
         let fits = given.parse().ok().filter(|n| (1..=most).contains(n));
         fits.ok_or_else(|| Refusal::field(name, &format!("Is 1 to {most}.")))
     }
 
-    /// An id of the query.
+    /// Parses an id of the query.
     fn snowflake(&self, name: &str) -> Result<Option<u64>, Refusal> {
         let Some(given) = self.query.get(name) else { return Ok(None) };
         let wrong = || Refusal::field(name, "Value is not snowflake.");
@@ -71,7 +71,7 @@ impl Request {
     }
 }
 
-/// `/api/v10/{*path}`
+/// Handles `/api/v10/{*path}`.
 pub(super) async fn api(
     Extract(state): Extract<Arc<State>>,
     Path(path): Path<String>,
@@ -107,7 +107,7 @@ pub(super) async fn api(
     serve::under(fault, work).await
 }
 
-/// A status that was planned.
+/// Answers with a planned status.
 fn failed(w: &mut World, request: &Request, id: &str, code: u16, after: Option<u64>, all: bool) -> Response {
     #[allow(clippy::cast_precision_loss, reason = "a few seconds")]
     let seconds = after.unwrap_or(1) as f64;
@@ -151,7 +151,7 @@ fn answer(
     response
 }
 
-/// What the vendor's schema says; the fake's own rules come after it.
+/// Validates against the vendor's schema; the fake's own rules follow.
 fn judged(state: &State, operation: &Operation, request: &Request) -> Result<(), Refusal> {
     let Some(judge) = &state.judge else { return Ok(()) };
     let body = if request.body.is_null() { json!({}) } else { request.body.clone() };
@@ -198,7 +198,7 @@ fn authorised(w: &World, operation: &Operation, request: &Request) -> Result<(),
     }
 }
 
-/// Nothing unknown in the query; no body where none belongs.
+/// Rejects unknown query parameters, and a body where none belongs.
 fn proper(operation: &Operation, request: &Request) -> Result<(), Refusal> {
     if let Some(odd) = request.query.keys().find(|k| !operation.query.contains(&k.as_str())) {
         return Err(Refusal::field(odd, "There is no such query parameter."));
@@ -210,7 +210,7 @@ fn proper(operation: &Operation, request: &Request) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What was attached, as the fake keeps it.
+/// Serves an attachment from the fake's store.
 pub(super) async fn file(
     Extract(state): Extract<Arc<State>>,
     Path((_, id, name)): Path<(String, String, String)>,

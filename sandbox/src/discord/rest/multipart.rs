@@ -1,4 +1,4 @@
-//! Reads a body: JSON, or a form of several parts with `payload_json` and `files[n]`.
+//! Reads a body: JSON, or a multipart form with `payload_json` and `files[n]`.
 
 use axum::http::header;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::super::refusal::Refusal;
 use super::Request;
 
-/// Ten of them, as Discord has it.
+/// Ten, as in Discord.
 const FILES: usize = 10;
 const FILE_MAX: usize = 10 << 20;
 
-/// A file that comes with a message.
+/// A file sent with a message.
 pub(in crate::discord) struct File {
     pub number: usize,
     pub name: String,
@@ -18,7 +18,7 @@ pub(in crate::discord) struct File {
     pub bytes: Vec<u8>,
 }
 
-/// Puts what was sent into the request.
+/// Parses the body into the request.
 pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Refusal> {
     let kind = request.header(header::CONTENT_TYPE).to_owned();
     if body.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Refusal> {
     if request.files.len() > FILES {
         return Err(Refusal::field("files", "Must be 10 or fewer in length."));
     }
-    // Discord's own examples number new files with plain numbers; its schema knows only texts, and goes before.
+    // Discord's own examples number new files with numbers; its schema allows only strings and is checked before.
     let known = |f: &File, listed: &[Value]| {
         listed.iter().any(|a| a["id"].as_str().and_then(|id| id.parse().ok()) == Some(f.number))
     };
@@ -90,7 +90,7 @@ fn find(within: &[u8], wanted: &[u8]) -> Option<usize> {
     within.windows(wanted.len()).position(|w| w == wanted)
 }
 
-/// The pieces between the boundaries, without their line breaks.
+/// Returns the parts between the boundaries, without their line breaks.
 fn parts<'a>(body: &'a [u8], boundary: &str) -> Vec<&'a [u8]> {
     let line = format!("--{boundary}");
     let (mut parts, mut rest) = (Vec::new(), body);

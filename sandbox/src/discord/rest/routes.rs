@@ -1,19 +1,19 @@
-//! The operations that the fake knows, by the vendor's names.
+//! The operations that the fake supports, by the vendor's names.
 
 use super::super::world::World;
 use super::{Answer, Request, callbacks, channels, commands, guilds, messages, webhooks};
 
-/// Who may call.
+/// Who can call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Auth {
     Bot,
-    /// A person who has consented, too.
+    /// The bot, or a user who has consented.
     Either,
-    /// The path's token is enough.
+    /// The token in the path is sufficient.
     None,
 }
 
-/// One operation.
+/// An operation.
 pub(super) struct Operation {
     pub id: &'static str,
     verb: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Operation {
     pub run: fn(&mut World, &Request) -> Answer,
 }
 
-/// The operation for a path, and what stands in its holes.
+/// Returns the operation for a path, and the values of its placeholders.
 pub(super) fn find(verb: &str, path: &str) -> Option<(&'static Operation, Vec<String>)> {
     OPERATIONS.iter().filter(|o| o.verb == verb).find_map(|o| Some((o, holes(o.path, path)?)))
 }
@@ -68,7 +68,7 @@ const fn open(mut operation: Operation, query: &'static [&'static str]) -> Opera
 const ORIGINAL: &str = "/webhooks/{}/{}/messages/@original";
 const FOLLOW_UP: &str = "/webhooks/{}/{}/messages/{}";
 
-/// Those with fixed words stand before those with holes.
+/// Paths without placeholders come before those with placeholders.
 static OPERATIONS: [Operation; 40] = [
     open(get("get_gateway", "/gateway", &[], guilds::gateway), &[]),
     get("get_bot_gateway", "/gateway/bot", &[], guilds::gateway_bot),

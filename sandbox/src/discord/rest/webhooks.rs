@@ -1,4 +1,4 @@
-//! What an interaction's token still allows after its callback: the answer and its follow-ups.
+//! What an interaction's token allows after the callback: the response and its follow-ups.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::{Answer, Request};
 const FIELDS: [&str; 7] =
     ["content", "embeds", "allowed_mentions", "components", "attachments", "flags", "tts"];
 
-/// The interaction whose token stands in the path.
+/// Returns the interaction whose token is in the path.
 fn alive(w: &World, request: &Request) -> Result<Interaction, Refusal> {
     let ours = request.param(0) == w.config.app.id;
     let found = w.interactions.iter().find(|i| ours && i.token == request.param(1));
@@ -27,7 +27,7 @@ fn alive(w: &World, request: &Request) -> Result<Interaction, Refusal> {
     Ok(found.clone())
 }
 
-/// The message in the path, or the original answer.
+/// Returns the message in the path, or the original response.
 fn message(w: &World, request: &Request) -> Result<Message, Refusal> {
     let interaction = alive(w, request)?;
     let unknown = || Refusal::unknown("Message", 10008);
@@ -65,7 +65,7 @@ pub(super) fn follow_up(w: &mut World, request: &Request) -> Answer {
     let interaction = alive(w, request)?;
     known(&request.body, &FIELDS)?;
     let mut said = content(&request.body, request.files.len(), Before::Interaction).map_err(Refusal::form)?;
-    // The first follow-up after a deferral is the deferred answer, seen by whom the deferral said.
+    // The first follow-up after a deferral is the deferred response, ephemeral only if the deferral was.
     let original = interaction.original.as_ref().and_then(|id| w.message(id)).cloned();
     if let Some(original) = original.filter(|m| m.flags & LOADING != 0) {
         said.flags = (said.flags & !EPHEMERAL) | (original.flags & EPHEMERAL);

@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::super::refusal::Broken;
 use super::Finder;
 
-/// Of one command: name, description and values of it and all below it.
+/// For one command: name, description and values of it and everything nested in it.
 const LETTERS: usize = 8_000;
 
-/// Every rule that a list of commands breaks.
+/// Returns every rule that a list of commands violates.
 pub(in crate::discord) fn commands_broken(commands: &[Value]) -> Vec<Broken> {
     let mut finder = Finder::default();
     let mut names = HashSet::new();

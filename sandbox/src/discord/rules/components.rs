@@ -1,4 +1,4 @@
-//! Components of messages: which may stand where, and how many.
+//! Components of messages: which are allowed where, and how many.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::Finder;
 
-/// In one message, nested ones counted too.
+/// Per message, nested ones included.
 const COMPONENTS: usize = 40;
-/// In all text displays of one message.
+/// In all text displays of one message together.
 const LETTERS: usize = 4_000;
 
-/// What a walk through the components has seen.
+/// State of a walk through the components.
 #[derive(Default)]
 pub(super) struct Walk {
     pub finder: Finder,
-    /// What the files are called that come with the message.
+    /// The names of the files sent with the message.
     pub files: Vec<String>,
     custom_ids: HashSet<String>,
     ids: HashSet<i64>,
@@ -24,7 +24,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Judges all components of a message.
+    /// Validates all components of a message.
     pub(super) fn message(&mut self, components: &[Value], v2: bool) {
         for (n, component) in components.iter().enumerate() {
             let at = format!("components/{n}");
@@ -58,7 +58,7 @@ impl Walk {
         }
     }
 
-    /// A file that comes with the message; others are not shown.
+    /// Validates a file component, which must name a file of the message.
     fn file(&mut self, at: &str, file: &Value) {
         self.seen(at, file);
         self.finder.only(at, file, &["type", "id", "file", "spoiler"]);
@@ -188,7 +188,7 @@ impl Walk {
     }
 }
 
-/// The options of a string select, in messages and in modals.
+/// Validates the options of a string select, in messages and in modals.
 pub(super) fn options(finder: &mut Finder, at: &str, select: &Value) {
     finder.optional(&format!("{at}/placeholder"), &select["placeholder"], 0, 150);
     let under = format!("{at}/options");

@@ -1,4 +1,4 @@
-//! What a message says, judged.
+//! Validation of a message's content.
 
 use serde_json::Value;
 
@@ -8,28 +8,28 @@ use super::components::{Walk, with_ids};
 
 const CONTENT: usize = 2_000;
 
-/// What stands there before.
+/// What exists before the request.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::discord) enum Before {
-    /// Nothing, and nobody can be whispered to.
+    /// Nothing, and the message cannot be ephemeral.
     Nothing,
-    /// Nothing; it may be for one person alone.
+    /// Nothing; the message can be ephemeral.
     Interaction,
-    /// A message with these flags; whether it says anything already.
+    /// A message with these flags.
     Message { flags: u64 },
 }
 
-/// What is left of a body that was judged good.
+/// The content of a valid body.
 #[derive(Debug, Clone, Default)]
 pub(in crate::discord) struct Content {
     pub content: Option<String>,
     pub components: Option<Vec<Value>>,
-    /// With those that were there before.
+    /// Together with the existing flags.
     pub flags: u64,
     pub allowed: Value,
 }
 
-/// Judges the content fields of messages, callbacks and follow-ups.
+/// Validates the content fields of messages, callbacks and follow-ups.
 pub(in crate::discord) fn content(
     body: &Value,
     files: usize,

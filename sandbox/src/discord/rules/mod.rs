@@ -1,4 +1,4 @@
-//! What Discord accepts, by hand: these rules hold with or without the vendor's specification. They judge
+//! Discord's validation rules, written by hand: they apply with or without the vendor's specification. They validate
 //! values and change nothing.
 
 mod commands;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::refusal::Broken;
 
-/// Collects what is broken.
+/// Collects violations.
 #[derive(Default)]
 pub(super) struct Finder {
     pub broken: Vec<Broken>,
@@ -26,7 +26,7 @@ impl Finder {
         self.broken.push((at.to_owned(), sentence.into()));
     }
 
-    /// A text that must be there.
+    /// Checks a required text.
     fn text(&mut self, at: &str, value: &Value, least: usize, most: usize) {
         match value.as_str().map(|t| t.chars().count()) {
             None => self.say(at, "This field is required."),
@@ -37,14 +37,14 @@ impl Finder {
         }
     }
 
-    /// A text that may be missing.
+    /// Checks an optional text.
     fn optional(&mut self, at: &str, value: &Value, least: usize, most: usize) {
         if !value.is_null() {
             self.text(at, value, least, most);
         }
     }
 
-    /// No field but these.
+    /// Rejects all fields but these.
     fn only(&mut self, at: &str, object: &Value, known: &[&str]) {
         let Some(fields) = object.as_object() else { return self.say(at, "Only dictionaries may be used.") };
         for odd in fields.keys().filter(|k| !known.contains(&k.as_str())) {

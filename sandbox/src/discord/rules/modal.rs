@@ -1,4 +1,4 @@
-//! Modals: what a form may hold.
+//! Modals: what a form can contain.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::super::refusal::Broken;
 use super::Finder;
 use super::components::options;
 
-/// Every rule that a modal breaks.
+/// Returns every rule that a modal violates.
 pub(in crate::discord) fn modal_broken(modal: &Value) -> Vec<Broken> {
     let mut finder = Finder::default();
     finder.only("data", modal, &["custom_id", "title", "components"]);

@@ -1,4 +1,4 @@
-//! The door for a demo page.
+//! The interface for a demo page.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn sees(raw: &Raw, user: &str) -> Value {
     raw.http.get(url).send().await.unwrap().json().await.unwrap()
 }
 
-/// Answers the next interaction so.
+/// Answers the next interaction with `body`.
 async fn answers(raw: &Raw, socket: &mut Socket, body: Value) {
     let told = socket.next().await;
     assert_eq!(told["t"], "INTERACTION_CREATE");

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{INTENTS, Raw, SOON, Socket, acme, button, text, v2};
 
-/// The interaction that comes next: its callback's path and its token's.
+/// Returns the next interaction: the path of its callback and the path of its token.
 async fn next(raw: &Raw, socket: &mut Socket) -> (String, String, Value) {
     let event = socket.next().await;
     assert_eq!(event["t"], "INTERACTION_CREATE", "{event}");

@@ -1,4 +1,4 @@
-//! Stories against the fake itself: raw requests, a raw gateway, and the real client's models.
+//! Stories about the fake itself: raw requests, a raw gateway, and the real client's models.
 #![allow(clippy::unwrap_used)]
 
 mod control;
@@ -23,7 +23,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use super::{Channel, Discord, DiscordConfig, User};
 
 const SOON: Duration = Duration::from_secs(10);
-/// Guilds, members, messages in guilds and direct lines, and what they say.
+/// Guilds, members, messages in guilds and DM channels, and message content.
 const INTENTS: u64 = 1 | (1 << 1) | (1 << 9) | (1 << 12) | (1 << 15);
 const V2: u64 = 1 << 15;
 
@@ -43,7 +43,7 @@ fn acme() -> DiscordConfig {
     config
 }
 
-/// Plain requests with the bot's token, at a time that stands still.
+/// Plain requests with the bot's token, with a fixed clock.
 struct Raw {
     http: reqwest::Client,
     discord: Discord,
@@ -73,7 +73,7 @@ impl Raw {
         request.header("authorization", format!("Bot {}", self.token))
     }
 
-    /// Status and body.
+    /// Returns status and body.
     async fn call(&self, verb: &str, path: &str, body: Value) -> (u16, Value) {
         let mut request = self.request(verb, path);
         if !body.is_null() {
@@ -91,7 +91,7 @@ impl Raw {
         body
     }
 
-    /// Posts to `general`; gives the message.
+    /// Posts to `general`; returns the message.
     async fn says(&self, body: Value) -> Value {
         let path = format!("/channels/{}/messages", self.channel("general"));
         let (status, body) = self.call("POST", &path, body).await;
@@ -111,7 +111,7 @@ impl Raw {
         self.discord.read(|w| w.config.app.id.clone())
     }
 
-    /// Registers `/nod` with a sub-command and a menu's entry.
+    /// Registers `/nod` with a sub-command, and a message command.
     async fn registers(&self) {
         let text = json!({"type": 3, "name": "to", "description": "To whom", "required": true});
         let sub = json!({"type": 1, "name": "send", "description": "Send", "options": [text]});
@@ -152,7 +152,7 @@ impl Socket {
         socket
     }
 
-    /// Identified, past READY and GUILD_CREATE.
+    /// Opens a connection that is identified, past READY and GUILD_CREATE.
     async fn open(raw: &Raw, intents: u64) -> (Self, Value) {
         let mut socket = Self::connect(raw).await;
         socket.identify(raw, intents).await;
@@ -177,7 +177,7 @@ impl Socket {
         }
     }
 
-    /// The code with which the connection is closed.
+    /// Returns the code with which the connection is closed.
     async fn closed(&mut self) -> u16 {
         match tokio::time::timeout(SOON, self.0.next()).await.unwrap() {
             Some(Ok(Frame::Close(Some(frame)))) => frame.code.into(),

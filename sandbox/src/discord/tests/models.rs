@@ -1,4 +1,4 @@
-//! Every event must mean something to the client library that the app is built with.
+//! The client library that the app uses must be able to parse every event.
 
 use serde_json::{Value, json};
 use serenity::model::application::CurrentApplicationInfo;
@@ -7,7 +7,7 @@ use serenity::model::event::{Event, GatewayEvent};
 
 use super::{INTENTS, Raw, Socket, acme, button, text, v2};
 
-/// The next frame, read by the library too.
+/// Returns the next frame, which the library must parse too.
 async fn read(socket: &mut Socket) -> Value {
     let frame = socket.next().await;
     let read: Result<GatewayEvent, _> = serde_json::from_value(frame.clone());

@@ -60,7 +60,7 @@ async fn the_page_lets_one_choose_who_signs_in_or_nobody() {
     let page = ask(&asked).await.text().await.unwrap();
     assert!(page.contains(r#"name="as" value="ana""#) && page.contains("Bo Stone"), "{page}");
     assert!(!page.contains("Sam Strange") && !page.contains("<script>"), "{page}");
-    // As the browser sends it: the person who was marked, and the button after it.
+    // As the browser sends it: the selected user, and the button after it.
     asked.extend([("as", "ana"), ("as", "")]);
     let left = ask(&asked).await;
     let back = left.headers()["location"].to_str().unwrap().to_owned();

@@ -1,43 +1,43 @@
-//! What "it" and "the second one" mean: whatever this conversation spoke of last. Of earlier turns there are the words
-//! alone, and no results of tools, so it is read from what was said.
+//! Resolves "it" and "the second one" to what this conversation mentioned last. Earlier turns contain only text and no
+//! tool results, so the references are read from the text.
 
 use super::mails::Mail;
 use super::plan::{Event, Plan};
 use super::sentence::{Wish, after_verb};
 use super::spans::{day_and_hour, is_shown_day};
 
-/// How a sentence points back.
+/// How a sentence refers back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Back {
     It,
-    /// One of those that were listed, from 0.
+    /// An item of the last list, from 0.
     Nth(usize),
     Last,
 }
 
-/// Something that was spoken of.
+/// Something that was mentioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Thing {
     Event(Event),
-    /// An event that was asked for; nobody said since that it was made.
+    /// An event that was requested, without a later message that it was created.
     Wanted(String),
     Mail {
         from: String,
         subject: String,
     },
-    /// The thread of mail that was read.
+    /// The mail thread that was read.
     Thread,
 }
 
-/// A turn before this one.
+/// An earlier turn.
 #[derive(Debug)]
 pub(super) enum Said {
-    /// By the person who speaks now.
+    /// By the current speaker.
     Person(String),
     Nod(String),
 }
 
-/// Ends each question of which one is meant.
+/// Ends each question about which one is meant.
 pub(super) const WHICH: &str = "Say “the second one”, for example.";
 
 const NTH: [(&str, Back); 7] = [
@@ -54,7 +54,7 @@ const KINDS: [&str; 9] =
 const JUST: [&str; 5] = ["I just", "I've just", "you just", "you've just", "we just"];
 
 impl Back {
-    /// How it begins, and what follows: "the second mail that …", "the event I just made".
+    /// Parses the reference and returns the rest of the text: "the second mail that …", "the event I just made".
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let kind_off = |text| after_verb(text, &KINDS).unwrap_or(text);
         if let Some(rest) = after_verb(text, &["it"]) {
@@ -71,12 +71,12 @@ impl Back {
         })
     }
 
-    /// The same, where nothing follows.
+    /// Same as `read`, only if nothing follows.
     pub fn alone(text: &str) -> Option<Self> {
         Self::read(text.trim()).filter(|(_, rest)| rest.is_empty()).map(|(back, _)| back)
     }
 
-    /// What it may mean; one thing, where that is clear.
+    /// Returns what it can refer to; exactly one thing if that is clear.
     pub fn of<'a>(self, spoken: &'a [Thing], listed: &'a [Thing]) -> &'a [Thing] {
         let nth = match self {
             Self::It => return spoken,
@@ -87,7 +87,7 @@ impl Back {
     }
 }
 
-/// What was spoken of last, in its order; nothing where that was neither a mail nor an event.
+/// Returns what was mentioned last, in its order; empty if that was neither a mail nor an event.
 pub(super) fn spoken_of(before: &[Said]) -> Vec<Thing> {
     let things = before.iter().enumerate().rev().find_map(|(at, said)| match said {
         Said::Person(text) => wished(&Wish::read(text), &before[..at]),
@@ -96,7 +96,7 @@ pub(super) fn spoken_of(before: &[Said]) -> Vec<Thing> {
     things.unwrap_or_default()
 }
 
-/// What was listed last.
+/// Returns what was listed last.
 pub(super) fn listed(before: &[Said]) -> Vec<Thing> {
     let list = before.iter().rev().find_map(|said| match said {
         Said::Nod(text) if text.contains("• ") => told(text).filter(|things| things[..] != [Thing::Thread]),
@@ -105,7 +105,7 @@ pub(super) fn listed(before: &[Said]) -> Vec<Thing> {
     list.unwrap_or_default()
 }
 
-/// "the second one", said to a question which one it is: what was asked for, of that one.
+/// Resolves "the second one" as the answer to a question about which one: the earlier request, for that one.
 pub(super) fn picked(text: &str, before: &[Said]) -> Option<Wish> {
     let back = Back::alone(text.trim_end_matches(['.', '!'])).filter(|back| *back != Back::It)?;
     match before {
@@ -116,7 +116,7 @@ pub(super) fn picked(text: &str, before: &[Said]) -> Option<Wish> {
     }
 }
 
-/// None where a sentence leaves it as it was.
+/// Returns what a request refers to; `None` if it leaves that unchanged.
 fn wished(wish: &Wish, before: &[Said]) -> Option<Vec<Thing>> {
     let back = match wish {
         Wish::Talk => return None,
@@ -138,7 +138,7 @@ fn wished(wish: &Wish, before: &[Said]) -> Option<Vec<Thing>> {
     }
 }
 
-/// The same of what `results` and `events` wrote.
+/// Returns the same for the texts that `results` and `events` wrote.
 fn told(text: &str) -> Option<Vec<Thing>> {
     if text.starts_with('“') && text.lines().next()?.ends_with("message(s):") {
         return Some(vec![Thing::Thread]);
@@ -164,7 +164,7 @@ fn thing(what: &str, title: &str) -> Thing {
     Thing::Mail { from: address.to_owned(), subject: title.to_owned() }
 }
 
-/// "Mon 9 Mar, 10:00–10:30 WET"
+/// Parses "Mon 9 Mar, 10:00–10:30 WET".
 fn event(when: &str, title: &str) -> Thing {
     let (day, hours) = when.split_once(", ").unwrap_or((when, ""));
     let (_, hour) = day_and_hour(hours.split('–').next().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Calls the calendar's tools for what a person wants, and says what they answered.
+//! Calls the calendar's tools for a request, and puts their answers into sentences.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use crate::model::script::Answer;
 
 const LIST: &str = "calendar_list_upcoming";
 const AGENDA: &str = "calendar_get_agenda";
-/// What the list gives at most.
+/// The maximum of the list tool.
 const MOST: usize = 50;
-/// Events that a question names.
+/// How many events a question lists.
 const MOST_SHOWN: usize = 6;
 
-/// Which tool it comes to in the end.
+/// Returns the tool that finally carries out the plan.
 pub(super) fn tool(plan: &Plan) -> &'static str {
     match plan {
         Plan::Agenda(_) => AGENDA,
@@ -30,7 +30,7 @@ pub(super) fn tool(plan: &Plan) -> &'static str {
     }
 }
 
-/// The next call, or what is to be said.
+/// Returns the next call, or the final text.
 pub(super) fn answer(asked: &Asked<'_>, plan: &Plan) -> Answer {
     let call = match (plan, &asked.results[..]) {
         (Plan::Change(event, change), _) => return changing(asked, plan, event, change),
@@ -46,7 +46,7 @@ pub(super) fn answer(asked: &Asked<'_>, plan: &Plan) -> Answer {
     call.unwrap_or_else(no_tool)
 }
 
-/// An event is looked for first, and changed where it is clear which one is meant.
+/// Looks up the event first, and changes it if exactly one matches.
 fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> Answer {
     let event = match meant(asked, event) {
         Ok(event) => event,
@@ -60,19 +60,19 @@ fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> A
             };
             match fitting(&list, &event)[..] {
                 [one] => asked.call(tool(plan), &changed(one, change)),
-                // Calendar knows words only as they are written.
+                // Calendar finds words only in their exact spelling.
                 [] if last == LIST && asked.results.len() == 1 => asked.call(LIST, &json!({"max": MOST})),
                 [] => return Answer::text(not_there(&event)),
                 ref several => return Answer::text(which(several)),
             }
         }
-        // The lists that were looked through before say nothing of what became of it.
+        // The lists that were searched before do not say what the outcome was.
         [.., (last, content)] => return Answer::text(results::tell(last, content)),
     };
     call.unwrap_or_else(no_tool)
 }
 
-/// What is known of the event that somebody speaks of, or what they are asked.
+/// Returns what is known of the event that the sentence refers to, or a question to ask.
 fn meant(asked: &Asked<'_>, event: &Event) -> Result<Event, String> {
     let nod = match (asked.draft_open, asked.waits) {
         (true, _) => " For the draft, say “discard it”.",
@@ -100,7 +100,7 @@ fn look(asked: &Asked<'_>, event: &Event) -> Option<Answer> {
     }
 }
 
-/// Every event of which all is true that was said.
+/// Returns the events that match everything that was said.
 fn fitting<'a>(list: &'a Value, event: &Event) -> Vec<&'a Value> {
     let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
     let words = |text: &str| {
@@ -111,7 +111,7 @@ fn fitting<'a>(list: &'a Value, event: &Event) -> Vec<&'a Value> {
         let title = one["title"].as_str().unwrap_or_default();
         let people = words(&format!("{title} {} {}", one["guests"], one["organizer"]));
         let when = one["when"].as_str().unwrap_or_default();
-        // "stand up" is "Stand-up".
+        // "stand up" matches "Stand-up".
         words(&event.title).iter().all(|word| letters(title).contains(word))
             && event.who.as_ref().is_none_or(|who| words(who).first().is_some_and(|who| people.contains(who)))
             && event
@@ -137,7 +137,7 @@ fn which(several: &[&Value]) -> String {
     format!("Which of these do you mean? Nothing was changed. {WHICH}\n{}{more}", lines.join("\n"))
 }
 
-/// What is said where a tool is not offered.
+/// Answers when a tool is not offered.
 pub(super) fn no_tool() -> Answer {
     Answer::text("I would need a tool for that which I do not have here.")
 }
@@ -161,7 +161,7 @@ fn with_minutes(mut arguments: Value, meeting: &Meeting) -> Value {
 fn changed(found: &Value, change: &Change) -> Value {
     let event = &found["id"];
     match change {
-        // An hour alone is one of the event's own day, which the list says.
+        // A time without a day is on the event's own day, which the list contains.
         Change::Move(hour) if !names_day(hour) => {
             let day = found["when"].as_str().and_then(|when| when.split(',').next()).unwrap_or_default();
             let hour = hour.strip_prefix("at ").unwrap_or(hour);
@@ -174,7 +174,7 @@ fn changed(found: &Value, change: &Change) -> Value {
     }
 }
 
-/// The sentence for what a tool of the calendar answered.
+/// Returns the sentence for a calendar tool's answer.
 pub(super) fn tell(status: &str, result: &Value) -> String {
     let title = result["title"].as_str().unwrap_or("It");
     let when = result["when"].as_str().map(|when| format!(": {when}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads which mail a sentence speaks of, and what is to become of mail that is there.
+//! Parses which mail a sentence refers to, and what to do with existing mail.
 
 use chrono::{Datelike, Days, NaiveDate};
 
@@ -7,15 +7,15 @@ use super::people::recipients;
 use super::plan::parted;
 use super::sentence::{Matter, after_verb, matter};
 
-/// Which mail.
+/// The mail that a sentence refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mail {
     Back(Back),
-    /// Words of Gmail's search.
+    /// A Gmail search query.
     Found(String, Option<Since>),
 }
 
-/// From when until when it came, as it was said.
+/// The period in which it arrived, as it was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Since {
     Today,
@@ -25,14 +25,14 @@ pub(super) enum Since {
     ThisMonth,
 }
 
-/// What is to become of it.
+/// What to do with the mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Deed {
     Does(&'static str),
     Label(String),
 }
 
-/// How it begins, how it ends, and what Gmail is asked to do.
+/// The beginning and end of the sentence, and the action that is requested from Gmail.
 const DEEDS: [(&str, &str, &str); 14] = [
     ("archive", "", "archive"),
     ("unarchive", "", "move_to_inbox"),
@@ -74,7 +74,7 @@ const MAILS: [&str; 12] = [
 ];
 
 impl Deed {
-    /// "archive what the bank sent this week", "mark it as read", "label the mail from Bo as launch"
+    /// Parses "archive what the bank sent this week", "mark it as read", "label the mail from Bo as launch".
     pub fn read(text: &str) -> Option<(Self, Mail)> {
         let text = text.trim_end_matches(['.', '!', ' ']).replace('’', "'");
         if let Some((mail, label)) = after_verb(&text, &["label"]).and_then(|rest| rest.rsplit_once(" as ")) {
@@ -87,7 +87,8 @@ impl Deed {
     }
 }
 
-/// "reply that Wednesday works", "draft a reply to Kim saying yes": to which mail, what, and whether it is a draft alone.
+/// Parses "reply that Wednesday works", "draft a reply to Kim saying yes": to which mail, what, and whether only a
+/// draft.
 pub(super) fn reply(text: &str) -> Option<(Mail, Matter, bool)> {
     const DRAFTS: [&str; 4] = ["draft a reply", "draft an answer", "write a draft reply", "prepare a reply"];
     let (rest, draft) = match after_verb(text, &DRAFTS) {
@@ -103,7 +104,7 @@ pub(super) fn reply(text: &str) -> Option<(Mail, Matter, bool)> {
             _ => (Mail::Back(Back::It), after_verb(named, &["them"]).unwrap_or(named)),
         },
         None if rest.starts_with("it:") => (Mail::Back(Back::It), rest.trim_start_matches("it:")),
-        // "reply that Wednesday works" and "reply first things first" point at no mail.
+        // "reply that Wednesday works" and "reply first things first" refer to no mail.
         None => match after_verb(text, &["answer"]).and_then(Back::read) {
             Some((back, after)) if back != Back::It => (Mail::Back(back), after),
             _ => (Mail::Back(Back::It), rest),
@@ -112,7 +113,7 @@ pub(super) fn reply(text: &str) -> Option<(Mail, Matter, bool)> {
     Some((to, matter(rest, false), draft))
 }
 
-/// "forward it to Bo", "forward the mail from Kim to Bo: what do you think?"
+/// Parses "forward it to Bo", "forward the mail from Kim to Bo: what do you think?".
 pub(super) fn forward(text: &str) -> Option<(Mail, Vec<String>, Matter)> {
     let rest = after_verb(text, &["forward", "pass on"])?;
     rest.match_indices(" to ").find_map(|(at, to)| {
@@ -123,7 +124,7 @@ pub(super) fn forward(text: &str) -> Option<(Mail, Vec<String>, Matter)> {
 }
 
 impl Mail {
-    /// "it", "the second one", "what the bank sent this week", "Bo's mail about lunch"; nothing else is taken for one.
+    /// Parses "it", "the second one", "what the bank sent this week", "Bo's mail about lunch" and nothing else.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(back) = Back::alone(text) {
@@ -142,7 +143,7 @@ impl Mail {
                     (_, Some((who, kind))) => (kind, Some(who)),
                     ((kind, None), None) => (kind, None),
                 };
-                // "the last mail from Kim" is not all of Kim's.
+                // "the last mail from Kim" does not mean all of Kim's mail.
                 let kind = after_verb(kind, &["all the", "all my", "all", "any", "every", "the", "my"])
                     .filter(|kind| !kind.is_empty())
                     .unwrap_or(kind);
@@ -154,14 +155,14 @@ impl Mail {
         (!all.is_empty()).then(|| Self::Found(all.join(" "), since))
     }
 
-    /// Exactly one that was listed.
+    /// Returns the query for exactly one listed mail.
     pub fn listed(from: &str, subject: &str) -> String {
         format!("{} {}", quoted("from:", from), quoted("subject:", subject))
     }
 }
 
 impl Since {
-    /// For Gmail, which counts in days.
+    /// Returns the Gmail query; Gmail's search operators work in days.
     pub fn search(self, today: NaiveDate) -> Option<String> {
         let monday = today.checked_sub_days(Days::new(today.weekday().num_days_from_monday().into()))?;
         let (from, until) = match self {

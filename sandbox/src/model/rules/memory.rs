@@ -1,8 +1,8 @@
-//! What the rules keep of a conversation: a line for each message, and what somebody asked to be remembered.
+//! What the rules remember of a conversation: a line per message, and what users asked to be remembered.
 
 use serde_json::{Value, json};
 
-/// The answer to the summariser's prompt: numbered messages, `[3] Ana Silva: …`, and what is noted, `(1) Name: Bob`.
+/// Answers the summariser's prompt: numbered messages, `[3] Ana Silva: …`, and known facts, `(1) Name: Bob`.
 pub(super) fn kept(request: &Value) -> Value {
     let prompt = prompt(request);
     let messages: Vec<(u64, &str, &str)> = prompt.lines().filter_map(message).collect();
@@ -47,7 +47,7 @@ fn new_from(prompt: &str) -> u64 {
     at.and_then(|number| number.parse().ok()).unwrap_or(1)
 }
 
-/// The first words of each message up to the one that is to be folded in.
+/// Returns the first words of each message, up to the last one to summarise.
 fn summary(prompt: &str, messages: &[(u64, &str, &str)]) -> String {
     let upto = prompt.split("Fold in messages up to [").nth(1).and_then(|rest| rest.split(']').next());
     let Some(upto) = upto.and_then(|number| number.parse::<u64>().ok()) else { return String::new() };
@@ -59,7 +59,7 @@ fn summary(prompt: &str, messages: &[(u64, &str, &str)]) -> String {
     before.map(str::to_owned).into_iter().chain(lines).collect::<Vec<_>>().join("; ")
 }
 
-/// "remember that the launch is on Friday": Launch, on Friday.
+/// Parses "remember that the launch is on Friday": Launch, on Friday.
 fn fact(number: u64, text: &str) -> Option<Value> {
     let lower = text.to_lowercase();
     let at =
@@ -77,7 +77,7 @@ fn fact(number: u64, text: &str) -> Option<Value> {
     Some(json!({"name": name, "value": value, "about": about, "message": number}))
 }
 
-/// How a question begins that something noted may answer.
+/// Beginnings of questions that a known fact can answer.
 const ASKING: [&str; 10] = [
     "when ",
     "where ",
@@ -91,7 +91,7 @@ const ASKING: [&str; 10] = [
     "what is our ",
 ];
 
-/// The answer to "remember that …" and "forget …", and to a question that what is noted answers; none to anything
+/// Answers "remember that …", "forget …", and a question that a known fact can answer; returns `None` for anything
 /// else.
 pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
     let lower = text.trim().to_lowercase();
@@ -114,7 +114,7 @@ pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
     Some(known.map_or_else(|| "I don't know.".to_owned(), |(name, value)| format!("{name}: {value}.")))
 }
 
-/// The number of what a sentence like "forget the launch" or "forget that" means.
+/// Returns the number of the fact that "forget the launch" or "forget that" refers to.
 fn forgotten(text: &str, noted: &[(u64, &str)]) -> Option<u64> {
     let lower = text.to_lowercase();
     let what = lower.split("forget ").nth(1)?;

@@ -1,6 +1,6 @@
-//! Finds whom a sentence names: addresses, mentions, and words that look like names.
+//! Finds the people that a sentence names: email addresses, mentions, and words that look like names.
 
-/// Words that are nobody, whatever stands before them.
+/// Words that are never names, whatever precedes them.
 pub(super) const NO_NAMES: [&str; 43] = [
     "i",
     "i'm",
@@ -47,7 +47,7 @@ pub(super) const NO_NAMES: [&str; 43] = [
     "in",
 ];
 
-/// Names, addresses and mentions at the beginning, joined by commas and "and"; and what follows them.
+/// Parses names, addresses and mentions at the beginning, joined by commas and "and"; returns them and the rest.
 pub(super) fn recipients(text: &str) -> (Vec<String>, &str) {
     let mut all: Vec<String> = Vec::new();
     let mut rest = text;
@@ -73,7 +73,7 @@ fn recipient(text: &str, first: bool) -> Option<(String, &str)> {
         return None;
     }
     let mut name = word.to_owned();
-    // "Bo Chen": surnames follow, as long as they look like names.
+    // "Bo Chen": surnames follow, while the words look like names.
     while !name.contains('@') {
         match self::word(rest) {
             Some((next, after))

@@ -1,11 +1,11 @@
-//! Reads one sentence about a calendar: what is to be looked at, arranged, moved, called off or answered.
+//! Parses a sentence about a calendar: what to look at, arrange, move, cancel or answer.
 
 use super::before::Back;
 use super::people::recipients;
 use super::sentence::{after_verb, polite_off, starts};
 use super::spans::{around_time, day_and_hour, is_time, without_length};
 
-/// What the person wants of a calendar. Times are as they said them.
+/// What the person wants from a calendar. Times are as they said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Plan {
     Agenda(String),
@@ -23,18 +23,18 @@ pub(super) struct Meeting {
     pub people: Vec<String>,
 }
 
-/// An event that is there, as somebody speaks of it.
+/// An existing event, as a person refers to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Words of its title; empty where it may be any.
+    /// Words of its title; empty if any title matches.
     pub title: String,
-    /// Whose it is, or who is invited.
+    /// Its owner, or an invited person.
     pub who: Option<String>,
     /// "Monday", "next week"
     pub day: Option<String>,
     /// "3pm", "15:00"
     pub hour: Option<String>,
-    /// "it", instead of all of that.
+    /// A reference such as "it", instead of the other fields.
     pub back: Option<Back>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Event {
 pub(super) enum Change {
     Move(String),
     Cancel,
-    /// Yes, no or maybe, and what the organiser is told.
+    /// Yes, no or maybe, and the note to the organiser.
     Answer(&'static str, Option<String>),
 }
 
@@ -74,16 +74,16 @@ const NEXT: [&str; 6] =
 const ARRANGING: [&str; 9] =
     ["book", "schedule", "set up", "arrange", "plan", "organise", "organize", "put", "create"];
 const BLOCKING: [&str; 4] = ["block off", "block out", "block", "reserve"];
-/// Words that name no event by themselves; with a capital they are a title.
+/// Words that do not identify an event; capitalised, they are a title.
 const ANY: [&str; 5] = ["meeting", "event", "invitation", "invite", "appointment"];
-/// Whatever is said of these is about no calendar.
+/// Words that show that a sentence is not about a calendar.
 const NO_EVENT: [&str; 6] = ["mail", "inbox", "message", "thread", "draft", "label"];
 
 impl Plan {
     pub fn read(text: &str) -> Option<Self> {
         let text = polite_off(text.trim()).trim_end_matches(['?', '.', '!', ' ']).replace('’', "'");
         let lower = text.to_lowercase();
-        // Lower-casing may move bytes in rare scripts; such sentences are for whoever reads mail.
+        // Lower-casing can shift bytes in rare scripts; such sentences are left to the mail rules.
         if lower.len() != text.len() {
             return None;
         }
@@ -108,7 +108,7 @@ fn looked_at(text: &str, lower: &str) -> Option<Plan> {
     Some(Plan::Agenda(when.unwrap_or("today").to_owned()))
 }
 
-/// What stands before "in my calendar", and after it.
+/// Returns the text before and after "in my calendar".
 fn around_calendar<'a>(text: &'a str, lower: &str) -> Option<(&'a str, &'a str)> {
     let (at, words) = CALENDAR.iter().find_map(|words| Some((lower.find(words)?, words)))?;
     let before = text.get(..at)?.trim_end();
@@ -116,7 +116,7 @@ fn around_calendar<'a>(text: &'a str, lower: &str) -> Option<(&'a str, &'a str)>
     Some((bare.unwrap_or(before), text.get(at + words.len()..)?))
 }
 
-/// "when are Bo and I free next week", "when do Bo and I have an hour on Monday"
+/// Parses "when are Bo and I free next week", "when do Bo and I have an hour on Monday".
 fn free(text: &str) -> Option<Plan> {
     let rest = after_verb(text, &["when are", "when is", "when do", "when does", "when can", "when am"])?;
     let rest = after_verb(rest, &["I and", "me and"]).unwrap_or(rest);
@@ -159,13 +159,13 @@ fn arranged(text: &str) -> Option<Plan> {
     (!when.is_empty() || !people.is_empty()).then(|| meeting(thing, when, topic, minutes, people))
 }
 
-/// "focus time in my calendar tomorrow"
+/// Removes the calendar from "focus time in my calendar tomorrow".
 fn without_calendar(text: &str) -> String {
     let around = around_calendar(text, &text.to_lowercase());
     around.map_or_else(|| text.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
-/// What an event is about, or called, stands behind these: within it, and after its time.
+/// Words before an event's topic or name: within the event, and after its time.
 const NAMES: [&str; 4] = ["about", "called", "named", "titled"];
 const TOPICS: [&str; 7] = ["about", "called", "named", "titled", "for", "regarding", "to talk about"];
 
@@ -209,7 +209,7 @@ fn changed(text: &str, lower: &str) -> Option<Plan> {
     None
 }
 
-/// "Eve's meeting", "Monday's standup", "lunch with Bo", "the planning on Friday at 3", "it"
+/// Parses "Eve's meeting", "Monday's standup", "lunch with Bo", "the planning on Friday at 3", "it".
 fn named(text: &str) -> Event {
     if let Some(back) = Back::alone(text) {
         return Event { back: Some(back), ..Event::default() };
@@ -237,7 +237,7 @@ fn articles_off(text: &str) -> &str {
     after_verb(text.trim(), &["a", "an", "the", "my", "our", "another", "that"]).unwrap_or(text).trim()
 }
 
-/// What stands before and after a word.
+/// Splits the text at a word; returns what precedes and follows it.
 pub(super) fn parted<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
     if let Some(rest) = after_verb(text, &[word]) {
         return ("", Some(rest));

@@ -1,4 +1,4 @@
-//! What the rules take from a request: the last thing the person said, the tools, and what they answered.
+//! What the rules read from a request: the person's last message, the tools, and their results.
 
 use chrono::NaiveDate;
 use serde_json::{Map, Value, json};
@@ -8,30 +8,30 @@ use super::results;
 use super::sentence::Wish;
 use crate::model::script::Answer;
 
-/// A request as the rules see it.
+/// A request, parsed for the rules.
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
     /// The last user message without a leading mention.
     pub text: String,
-    /// What is wanted with it.
+    /// What the person wants.
     pub wish: Wish,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
-    /// What the system prompt says that people here said before: name and value.
+    /// Facts from the system prompt that people stated before: name and value.
     pub facts: Vec<(String, String)>,
-    /// The thread of mail that the hints beside the words name.
+    /// The mail thread that the hints next to the message name.
     pub thread: Option<String>,
-    /// What was spoken of last, and what was listed last.
+    /// What was mentioned last, and what was listed last.
     things: [Vec<Thing>; 2],
     /// The hints name an open draft.
     pub draft_open: bool,
-    /// Something of the person's waits for their nod.
+    /// A request of the person waits for approval.
     pub waits: bool,
     /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
     pub today: Option<NaiveDate>,
-    /// What tools answered since: tool name and content.
+    /// Tool results since that message: tool name and content.
     pub results: Vec<(String, String)>,
-    /// To whom each of those calls wanted to write.
+    /// The recipients of each of those calls.
     pub recipients: Vec<Option<String>>,
     tools: &'a [Value],
 }
@@ -64,37 +64,37 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// A call of this tool, its arguments fitted to the parameters it declares; none if it is not offered.
+    /// Returns a call of this tool with arguments fitted to its declared parameters; `None` if it is not offered.
     pub fn call(&self, name: &str, arguments: &Value) -> Option<Answer> {
         self.calls(name, std::slice::from_ref(arguments))
     }
 
-    /// The same, once for each of these.
+    /// Same, once for each of these arguments.
     pub fn calls(&self, name: &str, all: &[Value]) -> Option<Answer> {
         let tool = self.tools.iter().find(|tool| tool["function"]["name"] == name)?;
         let parameters = &tool["function"]["parameters"];
         Some(Answer::tools(all.iter().map(|arguments| (name, fitted(parameters, arguments))).collect()))
     }
 
-    /// What the draft tool said last in this turn.
+    /// Returns the draft, if reading it was the last call of this turn.
     pub fn draft(&self) -> Option<Value> {
         let (tool, content) = self.results.last()?;
         (tool == "gmail_read_draft").then(|| results::json_in(content)).flatten()
     }
 
-    /// What somebody means who points back.
+    /// Returns what a reference such as "it" refers to.
     pub fn meant(&self, back: Back) -> &[Thing] {
         let [spoken, listed] = &self.things;
         back.of(spoken, listed)
     }
 
-    /// The thread that a search of this turn found.
+    /// Returns the thread that a search in this turn found.
     pub fn found(&self) -> Option<String> {
         self.results.iter().rev().find_map(|(_, content)| results::first_thread(content))
     }
 }
 
-/// A message's words, whether they come as one string or in parts.
+/// Returns a message's text, given as one string or in parts.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -105,7 +105,7 @@ fn text(content: &Value) -> String {
     }
 }
 
-/// Nod writes hints below what the person said.
+/// Removes the hints that Nod appends to the person's message.
 fn without_hints(said: &str) -> &str {
     said.split("\n\nRouting hints").next().unwrap_or_default()
 }
@@ -136,7 +136,8 @@ fn day(time: &str) -> Option<NaiveDate> {
     NaiveDate::parse_from_str(time.split(',').next()?, "%a %d %b %Y").ok()
 }
 
-/// What was said before. Nod writes whose words they are, and others mean other things by "it".
+/// Returns the earlier turns of Nod and of this person. Nod prefixes each message with its author; others mean other
+/// things by "it".
 fn before(messages: &[Value], name: &str) -> Vec<Said> {
     let said = |message: &Value| {
         let text = text(&message["content"]);
@@ -152,7 +153,7 @@ fn before(messages: &[Value], name: &str) -> Vec<Said> {
     messages.iter().filter_map(said).collect()
 }
 
-/// The lines `- Launch: on Friday` below their heading.
+/// Parses the lines `- Launch: on Friday` below their heading.
 fn facts(prompt: &str) -> Vec<(String, String)> {
     let below = prompt.split("\n\nWhat people here said before").nth(1).unwrap_or_default();
     let lines = below.lines().skip(2).take_while(|line| !line.trim().is_empty());
@@ -177,13 +178,13 @@ fn answers(after: &[Value]) -> impl Iterator<Item = &Value> {
     after.iter().filter(|message| message["role"] == "tool")
 }
 
-/// The call that a tool's answer belongs to.
+/// Returns the call that a tool result belongs to.
 fn call_of<'a>(after: &'a [Value], answer: &Value) -> Option<&'a Value> {
     let mut calls = after.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
     calls.find(|call| call["id"] == answer["tool_call_id"]).map(|call| &call["function"])
 }
 
-/// Keeps what the parameters know, and adds what they require.
+/// Keeps the arguments that the parameters declare, and adds required ones.
 fn fitted(parameters: &Value, arguments: &Value) -> Value {
     let Some(properties) = parameters["properties"].as_object() else { return arguments.clone() };
     let mut fitted = Map::new();
@@ -198,7 +199,7 @@ fn fitted(parameters: &Value, arguments: &Value) -> Value {
     Value::Object(fitted)
 }
 
-// The tool may call the same thing by another name.
+// The tool's schema can have another name for the same argument.
 fn near<'a>(name: &str, arguments: &'a Value) -> Option<&'a Value> {
     let other = match name {
         "id" | "threadId" | "thread" => "thread_id",
@@ -209,7 +210,7 @@ fn near<'a>(name: &str, arguments: &'a Value) -> Option<&'a Value> {
     arguments.get(other)
 }
 
-/// A value that the schema allows: the wished one, the wished one in another form, or the emptiest.
+/// Returns a value that the schema allows: the wanted one, the wanted one in another form, or an empty one.
 pub(super) fn shaped(schema: &Value, wished: Option<&Value>) -> Value {
     let is_valid = |value: &Value| jsonschema::validator_for(schema).is_ok_and(|v| v.is_valid(value));
     if let Some(properties) = schema["properties"].as_object() {

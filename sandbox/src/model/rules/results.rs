@@ -1,11 +1,11 @@
-//! What a tool answered, told in a sentence or a list, and nothing beyond what it answered.
+//! Puts a tool's answer into a sentence or a list, and adds nothing to it.
 
 use serde_json::Value;
 
 use super::events;
 use super::threads::TIDY;
 
-/// The JSON in a tool's answer, even where something is written around it.
+/// Returns the JSON in a tool's answer, even if other text surrounds it.
 pub(super) fn json_in(content: &str) -> Option<Value> {
     let content = content.trim();
     if let Ok(value) = serde_json::from_str::<Value>(content) {
@@ -16,7 +16,7 @@ pub(super) fn json_in(content: &str) -> Option<Value> {
     serde_json::from_str(content.get(from..=to)?).ok()
 }
 
-/// The id of the first thread that a result speaks of.
+/// Returns the first thread id in a result.
 pub(super) fn first_thread(content: &str) -> Option<String> {
     fn within(value: &Value) -> Option<String> {
         match value {
@@ -31,7 +31,7 @@ pub(super) fn first_thread(content: &str) -> Option<String> {
     within(&json_in(content)?)
 }
 
-/// The sentence for one result.
+/// Returns the sentence for one result.
 pub(super) fn tell(tool: &str, content: &str) -> String {
     let Some(result) = json_in(content).filter(|value| value.is_object() || value.is_array()) else {
         return tell_words(tool, content);

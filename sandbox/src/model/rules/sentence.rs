@@ -1,4 +1,4 @@
-//! Reads one sentence: who it is for, what it is about, and what is wanted.
+//! Parses one sentence: who it is for, what it is about, and what is wanted.
 
 use super::before::Back;
 use super::mails::{self, Deed, Mail};
@@ -14,7 +14,7 @@ pub(super) enum Wish {
     /// Gmail search words.
     Search(String),
     Read(Mail),
-    /// Something about the draft that is open.
+    /// A change to the open draft.
     Open(Change),
     Reply {
         to: Mail,
@@ -28,11 +28,11 @@ pub(super) enum Wish {
     },
     Tidy(Mail, Deed),
     Calendar(Plan),
-    /// Nothing to be done, or nothing that is known here.
+    /// Nothing to do, or nothing that the rules know.
     Talk,
 }
 
-/// What is to become of an open draft.
+/// What to do with an open draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     Shorter,
@@ -42,18 +42,18 @@ pub(super) enum Change {
     Discard,
 }
 
-/// A letter as it was asked for.
+/// A mail as requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Letter {
     pub to: Vec<String>,
     pub cc: Vec<String>,
-    /// One for each of them: "tell Bo and Cho each that …".
+    /// A separate mail to each of them: "tell Bo and Cho each that …".
     pub each: bool,
     pub subject: Option<String>,
     pub matter: Matter,
 }
 
-/// How the content was put.
+/// How the content was phrased.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Matter {
     #[default]
@@ -108,7 +108,7 @@ const SENDING: [&str; 8] = ["tell", "let", "email", "e-mail", "mail", "write", "
 const MAIL: [&str; 5] = ["mail", "inbox", "message", "thread", "conversation"];
 const NEWS: [&str; 9] = ["new", "latest", "recent", "unread", "check", "show", "inbox", "list", "any"];
 const SEARCHING: [&str; 5] = ["find", "search", "look for", "look up", "look through"];
-/// How a wish to look at mail begins; "remind me to check my mail" is none.
+/// Beginnings of requests to look at mail; "remind me to check my mail" is none.
 const LOOKING: [&str; 34] = [
     "what",
     "what's",
@@ -150,7 +150,7 @@ impl Wish {
     pub fn read(text: &str) -> Self {
         let text = polite_off(text.trim());
         let lower = text.to_lowercase();
-        // Whatever it is about: what is to be remembered is nothing to be done.
+        // Checked first: whatever the topic, "remember …" asks for no action.
         if starts(&lower, &["remember", "forget"]) {
             return Self::Talk;
         }
@@ -179,7 +179,7 @@ impl Wish {
         };
         let letter = asked.or_else(told);
         match letter {
-            // "tell me what is new" is no letter.
+            // "tell me what is new" is not a mail to send.
             Some(letter) if !letter.to.is_empty() => return Self::Send(letter),
             _ => {}
         }
@@ -212,7 +212,7 @@ impl Wish {
 }
 
 impl Wish {
-    /// The same of another mail or event.
+    /// Returns the same request for another mail or event.
     pub fn of(self, back: Back) -> Option<Self> {
         let mail = Mail::Back(back);
         Some(match self {
@@ -251,7 +251,7 @@ impl Change {
     }
 }
 
-/// "send flowers to Bo", "write code": no mail, and nobody is called "flowers".
+/// "send flowers to Bo", "write code": not a mail, and "flowers" is not a name.
 fn sends_a_thing(text: &str) -> bool {
     let Some(rest) = after_verb(text, &["send", "write"]) else { return false };
     let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -277,10 +277,10 @@ pub(super) fn polite_off(mut text: &str) -> &str {
     }
 }
 
-/// What may stand behind a word.
+/// Characters that can follow a word.
 const AFTER: [char; 4] = [' ', ',', ':', '!'];
 
-/// What follows one of these, when the text begins with it as a whole word.
+/// Returns what follows one of these words, if the text begins with it as a whole word.
 pub(super) fn after_verb<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
     verbs.iter().find_map(|verb| {
         let start = text.get(..verb.len())?;
@@ -295,7 +295,7 @@ fn search_words(text: &str) -> Option<String> {
     for (mark, operator) in
         [(" from ", "from:"), (" about ", ""), (" regarding ", ""), (" for ", ""), (" with ", "")]
     {
-        // Lower-casing may move bytes in rare scripts; then there is no match rather than a panic.
+        // Lower-casing can shift bytes in rare scripts; then there is no match instead of a panic.
         if let Some(words) = lower.find(mark).and_then(|at| text.get(at + mark.len()..)) {
             let clean: String = words.chars().filter(|c| !":?!\"(){}".contains(*c)).collect();
             let clean = clean.trim().trim_end_matches('.').trim_start_matches("the ").to_owned();

@@ -1,11 +1,11 @@
-//! Finds the words that say when something is and how long it takes. They are handed on letter by letter: what they
-//! mean is for others to find out.
+//! Finds the words that say when something is and how long it takes. They are passed on unchanged; the tools interpret
+//! them.
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const BEGINNINGS: [&str; 8] = ["today", "tomorrow", "tonight", "next", "this", "noon", "midnight", "now"];
-/// After these something other than a time follows.
+/// Words that end a time.
 const ENDS: [&str; 9] = ["about", "for", "regarding", "re", "with", "because", "called", "named", "titled"];
 const UNITS: [(&str, u64); 8] = [
     ("minutes", 1),
@@ -18,24 +18,24 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 60),
 ];
 
-/// What stands before a time, the time, and what stands after it; all of it before where no time is named.
+/// Returns the text before a time, the time, and the text after it; all text is before if no time is named.
 pub(super) fn around_time(text: &str) -> (&str, &str, &str) {
     let words: Vec<(usize, &str)> = words(text).collect();
     let Some(first) = (0..words.len()).find(|at| begins(&words[*at..])) else { return (text.trim(), "", "") };
     let last = words[first..].iter().position(|(_, word)| ENDS.contains(&plain(word).as_str()));
-    // "on" says no more.
+    // "on" adds nothing.
     let named = if plain(words[first].1) == "on" { first + 1 } else { first };
     let (from, to) = (words[first].0, last.map_or(text.len(), |last| words[first + last].0));
     let time = text[words[named].0..to].trim().trim_matches(',');
     (text[..from].trim(), time, text[to..].trim())
 }
 
-/// Whether the words begin with a time.
+/// Returns whether the text begins with a time.
 pub(super) fn is_time(text: &str) -> bool {
     begins(&words(text).collect::<Vec<_>>())
 }
 
-/// Whether they name a day, and no hour alone.
+/// Returns whether the text names a day, not only a time of day.
 pub(super) fn names_day(time: &str) -> bool {
     let is_day = |word: &str| {
         let known = ["today", "tomorrow", "tonight", "next", "this", "week", "day"].contains(&word);
@@ -44,14 +44,14 @@ pub(super) fn names_day(time: &str) -> bool {
     words(time).any(|(_, word)| is_day(&plain(word)))
 }
 
-/// "Fri 6 Mar", as Nod writes days.
+/// Returns whether the text begins like "Fri 6 Mar", as Nod writes days.
 pub(super) fn is_shown_day(text: &str) -> bool {
     let mut words = text.split(' ');
     let day = words.next().unwrap_or_default().to_lowercase();
     DAYS.contains(&day.as_str()) && words.next().is_some_and(|date| date.parse::<u8>().is_ok())
 }
 
-/// "Friday at 3 pm": the day and the hour, each where it is named.
+/// Splits "Friday at 3 pm" into day and time of day, each if named.
 pub(super) fn day_and_hour(time: &str) -> (Option<String>, Option<String>) {
     let words: Vec<&str> = time.split_whitespace().map(|word| word.trim_matches([',', '.'])).collect();
     let word = |at: usize| words.get(at).map(|word| word.to_lowercase()).unwrap_or_default();
@@ -75,7 +75,7 @@ fn a_day(words: &[&str]) -> Option<String> {
     Some(day.join(" ")).filter(|day| names_day(day))
 }
 
-/// What clocks may show at "3", "3pm" or "15:00"; nothing at what is no hour.
+/// Returns the clock times that "3", "3pm" or "15:00" can mean; empty if it is not a time of day.
 pub(super) fn hours(hour: &str) -> Vec<String> {
     let end = hour.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(hour.len());
     let (clock, half) = hour.split_at(end);
@@ -86,7 +86,7 @@ pub(super) fn hours(hour: &str) -> Vec<String> {
         (Ok(12), "pm") => &[12],
         (Ok(hour @ 1..=11), "am") => &[hour],
         (Ok(hour @ 1..=11), "pm") => &[hour + 12],
-        // "3" and "3:00" leave open which half of the day; "03:00" does not.
+        // "3" and "3:00" can be either half of the day; "03:00" cannot.
         (Ok(hour @ 1..=11), "") if !clock.starts_with('0') => &[hour, hour + 12],
         (Ok(hour @ 0..=23), "") => &[hour],
         (Err(_), "noon") => &[12],
@@ -96,12 +96,12 @@ pub(super) fn hours(hour: &str) -> Vec<String> {
     all.iter().filter(|_| is_minute).map(|hour| format!("{hour:02}:{minute}")).collect()
 }
 
-/// "for an hour", "45 minutes": how many minutes, and the text without it.
+/// Parses "for an hour", "45 minutes": returns the minutes, and the text without them.
 pub(super) fn without_length(text: &str) -> (Option<u64>, String) {
     let words: Vec<(usize, &str)> = words(text).collect();
     for at in 0..words.len() {
         let before = at.checked_sub(1).map(|before| plain(words[before].1)).unwrap_or_default();
-        // "in an hour" is a time.
+        // "in an hour" is a time, not a duration.
         let Some((minutes, taken)) = length(&words[at..]).filter(|_| before != "in") else { continue };
         let first = if before == "for" { at - 1 } else { at };
         let rest = words.get(at + taken).map_or("", |(after, _)| &text[*after..]);
@@ -110,7 +110,7 @@ pub(super) fn without_length(text: &str) -> (Option<u64>, String) {
     (None, text.to_owned())
 }
 
-/// Minutes, and how many words say so.
+/// Returns the minutes, and how many words express them.
 fn length(words: &[(usize, &str)]) -> Option<(u64, usize)> {
     let word = |at: usize| words.get(at).map(|(_, word)| plain(word)).unwrap_or_default();
     let unit = |word: &str| UNITS.iter().find(|(name, _)| *name == word).map(|(_, minutes)| *minutes);
@@ -149,7 +149,7 @@ fn begins(words: &[(usize, &str)]) -> bool {
     }
 }
 
-/// "Fri", "Friday", "fridays": whole names and what people make of them, not "friend" or "market".
+/// Matches "Fri", "Friday", "fridays": names and their common forms, not "friend" or "market".
 fn is_of(names: &[&str], word: &str) -> bool {
     const TAILS: [&str; 20] = [
         "", "s", "day", "days", "sday", "nesday", "rsday", "rs", "r", "urday", "uary", "ruary", "ch", "il",
@@ -162,7 +162,7 @@ fn plain(word: &str) -> String {
     word.trim_matches([',', '.', '?', '!', ';']).to_lowercase()
 }
 
-/// Each with where it begins.
+/// Returns the words, each with its offset.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace().map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }

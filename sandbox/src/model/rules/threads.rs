@@ -1,4 +1,4 @@
-//! Answers mail, reads it, passes it on and puts it away: the thread is found first, where that is not said.
+//! Replies to mail, reads, forwards and organises it; the thread is looked up first if it is not known.
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ use crate::model::script::Answer;
 const SEARCH: &str = "gmail_search_messages";
 pub(super) const TIDY: &str = "gmail_organise";
 
-/// Where a mail is.
+/// How a mail can be found.
 enum Place {
     Thread(String),
     Search(String),
 }
 
-/// Calls the tool with the mail's thread, once it is known which one that is.
+/// Calls the tool with the mail's thread, once it is known.
 pub(super) fn with_thread(
     asked: &Asked<'_>,
     mail: &Mail,
@@ -37,7 +37,8 @@ pub(super) fn with_thread(
     call.unwrap_or_else(no_tool)
 }
 
-/// Gmail looks for the mail itself where it can be said which one: what is in nobody's view needs no nod.
+/// If the mail can be described, the tool searches for it itself: the model then reads no mail, so no approval is
+/// needed.
 pub(super) fn tidy(asked: &Asked<'_>, mail: &Mail, deed: &Deed) -> Answer {
     let how = |which: &str, what: Value| match deed {
         Deed::Does(deed) => json!({which: what, "actions": [deed]}),
@@ -47,7 +48,7 @@ pub(super) fn tidy(asked: &Asked<'_>, mail: &Mail, deed: &Deed) -> Answer {
         return with_thread(asked, mail, TIDY, |thread| how("thread_ids", json!([thread])));
     }
     match place(asked, mail) {
-        // What is put away already is not counted.
+        // Mail that is already archived is not counted.
         Ok(Place::Search(query)) if *deed == Deed::Does("archive") => {
             asked.call(TIDY, &how("search", json!(format!("in:inbox {query}")))).unwrap_or_else(no_tool)
         }

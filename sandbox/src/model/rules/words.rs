@@ -1,10 +1,10 @@
-//! What the rules write: subjects, letters, small talk.
+//! The texts that the rules write: subjects, mails, small talk.
 
 use serde_json::{Value, json};
 
 use super::sentence::{Letter, Matter, polite_off, starts};
 
-/// The arguments of a letter; none when nobody is named as its recipient.
+/// Returns the arguments for a mail; `None` if no recipient is named.
 pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
     if letter.to.is_empty() {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
     Some(arguments)
 }
 
-/// The arguments of every letter that was asked for.
+/// Returns the arguments of every requested mail.
 pub(super) fn letters(asked: &Letter, signer: Option<&str>) -> Vec<Value> {
     if !asked.each {
         return letter(asked, signer).into_iter().collect();
@@ -35,7 +35,7 @@ pub(super) fn letters(asked: &Letter, signer: Option<&str>) -> Vec<Value> {
     asked.to.iter().filter_map(one).collect()
 }
 
-/// The text of an answer; none when it is not said what to answer.
+/// Returns the text of a reply; `None` if the person did not say what to reply.
 pub(super) fn answer(matter: &Matter, signer: Option<&str>) -> Option<String> {
     if *matter == Matter::Nothing {
         return None;
@@ -47,8 +47,8 @@ pub(super) fn answer(matter: &Matter, signer: Option<&str>) -> Option<String> {
     })
 }
 
-/// What is left of a letter when it is made shorter: greeting, first sentence and name; where there is no more
-/// than that, the sentence and the name.
+/// Shortens a mail to greeting, first sentence and name; if it has no more than that already, to the sentence and the
+/// name.
 pub(super) fn shorter(body: &str) -> String {
     let parts: Vec<&str> = body.split("\n\n").filter(|part| !part.trim().is_empty()).collect();
     let [greeting, middle @ .., name] = &parts[..] else { return first_sentence(body) };
@@ -100,7 +100,7 @@ fn sentence(text: &str) -> String {
     if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
 }
 
-/// The first words, without the ones that carry nothing.
+/// Returns the first words, without leading words that carry no meaning.
 fn subject(text: &str) -> String {
     const EMPTY: [&str; 17] = [
         "i", "i'm", "i’m", "i'll", "i’ll", "am", "will", "we", "we're", "we’re", "the", "be", "have",
@@ -129,7 +129,7 @@ fn greeted(to: &[String]) -> Option<String> {
 }
 
 fn first_name(one: &str) -> Option<String> {
-    // A mention like <@U012> says no name.
+    // A mention like <@U012> contains no name.
     if one.starts_with('<') {
         return None;
     }
@@ -149,7 +149,7 @@ const ASKING_WHO: [&str; 7] = [
     "how are you",
 ];
 
-/// An answer when nothing is to be done.
+/// Answers when there is nothing to do.
 pub(super) fn small_talk(text: &str, signer: Option<&str>) -> String {
     let lower = text.to_lowercase().replace(['!', '.', '?', ','], " ");
     let lower = polite_off(lower.trim());

@@ -1,4 +1,4 @@
-//! The same rules, asked about a calendar.
+//! The same rules, for requests about a calendar.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const TOOLS: [(&str, &[&str]); 7] = [
     ("calendar_respond", &["event", "answer", "note"]),
 ];
 
-/// As Nod offers them, as far as the rules use them.
+/// The tools that Nod offers, as far as the rules use them.
 pub(super) fn tools() -> Vec<Value> {
     let people = json!({"type": "array", "items": {"type": "string"}});
     let one = |(name, words): &(&str, &[&str])| {
@@ -113,7 +113,7 @@ async fn times_are_handed_on_as_they_were_said() {
     assert_eq!(call(&world, "tell Bo that lunch is tomorrow at noon").await.0, "gmail_send_email");
 }
 
-/// As the tools that list events show one.
+/// Returns an event as the list tools show it.
 fn event(id: &str, title: &str, when: &str, organizer: &str, guests: &[&str]) -> Value {
     let guests: Vec<Value> =
         guests.iter().map(|guest| json!({"address": guest, "answer": "accepted"})).collect();
@@ -203,7 +203,7 @@ async fn no_other_event_is_taken_and_of_several_none() {
     let said = "move Meeting on Friday to 4pm";
     let told = next(&world, &[], said, &[(agenda, &listed(std::slice::from_ref(&launch)))]).await;
     assert_eq!(told.1, "I found no “Meeting” in your calendar (Friday). Nothing was changed.");
-    // Calendar finds words as they are written, so all is looked through before it is said that there is none.
+    // Calendar finds words in their exact spelling, so the whole list is searched before the answer that there is none.
     let (none, all) = (listed(&[]), listed(std::slice::from_ref(&launch)));
     let again = next(&world, &[], "cancel the stand up at 3", &[(list, &none)]).await;
     assert_eq!(again, (list.to_owned(), json!({"max": 50})));

@@ -1,4 +1,4 @@
-//! The same rules, asked about mail that is there.
+//! The same rules, for requests about existing mail.
 
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ async fn a_mail_of_a_list_is_found_again() {
     ];
     let list = after(&world, "what's new in my mail?", "gmail_list_recent", &[&fenced(&mails)]).await;
     let before = [user("Ana Silva: what's new in my mail?"), nod(list["content"].as_str().unwrap())];
-    // Whatever was asked of the list meanwhile.
+    // Even if there was another request about the list in between.
     let asked = [
         user("Ana Silva: read the second one"),
         nod("“Landing page, second round”, 1 message(s):\n• Cho Park <cho@acme.test> wrote: Ana, the page …"),
@@ -125,7 +125,7 @@ async fn a_mail_of_a_list_is_found_again() {
     }
     let told = "Which mail do you mean? Say “read the mail from …” first.";
     assert_eq!(next(&world, &before, "read the third one", &[]).await.1, told);
-    // What was pointed at is "it" from then on.
+    // What was referred to is "it" from then on.
     let replied = [&before[..], &[user("Ana Silva: reply to the first one: yes")]].concat();
     let looks = next(&world, &replied, "archive it", &[]).await;
     assert_eq!(looks, ("gmail_search_messages".to_owned(), json!({"query": first})));

@@ -1,4 +1,4 @@
-//! The rules that stand in for a model in the demo.
+//! The rules that replace a model in the demo.
 
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ pub(super) async fn call(world: &World, text: &str) -> (String, Value) {
     called(&message(world, &request(vec![user(text)])).await)
 }
 
-/// The call of a message, or its words without one.
+/// Returns the call in a message, or its text if there is none.
 fn called(message: &Value) -> (String, Value) {
     let function = &message["tool_calls"][0]["function"];
     match function["arguments"].as_str() {
@@ -60,7 +60,7 @@ fn called(message: &Value) -> (String, Value) {
     }
 }
 
-/// What is said on these words, and on what the tools answered to them, after what was said before.
+/// Returns the answer to this message and these tool results, after the earlier turns.
 async fn then(world: &World, before: &[Value], said: &str, results: &[(&str, &str)]) -> Value {
     let mut all = [before, &[user(said)]].concat();
     for (at, (tool, content)) in results.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(super) async fn after(world: &World, said: &str, tool: &str, results: &[&str
     then(world, &[], said, &results).await
 }
 
-/// The call that follows, or the words.
+/// Returns the call that follows, or the text.
 pub(super) async fn next(
     world: &World,
     before: &[Value],
@@ -87,7 +87,7 @@ pub(super) async fn next(
     called(&then(world, before, said, results).await)
 }
 
-/// What Nod said before.
+/// Returns an earlier turn of Nod.
 pub(super) fn nod(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }

@@ -1,4 +1,4 @@
-//! Requests that a vendor would refuse.
+//! Requests that a vendor would reject.
 
 use serde_json::{Value, json};
 
