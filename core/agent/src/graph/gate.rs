@@ -165,12 +165,10 @@ fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
 
 /// Returns the preview without text that its card does not show; the approval's row, readable by its owner, has it all.
 fn recorded(preview: &Preview) -> Option<Value> {
-    let mut written = serde_json::to_value(preview).ok()?;
-    if preview.trailing_text.is_some() {
-        written["payload"] = Value::Null;
-        written["below"] = Value::Null;
+    if preview.trailing_text.is_none() {
+        return serde_json::to_value(preview).ok();
     }
-    Some(written)
+    serde_json::to_value(Preview { payload: Value::Null, trailing_text: None, ..preview.clone() }).ok()
 }
 
 /// Keeps risks from the person's own mailbox or calendar private: if others read too, they are not even stored.
