@@ -444,7 +444,7 @@ fn specs_dir() -> Option<PathBuf> {
     std::env::var_os("NOD_SPECS_DIR").map(PathBuf::from)
 }
 
-/// Returns the path of `nod`, built next to the tests: running them reads no output of the build.
+/// Returns the path of `nod`, built next to the tests: a test executable cannot act as the document reader.
 fn program() -> String {
     let tests = started(std::env::current_exe());
     let folder = tests.parent().and_then(std::path::Path::parent);
