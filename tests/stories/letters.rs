@@ -47,8 +47,8 @@ fn terms() -> Incoming {
     }
 }
 
-/// Ana has this mail; its id and its thread.
-/// Discord tells no addresses, so there a colleague's is known from the mail alone, too.
+/// Makes the text equal on both platforms: Discord reveals no email addresses, so there a colleague's comes only from the
+/// mail, too.
 fn unnamed(shown: &str) -> String {
     shown.replace(
         " and 1 more come from outside text: nobody here named them",
@@ -56,6 +56,7 @@ fn unnamed(shown: &str) -> String {
     )
 }
 
+/// Delivers this mail to Ana. Returns its id and its thread's.
 async fn with(platform: On, mail: &Incoming) -> (World, String, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
