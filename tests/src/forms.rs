@@ -252,7 +252,7 @@ fn carry(world: &mut nod_sandbox::discord::World, form: &str, verb: Value) -> Va
     found.map_or(Value::Null, |form| std::mem::replace(&mut form.modal["custom_id"], verb))
 }
 
-/// Returns the text of a form or message without any whitespace.
+/// Returns the text of a form or message without changing whitespace.
 fn words(given: &Value) -> String {
     match given {
         Value::Object(all)
