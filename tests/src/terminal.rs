@@ -111,8 +111,8 @@ impl Terminal {
     pub async fn leaves(mut self) -> ExitStatus {
         let until = Instant::now() + patience();
         loop {
-            // Between two lines no process reads keys and this one is lost, so it is pressed again. It fails if the
-            // program has ended meanwhile.
+            // A key pressed between two lines, when no process reads keys, is lost, so Ctrl-D is pressed again. The
+            // write fails if the program has ended meanwhile.
             let _ = self.keys.write_all(b"\x04").await;
             if let Ok(ended) = tokio::time::timeout(Duration::from_secs(2), self.child.wait()).await {
                 return ended.unwrap_or_else(|e| panic!("{e}"));

@@ -9,7 +9,7 @@ use nod_contract::ids::Ids;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// A clock that moves only when told to. It begins on Friday 6 March 2026, 09:30 UTC.
+/// A clock that moves only when the story advances it. It begins on Friday 6 March 2026, 09:30 UTC.
 #[derive(Debug, Clone)]
 pub struct TestClock(Arc<Mutex<DateTime<Utc>>>);
 

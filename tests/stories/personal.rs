@@ -46,7 +46,7 @@ struct Mine {
 /// What the model answers after the tool call.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
-    /// It is not asked: the result is the answer.
+    /// The model is not asked again: the result is the answer.
     Nothing,
     /// It confirms; none of Ana's content is in its view.
     Done,
@@ -126,7 +126,7 @@ const CASES: [Case; 28] = [
         |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
     )
     .publicly(),
-    // Only her mail tells whom the name means.
+    // The name resolves only from her mail.
     acts(
         "gmail_send_email",
         &["Zebrawood Kim", "Approve & send"],

@@ -70,8 +70,8 @@ impl Buttons for Again {
     }
 }
 
-/// Rolls, answers the asker at once, and enqueues a job that tells the conversation. All of it is in the transaction of
-/// the inbound.
+/// Rolls, answers the asker at once, and enqueues a job that posts the roll in the conversation. All of it is in the
+/// transaction of the inbound.
 async fn roll(
     core: &Chat,
     conn: &mut PgConnection,
