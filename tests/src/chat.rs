@@ -1,4 +1,4 @@
-//! The chat platform that a story is played on: one body for each of them.
+//! The chat platform that a story is played on, with one implementation for each platform.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub enum On {
     Discord,
 }
 
-/// The platform's fake, for what stories do on any.
+/// The platform's fake, for actions that exist on both platforms.
 #[derive(Clone)]
 pub enum Chat {
     /// Slack's.
@@ -28,28 +28,28 @@ pub enum Chat {
     Discord(Discord),
 }
 
-/// What Nod asks of a platform, for faults: each has its own name for it.
+/// The platform calls of Nod that a story can fail. Each platform has its own name for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
-    /// A message is posted.
+    /// Posts a message.
     Posts,
-    /// A thread is opened for it; on Slack its first message does that.
+    /// Opens a thread for it; on Slack the first message does that.
     OpensThread,
-    /// A message is given other words.
+    /// Edits a message.
     Replaces,
-    /// A press is answered; on Slack that is no call, but goes the way on which the press came.
+    /// Answers a click. On Slack this is no API call but uses the connection on which the click arrived.
     Answers,
-    /// It is asked who somebody is.
+    /// Looks up a user.
     LooksUp,
-    /// A message that will grow is begun.
+    /// Begins a streamed message.
     Begins,
-    /// It grows.
+    /// Appends to it.
     Grows,
-    /// It stands whole.
+    /// Finishes it.
     Ends,
 }
 
-/// Gives the answer of whichever fake it is.
+/// Evaluates the expression on the fake of either platform.
 macro_rules! each {
     ($chat:expr, $fake:ident => $answer:expr) => {
         match $chat {
@@ -60,12 +60,12 @@ macro_rules! each {
 }
 
 impl Chat {
-    /// Somebody says something; the id of the message.
+    /// Sends a message as this user and returns its id.
     pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
         each!(self, fake => fake.say(user, channel, thread, text))
     }
 
-    /// Presses a button of a message, and waits until the press was acknowledged.
+    /// Clicks a button of a message, and waits until the click was acknowledged.
     pub async fn press(&self, user: &str, channel: &str, message: &str, label: &str) {
         match self {
             Self::Slack(fake) => {
@@ -79,7 +79,7 @@ impl Chat {
         }
     }
 
-    /// Presses a button of the newest whisper to somebody that has it, and waits until the press was acknowledged.
+    /// Clicks this button on the user's newest ephemeral message that has it, and waits until it was acknowledged.
     pub async fn press_whispered(&self, user: &str, label: &str) {
         let label_of = format!("\"{label}\"");
         let none = || panic!("nothing was whispered to {user} with [{label}]:\n{}", self.everything());
@@ -98,7 +98,7 @@ impl Chat {
         self.press(user, &channel, &message, label).await;
     }
 
-    /// Presses a button where it still stands, and waits until the press was acknowledged.
+    /// Clicks a button if it still exists, and waits until the click was acknowledged.
     pub async fn press_if_there(&self, user: &str, channel: &str, message: &str, label: &str) {
         match self {
             Self::Slack(fake) => {
@@ -114,12 +114,12 @@ impl Chat {
         }
     }
 
-    /// Presses a button, and does not wait for anything.
+    /// Clicks a button without waiting for anything.
     pub fn pushes(&self, user: &str, channel: &str, message: &str, label: &str) {
         each!(self, fake => drop(fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"))));
     }
 
-    /// Gives a command, as typed behind Slack's `/nod`, and waits until it was acknowledged.
+    /// Sends a command, as typed after Slack's `/nod`, and waits until it was acknowledged.
     pub async fn command(&self, user: &str, channel: &str, text: &str) {
         match self {
             Self::Slack(fake) => {
@@ -138,7 +138,7 @@ impl Chat {
         }
     }
 
-    /// Types into the form that stands open before somebody and sends it, and does not wait for anything.
+    /// Fills in the form that the user has open and submits it, without waiting for anything.
     pub fn sends_form(&self, user: &str, typed: &BTreeMap<String, String>) {
         match self {
             Self::Slack(fake) => {
@@ -151,7 +151,7 @@ impl Chat {
         }
     }
 
-    /// Until a form stands open before somebody.
+    /// Waits until the user has a form open.
     pub async fn has_form(&self, user: &str) {
         match self {
             Self::Slack(fake) => {
@@ -171,7 +171,7 @@ impl Chat {
         }
     }
 
-    /// How many presses, commands and forms were answered by nobody, which the platform says to who made them.
+    /// Counts the clicks, commands and forms that got no response, which the platform reports to their user.
     #[must_use]
     pub fn failed(&self) -> usize {
         match self {
@@ -184,7 +184,7 @@ impl Chat {
         }
     }
 
-    /// The forms that stand open: before whom, and what they are called.
+    /// Returns the open forms: each user and the form's title.
     #[must_use]
     pub fn open_forms(&self) -> Vec<String> {
         let told = |user: &str, form: &Value| format!("{user}: {}", form["title"]);
@@ -199,8 +199,8 @@ impl Chat {
         }
     }
 
-    /// Until all that was said has reached Nod. Slack has its acknowledgements for that; Discord has none, but what
-    /// it dispatches is taken in order, so whoever answers this has taken what came before.
+    /// Waits until Nod has received everything that was sent. Slack acknowledges it; Discord does not, but dispatches
+    /// in order, so an answer to this shows that everything before it was received.
     pub async fn has_heard(&self, asker: &str) {
         if let Self::Discord(fake) = self
             && let Ok(pending) = fake.complete(asker, "general", "memory", &json!({"forget": "~"}))
@@ -209,7 +209,7 @@ impl Chat {
         }
     }
 
-    /// Somebody says something, and the platform delivers it more than once.
+    /// Sends a message that the platform delivers more than once.
     pub fn say_twice(&self, user: &str, channel: &str, text: &str) {
         match self {
             Self::Slack(fake) => {
@@ -224,7 +224,7 @@ impl Chat {
         }
     }
 
-    /// Nod may not see a channel any more, or may again.
+    /// Removes Nod from a channel, or adds it again.
     pub fn admits_nod(&self, channel: &str, admitted: bool) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
@@ -242,7 +242,7 @@ impl Chat {
         }
     }
 
-    /// Nobody may write there any more: Slack archives the channel; on Discord its threads are locked.
+    /// Makes the channel read-only: Slack archives it; on Discord its threads are locked.
     pub fn closes(&self, channel: &str) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
@@ -260,7 +260,7 @@ impl Chat {
         }
     }
 
-    /// Whoever runs the place takes a message away.
+    /// Deletes a message, as an administrator does.
     pub fn takes_away(&self, channel: &str, message: &str) {
         match self {
             Self::Slack(fake) => fake.take_away(channel, message),
@@ -268,7 +268,7 @@ impl Chat {
         }
     }
 
-    /// All that was said in a channel is deleted, with its threads, and Nod does not hear of it.
+    /// Deletes everything in a channel and its threads without an event to Nod.
     pub fn forgets_messages(&self, channel: &str) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
@@ -288,7 +288,7 @@ impl Chat {
         }
     }
 
-    /// Somebody new comes, and the platform tells of it.
+    /// Adds a user, and the platform sends an event.
     pub fn joins(&self, user: &str, name: &str) {
         match self {
             Self::Slack(fake) => fake.add_user(slack::User::new(user, name)),
@@ -299,7 +299,7 @@ impl Chat {
         }
     }
 
-    /// The same, and the platform does not tell: an installation that did not ask for it, or nobody who hears.
+    /// The same without an event: an installation that did not subscribe to it, or no process that receives it.
     pub fn joins_untold(&self, user: &str, name: &str) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
@@ -310,7 +310,7 @@ impl Chat {
         }
     }
 
-    /// Somebody is called otherwise from now on.
+    /// Renames a user.
     pub fn renames(&self, user: &str, name: &str) {
         match self {
             Self::Slack(fake) => fake.add_user(slack::User::new(user, name)),
@@ -318,7 +318,7 @@ impl Chat {
         }
     }
 
-    /// How often the people were listed.
+    /// Counts how often the list of users was read.
     #[must_use]
     pub fn lists_of_people(&self) -> usize {
         match self {
@@ -327,7 +327,7 @@ impl Chat {
         }
     }
 
-    /// Somebody leaves for good.
+    /// Removes a user for good.
     pub fn leaves(&self, user: &str) {
         match self {
             Self::Slack(fake) => {
@@ -338,17 +338,17 @@ impl Chat {
         }
     }
 
-    /// How a mention of somebody is written.
+    /// Returns how a mention of this user is written.
     #[must_use]
     pub fn mention(&self, user: &str) -> String {
         let id = each!(self, fake => fake.read(|w| w.user_id(user)).unwrap_or_else(|e| panic!("{e}")));
         format!("<@{id}>")
     }
 
-    /// What the platform calls this.
+    /// Returns the platform's name for this call.
     ///
     /// # Panics
-    /// Where it does no such thing.
+    /// If the platform has no such call.
     #[must_use]
     pub fn operation(&self, deed: Deed) -> &'static str {
         match (self, deed) {
@@ -367,18 +367,18 @@ impl Chat {
         }
     }
 
-    /// Plans that this goes wrong next.
+    /// Makes the next such call fail.
     pub fn fails(&self, deed: Deed, fault: Fault) {
         self.faults().next(self.operation(deed), fault);
     }
 
-    /// What Nod asked for so far, by the platform's names, in order.
+    /// Returns the calls that Nod made so far, by the platform's names, in order.
     #[must_use]
     pub fn calls(&self) -> Vec<String> {
         each!(self, fake => fake.calls().into_iter().map(|call| call.method).collect())
     }
 
-    /// What was refused because it came too soon after what came before it.
+    /// Returns the calls that were rejected because they exceeded a rate limit.
     #[must_use]
     pub fn too_early(&self) -> Vec<String> {
         let limited = |error: &str| error.contains("limited");
@@ -388,25 +388,25 @@ impl Chat {
         })
     }
 
-    /// What Nod posted so far, wherever, in order, as it was sent.
+    /// Returns all messages that Nod posted so far, in any channel, in order and as they were sent.
     #[must_use]
     pub fn posts(&self) -> Vec<String> {
         let posts = self.operation(Deed::Posts);
         each!(self, fake => fake.calls_of(posts).into_iter().map(|call| call.args.to_string()).collect())
     }
 
-    /// What growing messages were given to show, in order; not what stood there in the end.
+    /// Returns the intermediate texts of streamed messages, in order, without the final one.
     #[must_use]
     pub fn grown(&self) -> Vec<String> {
         let grows = self.operation(Deed::Grows);
         let mut all: Vec<String> =
             each!(self, fake => fake.calls_of(grows).into_iter().map(|call| call.args.to_string()).collect());
-        // On Discord a message is made whole as it grew.
+        // On Discord the final text is sent by the same call as the intermediate ones.
         all.truncate(all.len() - usize::from(matches!(self, Self::Discord(_)) && !all.is_empty()));
         all
     }
 
-    /// Whether Nod has shown that it thinks: Slack's status line, Discord's "is typing…".
+    /// Returns whether Nod has shown that it is thinking: Slack's status line, Discord's "is typing…".
     #[must_use]
     pub fn shown_thinking(&self) -> bool {
         match self {
@@ -418,7 +418,7 @@ impl Chat {
         }
     }
 
-    /// What nobody but Nod and the platform may know.
+    /// Returns the secrets that only Nod and the platform know.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         match self {
@@ -432,25 +432,25 @@ impl Chat {
         }
     }
 
-    /// Whether something waits for Nod's acknowledgement.
+    /// Returns whether anything waits for Nod's acknowledgement.
     #[must_use]
     pub fn waits(&self) -> bool {
         each!(self, fake => !fake.unanswered().is_empty())
     }
 
-    /// What stands in a channel for everybody.
+    /// Returns the public messages of a channel.
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         each!(self, fake => fake.spoken(channel))
     }
 
-    /// What was whispered to somebody.
+    /// Returns the ephemeral messages to a user.
     #[must_use]
     pub fn whispers(&self, user: &str) -> Vec<String> {
         each!(self, fake => fake.whispers(user))
     }
 
-    /// The newest whisper to somebody, as it is made of.
+    /// Returns the newest ephemeral message to a user, as raw JSON.
     #[must_use]
     pub fn newest_whisper(&self, user: &str) -> Option<String> {
         match self {
@@ -459,7 +459,7 @@ impl Chat {
         }
     }
 
-    /// The ids of what was whispered to somebody, oldest first.
+    /// Returns the ids of the ephemeral messages to a user, oldest first.
     #[must_use]
     pub fn whispered(&self, user: &str) -> Vec<String> {
         match self {
@@ -468,7 +468,7 @@ impl Chat {
         }
     }
 
-    /// The ids of a channel's messages with those of its threads, oldest first.
+    /// Returns the ids of the messages in a channel and its threads, oldest first.
     #[must_use]
     pub fn messages(&self, channel: &str) -> Vec<String> {
         match self {
@@ -477,7 +477,7 @@ impl Chat {
         }
     }
 
-    /// Those of Nod.
+    /// Returns only those of Nod.
     #[must_use]
     pub fn messages_of_nod(&self, channel: &str) -> Vec<String> {
         match self {
@@ -490,7 +490,7 @@ impl Chat {
         }
     }
 
-    /// The newest message of a channel that has a button with this label.
+    /// Returns the newest message of a channel that has a button with this label.
     #[must_use]
     pub fn with_button(&self, channel: &str, label: &str) -> Option<String> {
         let label = format!("\"{label}\"");
@@ -506,7 +506,7 @@ impl Chat {
         }
     }
 
-    /// The newest link to connect an account that stands in a channel.
+    /// Returns the newest link in a channel that connects an account.
     #[must_use]
     pub fn newest_link(&self, channel: &str) -> Option<String> {
         match self {
@@ -519,7 +519,7 @@ impl Chat {
         }
     }
 
-    /// Whether Nod has said this in a channel.
+    /// Returns whether Nod has posted this text in a channel.
     #[must_use]
     pub fn nod_said(&self, channel: &str, text: &str) -> bool {
         match self {
@@ -534,7 +534,7 @@ impl Chat {
         }
     }
 
-    /// The ids of the channels in which Nod has said something; threads count as part of their channel.
+    /// Returns the ids of the channels in which Nod has posted; threads count as part of their channel.
     #[must_use]
     pub fn channels_with_nod(&self) -> Vec<String> {
         match self {
@@ -551,36 +551,36 @@ impl Chat {
         }
     }
 
-    /// The id of a channel.
+    /// Returns the id of a channel.
     #[must_use]
     pub fn channel_id(&self, channel: &str) -> String {
         each!(self, fake => fake.read(|world| world.channel_id(channel).unwrap_or_else(|_| channel.to_owned())))
     }
 
-    /// All of it, for the message of a story that fails.
+    /// Returns everything on the platform, for the message of a failing story.
     #[must_use]
     pub fn everything(&self) -> String {
         each!(self, fake => fake.everything())
     }
 
-    /// Until Nod is connected.
+    /// Waits until Nod is connected.
     pub async fn connected(&self, within: Duration) {
         each!(self, fake => fake.connected(within).await);
     }
 
-    /// How many connections of Nod there are.
+    /// Counts the connections of Nod.
     #[must_use]
     pub fn connections(&self) -> usize {
         each!(self, fake => fake.connections())
     }
 
-    /// What goes wrong.
+    /// Returns the fault injection of the fake.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         each!(self, fake => fake.faults())
     }
 
-    /// What nobody should ever have asked of the platform, or have shown there.
+    /// Returns the requests and messages that should never occur on the platform.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let pings = self.pings().into_iter().map(|who| format!("a ping: {who}"));
@@ -594,14 +594,14 @@ impl Chat {
         pings.chain(others).collect()
     }
 
-    /// Whom Nod's messages called, by name.
+    /// Returns the names of the users whom Nod's messages mentioned.
     #[must_use]
     pub fn pings(&self) -> Vec<String> {
         each!(self, fake => fake.pings())
     }
 }
 
-/// What was typed behind a command, as Discord's options; `registered` is the first that the command has.
+/// Converts the text after a command to Discord's options; `registered` is the command's first option.
 fn options(command: &str, typed: &str, registered: Option<&str>) -> Value {
     let name = match command {
         "ask" => "question",

@@ -1,8 +1,8 @@
-//! Ana and Nod on any platform: what the contract has her do and see, and the only place where platforms differ in it.
+//! Ana and Nod on any platform: what the contract requires, and the only place where platforms differ in it.
 //!
 //! Slack and Discord are played as in every story. At the terminal Nod is a process with real keys and a real screen,
-//! since there the row is the message: an adapter alone shows nobody anything. It has Slack configured beside it, so
-//! what should stand at the terminal alone is seen to be unread in Slack where it went there too.
+//! because there the row is the message: an adapter shows nothing by itself. Slack is configured as well, so text that
+//! should only be at the terminal is reported as unread in Slack if it was posted there too.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,29 +14,29 @@ use nod_sandbox::Fault;
 use crate::chat::{Chat, Deed, On};
 use crate::{Terminal, World, patience};
 
-/// What is lost is tried again within this.
+/// A delivery that was lost is retried within this time.
 const TRY: TimeDelta = TimeDelta::seconds(5);
 
-/// Where the contract is kept.
+/// The platforms on which the contract must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
-    /// A platform of messages, which keeps them.
+    /// A chat platform, which stores messages.
     Chat(On),
-    /// A screen, which keeps nothing.
+    /// A screen, which stores nothing.
     Terminal,
 }
 
-/// Where Ana and Nod talk; her mail is connected.
+/// The place where Ana and Nod talk; her mail is connected.
 pub struct Room {
-    /// Everything else there is.
+    /// The rest of the story's world.
     pub world: World,
-    /// Where she sits, where that is not #general.
+    /// Ana's terminal, if she does not write in #general.
     terminal: Option<Terminal>,
     binary: &'static str,
 }
 
 impl Room {
-    /// There; `binary` is the program, and `env` what it is configured with beside the usual.
+    /// Creates the room on a platform. `binary` is the program, and `env` is added to its usual configuration.
     pub async fn on(platform: Platform, binary: &'static str, env: &[(&str, &str)]) -> Self {
         let mut world = match platform {
             Platform::Chat(on) => World::without_nod_on(on).await,
@@ -55,7 +55,7 @@ impl Room {
         Self { world, terminal: Some(terminal), binary }
     }
 
-    /// Ana says something to Nod, and Nod has taken it.
+    /// Sends a message of Ana to Nod, and waits until Nod has stored it.
     pub async fn says(&mut self, text: &str) {
         let Some(terminal) = &mut self.terminal else {
             self.world.chat.say("ana", "general", None, &format!("@nod {text}"));
@@ -69,7 +69,7 @@ impl Room {
         }
     }
 
-    /// She gives a command, as typed behind Slack's `/nod`.
+    /// Sends a command, as typed after Slack's `/nod`.
     pub async fn commands(&mut self, text: &str) {
         match &mut self.terminal {
             None => self.world.chat.command("ana", "general", text).await,
@@ -77,10 +77,10 @@ impl Room {
         }
     }
 
-    /// She presses the newest button with this label.
+    /// Clicks the newest button with this label.
     pub async fn presses(&mut self, label: &str) {
-        // A card that changed is shown again with other numbers, and a screen is a moment behind its rows: what is
-        // pressed is what stands once nothing changes any more.
+        // A changed card is shown again with other numbers, and the screen is slightly behind its rows. Wait until
+        // nothing changes before choosing a button.
         self.stands().await;
         match &mut self.terminal {
             None => self.world.presses("ana", "general", label).await,
@@ -88,8 +88,8 @@ impl Room {
         }
     }
 
-    /// She presses it, a form opens with these fields, she types into some of them and sends it. A chat shows them
-    /// at once, the terminal asks for one after the other.
+    /// Clicks the button, checks the fields of the form that opens, fills in some of them and submits it. A chat shows
+    /// all fields at once, the terminal asks for one after another.
     pub async fn fills(&mut self, label: &str, fields: &[(&str, Option<&str>)]) {
         self.world.settles().await;
         if self.terminal.is_none() {
@@ -107,12 +107,12 @@ impl Room {
         for (field, typed) in fields {
             let Some(terminal) = &mut self.terminal else { return };
             terminal.reads(&format!("{field}: ")).await;
-            // Ctrl-U takes away what stands there.
+            // Ctrl-U deletes the current text.
             terminal.types(&typed.map_or_else(String::new, |typed| format!("\u{15}{typed}"))).await;
         }
     }
 
-    /// She sees these words where she talks, once Nod has nothing left to do.
+    /// Checks that Ana sees these words in the conversation, once Nod has nothing left to do.
     pub async fn sees(&mut self, words: &str) {
         if let Some(terminal) = &mut self.terminal {
             terminal.reads(words).await;
@@ -123,8 +123,8 @@ impl Room {
         }
     }
 
-    /// She sees these words of an answer while the model still writes it. The terminal shows an answer when it is
-    /// whole and nothing of it before, since that is when its row has it.
+    /// Checks that Ana sees these words while the model still writes the answer. The terminal shows an answer only when
+    /// it is finished, because only then it has a row.
     pub async fn sees_growing(&mut self, words: &str) {
         match &self.terminal {
             None => drop(self.world.stands("general", words).await),
@@ -135,14 +135,14 @@ impl Room {
         }
     }
 
-    /// She sees that she was answered privately: a neutral line in the channel, and the words elsewhere. At a terminal
-    /// nobody reads along, so there are the words.
+    /// Checks that Ana was answered privately: a neutral line in the channel, and the text elsewhere. At a terminal no
+    /// other user can read along, so the text is shown there.
     pub async fn sees_privately(&mut self, words: &str) {
         let line = if self.terminal.is_some() { words } else { "Answered Ana Silva privately" };
         self.sees(line).await;
     }
 
-    /// She is told this, and nobody else: a whisper, or what her own screen says.
+    /// Checks that only Ana reads this: an ephemeral message, or her own screen.
     pub async fn is_told(&mut self, words: &str) {
         match &mut self.terminal {
             None => {
@@ -153,7 +153,7 @@ impl Room {
         }
     }
 
-    /// All that stands where she talks, now. A terminal shows that to whoever opens it.
+    /// Returns everything that is shown in the conversation now. A terminal shows it when it is opened.
     pub async fn stands(&mut self) -> String {
         self.world.settles().await;
         let Some(terminal) = self.terminal.take() else { return self.world.reads("general") };
@@ -164,7 +164,7 @@ impl Room {
         shown
     }
 
-    /// What Nod has said there, each message by itself and as the platform was given it.
+    /// Returns each message of Nod in the conversation, as the platform received it.
     pub async fn messages(&mut self) -> Vec<String> {
         match &self.world.chat {
             _ if self.terminal.is_some() => vec![self.stands().await],
@@ -179,13 +179,14 @@ impl Room {
         }
     }
 
-    /// All that reached her and nobody else: her direct line. At a terminal that is where she talks.
+    /// Returns everything that only Ana received: her DM channel. At a terminal this is the conversation itself.
     pub async fn stands_for_her(&mut self) -> String {
         self.world.settles().await;
         if self.terminal.is_some() { self.stands().await } else { self.world.reads("dm:ana") }
     }
 
-    /// All that Bo sees: what stands where she talks, his direct line, what is whispered to him; his own terminal.
+    /// Returns everything that Bo sees: the conversation, his DM channel, ephemeral messages to him, and his own
+    /// terminal.
     pub async fn stands_for_bo(&self) -> String {
         self.world.settles().await;
         if self.terminal.is_some() {
@@ -198,22 +199,22 @@ impl Room {
         [chat.spoken("general"), chat.spoken("dm:bo"), chat.whispers("bo").join("\n")].join("\n")
     }
 
-    /// The next message meets this on its way. There is no way between a row and a terminal's screen.
+    /// Makes the next post fail. A terminal has no network between a row and its screen.
     pub fn next_post_meets(&self, fault: Fault) {
         if self.terminal.is_none() {
             self.world.chat.fails(Deed::Posts, fault);
         }
     }
 
-    /// So does the next file; a terminal's is written, or it is not.
+    /// Makes the next file upload fail. A terminal writes the file directly.
     pub fn next_file_meets(&self, fault: Fault) {
         if self.terminal.is_none() {
             self.world.chat.next_file_meets(fault);
         }
     }
 
-    /// The files that reached her by this name: how many, and what stands in the newest. A terminal puts them where
-    /// the person is.
+    /// Returns how many files with this name reached Ana, and the content of the newest. A terminal writes them to the
+    /// current directory.
     #[must_use]
     pub fn files(&self, name: &str) -> (usize, String) {
         if self.terminal.is_some() {
@@ -228,13 +229,13 @@ impl Room {
         (shown.matches(&format!("[file {name}")).count(), self.world.chat.file(name).unwrap_or_default())
     }
 
-    /// Nod dies or goes, and another one that knows nothing but the rows takes up what was lost.
+    /// Replaces Nod by another process that knows only the rows and recovers what was lost.
     pub async fn another_nod_comes(&mut self) {
         self.world.settles().await;
         if let Some(terminal) = self.terminal.take() {
             terminal.kill().await;
             self.terminal = Some(sits_down(self.binary, "ana", &self.world.env).await);
-            // Shown again from its beginning.
+            // It shows the conversation from the beginning.
             return;
         }
         self.world.stop().await;
@@ -242,9 +243,9 @@ impl Room {
         self.world.later(TRY).await;
     }
 
-    /// Somebody who is no member says this to Nod, as far as the platform has such a person: of another organisation
-    /// in #general; of no server in a direct line that stayed open. Whoever opens a terminal holds the database and
-    /// its keys, so nobody there is a stranger.
+    /// Sends a message to Nod as a non-member, if the platform has one: a user of another organisation in #general, or
+    /// a user without a common server in a DM that stayed open. A terminal's user holds the database and its keys, so
+    /// no user there is a non-member.
     pub async fn stranger_says(&mut self, text: &str) {
         let place = match &self.world.chat {
             _ if self.terminal.is_some() => return,
@@ -255,7 +256,7 @@ impl Room {
         self.world.reads(place);
     }
 
-    /// Ends it, with everything read, as every story.
+    /// Ends the room with everything read, as in every story.
     pub async fn ends(mut self) {
         self.stands().await;
         if let Some(terminal) = self.terminal.take() {
@@ -265,7 +266,7 @@ impl Room {
     }
 }
 
-/// Whether Nod has a row of these words.
+/// Returns whether Nod has stored a message with this text.
 async fn taken(world: &World, text: &str) -> bool {
     let rows = "select exists (select from messages where role = 'human' and turn->>'text' = $1)";
     let found = sqlx::query_scalar(rows).bind(text).fetch_one(&world.pool).await;
@@ -278,7 +279,7 @@ async fn sits_down(binary: &str, user: &str, env: &BTreeMap<String, String>) -> 
     terminal
 }
 
-/// What was said before whoever opened the terminal is greeted.
+/// Returns the text before the terminal's greeting.
 fn before_greeting(shown: &str) -> String {
     shown.split("You are ").next().unwrap_or_default().to_owned()
 }

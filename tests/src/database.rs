@@ -17,12 +17,12 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A database of one test; dropped by [`TestDatabase::drop_it`].
 pub struct TestDatabase {
-    /// Its address, with whatever password the server's has.
+    /// Its URL, with the server's password if it has one.
     pub url: String,
     name: String,
 }
 
-/// The server that is given, else the embedded default: both pass the same tests.
+/// Connects to the given server, or to the embedded default. Both pass the same tests.
 async fn server() -> PgConnectOptions {
     let url = match std::env::var("NOD_TEST_DATABASE_URL") {
         Ok(url) if !url.is_empty() => url,
@@ -31,7 +31,8 @@ async fn server() -> PgConnectOptions {
     PgConnectOptions::from_str(&url).unwrap_or_else(|e| panic!("the test server's address: {e}"))
 }
 
-/// Started on a thread that outlives every test, whose runtimes come and go; ends with this process.
+/// Starts the server on a thread that outlives every test, because each test has its own runtime. It ends with this
+/// process.
 async fn embedded() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/embedded-test-database");
     let (tell, told) = tokio::sync::oneshot::channel();
@@ -66,7 +67,7 @@ async fn template() -> String {
 }
 
 impl TestDatabase {
-    /// An empty one with the newest schema.
+    /// Creates an empty database with the newest schema.
     pub async fn new() -> Self {
         let template = TEMPLATE.get_or_init(template).await;
         let name = format!("nod_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -77,7 +78,7 @@ impl TestDatabase {
         Self { url, name }
     }
 
-    /// One without any schema.
+    /// Creates a database without any schema.
     pub async fn bare() -> Self {
         let name = format!("nod_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let mut conn = admin().await;
@@ -87,7 +88,7 @@ impl TestDatabase {
         Self { url, name }
     }
 
-    /// A pool on it.
+    /// Opens a pool on the database.
     pub async fn pool(&self, connections: u32) -> PgPool {
         PgPoolOptions::new()
             .max_connections(connections)
@@ -96,7 +97,7 @@ impl TestDatabase {
             .unwrap_or_else(|e| panic!("the test database does not answer: {e}"))
     }
 
-    /// Away with it.
+    /// Drops the database.
     pub async fn drop_it(self) {
         run(&mut admin().await, format!("drop database {} with (force)", self.name)).await;
     }

@@ -1,5 +1,5 @@
-//! Forms, as the people of a story fill them in. Slack's say what is wrong at the field and stay open; Discord's
-//! close whatever was typed, and what is wrong is whispered.
+//! Forms, as the people of a story fill them in. Slack shows an error at its field and keeps the form open. Discord
+//! closes every submitted form, and the error is an ephemeral message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,34 +12,34 @@ use crate::World;
 use crate::chat::Chat;
 use crate::world::patience;
 
-/// A form that was opened before somebody.
+/// A form that was opened for a user.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// By which the fake knows it.
+    /// The fake's id of it.
     pub id: String,
-    /// Whether they still see it.
+    /// Whether the user still sees it.
     pub open: bool,
-    /// As they read it, without its buttons.
+    /// The text of the form without its buttons.
     pub shown: String,
-    /// As the platform was given it.
+    /// The form as the platform received it.
     pub given: Value,
 }
 
-/// A form that no real client would send: one that is closed, somebody else's, or with another verb.
+/// A submission that no real client would send: of a closed form, of another user's form, or with another verb.
 #[derive(Debug, Clone)]
 pub struct ForgedForm {
-    /// Who sends it.
+    /// The user who sends it.
     pub user: String,
-    /// Which one, by [`Form::id`].
+    /// The form's [`Form::id`].
     pub form: String,
-    /// What it is about, where that is not what it was opened for.
+    /// The verb, if it is not the one that the form was opened with.
     pub verb: Option<String>,
-    /// What stands in its fields, by the fields' ids.
+    /// The values by the fields' ids.
     pub typed: BTreeMap<String, String>,
 }
 
 impl Chat {
-    /// The forms that were opened before somebody, oldest first.
+    /// Returns the forms that were opened for a user, oldest first.
     #[must_use]
     pub fn forms(&self, user: &str) -> Vec<Form> {
         match self {
@@ -66,7 +66,7 @@ impl Chat {
         }
     }
 
-    /// The next form does not open.
+    /// Makes opening the next form fail.
     pub fn next_form_does_not_open(&self) {
         match self {
             Self::Slack(fake) => fake.change(|w| w.config.trigger_lives = TimeDelta::seconds(-1)),
@@ -77,13 +77,13 @@ impl Chat {
         }
     }
 
-    /// The form that stands open before somebody.
+    /// Returns the form that the user has open.
     #[must_use]
     pub fn open_form(&self, user: &str) -> Option<Form> {
         self.forms(user).into_iter().rfind(|form| form.open)
     }
 
-    /// Sends the form that stands open before somebody, after typing into its fields, named by their labels.
+    /// Fills in the user's open form, whose fields are named by their labels, and submits it.
     pub async fn submit(&self, user: &str, typed: &BTreeMap<String, String>) {
         match self {
             Self::Slack(fake) => {
@@ -101,13 +101,13 @@ impl Chat {
 }
 
 impl World {
-    /// Presses a button that opens a form, and waits until it is open.
+    /// Clicks a button that opens a form, and waits until it is open.
     pub async fn opens(&self, user: &str, channel: &str, label: &str) -> Form {
         let message = self.button(channel, label);
         self.opens_at(user, channel, &message, label).await
     }
 
-    /// Presses a button under what was whispered last, which opens a form.
+    /// Clicks a button of the newest ephemeral message, which opens a form.
     pub async fn opens_whispered(&self, user: &str, label: &str) -> Form {
         let (channel, message) = self.chat.whispered_at(user).pop().unwrap_or_else(|| panic!("no whisper"));
         self.opens_at(user, &channel, &message, label).await
@@ -127,15 +127,14 @@ impl World {
         }
     }
 
-    /// The form that stands open before somebody, as they read it; empty where none does.
+    /// Returns the text of the user's open form, or an empty string.
     #[must_use]
     pub fn reads_form(&self, user: &str) -> String {
         let open = self.chat.open_form(user);
         open.map_or_else(String::new, |form| self.as_told(form.shown))
     }
 
-    /// Types into the form that stands open, field by field, and sends it. Gives what they read then: nothing,
-    /// or what is wrong.
+    /// Fills in the open form, field by field, and submits it. Returns the errors that the user reads, if any.
     pub async fn submits(&mut self, user: &str, typed: &[(&str, &str)]) -> String {
         let typed: BTreeMap<String, String> =
             typed.iter().map(|(field, text)| ((*field).to_owned(), (*text).to_owned())).collect();
@@ -147,13 +146,13 @@ impl World {
         }
     }
 
-    /// Presses [Edit], changes these fields and saves.
+    /// Clicks [Edit], changes these fields and saves.
     pub async fn edits(&mut self, user: &str, channel: &str, changes: &[(&str, &str)]) -> String {
         self.opens(user, channel, "Edit").await;
         self.submits(user, changes).await
     }
 
-    /// Says in `/nod settings` in which zone they work.
+    /// Sets the user's time zone in `/nod settings`.
     pub async fn works_in(&mut self, user: &str, zone: &str) {
         self.commands(user, "general", "settings").await;
         self.opens_whispered(user, "Change my hours").await;
@@ -164,13 +163,13 @@ impl World {
         }
     }
 
-    /// Presses [Deny] and sends its form, with a reason or none.
+    /// Clicks [Deny] and submits its form, with or without a reason.
     pub async fn denies(&mut self, user: &str, channel: &str, reason: &str) -> String {
         self.opens(user, channel, "Deny").await;
         self.submits(user, &[("Reason", reason)]).await
     }
 
-    /// Closes the form that stands open.
+    /// Closes the open form.
     pub fn closes_form(&self, user: &str) {
         let open = self.chat.open_form(user);
         let open = open.unwrap_or_else(|| panic!("no form is open:\n{}", self.chat.everything()));
@@ -182,7 +181,7 @@ impl World {
 }
 
 impl World {
-    /// Sends a form that should not come. Gives what is said of it; nothing where it was taken.
+    /// Sends a forged submission. Returns the error, or an empty string if it was accepted.
     pub async fn forges_form(&mut self, forged: ForgedForm) -> String {
         let ForgedForm { user, form, verb, typed } = forged;
         match self.chat.clone() {
@@ -211,14 +210,14 @@ impl World {
         }
     }
 
-    /// Closes the form of which was said what is wrong; on Discord it is gone already.
+    /// Closes the form that shows an error; Discord has closed it already.
     pub fn gives_up_form(&self, user: &str) {
         if self.chat.open_form(user).is_some() {
             self.closes_form(user);
         }
     }
 
-    /// Presses [Show all], and gives all that is shown then up to these words, without the space between words.
+    /// Clicks [Show all], and returns all the text shown then up to these words, without whitespace.
     pub async fn shows_all(&mut self, user: &str, channel: &str, end: &str) -> String {
         let shown = match self.chat.clone() {
             Chat::Slack(_) => {
@@ -229,7 +228,7 @@ impl World {
             Chat::Discord(fake) => {
                 let before = fake.ephemerals(user).len();
                 self.presses(user, channel, "Show all").await;
-                // The first page answers the press, and the others follow.
+                // The first page is the response to the click, and the others follow.
                 let pages = |w: &nod_sandbox::discord::World| {
                     let id = w.user_id(user).ok()?;
                     let pages = w.whispers.iter().filter(|m| m.only.as_ref() == Some(&id)).skip(before);
@@ -247,13 +246,13 @@ impl World {
     }
 }
 
-/// Gives an open modal another verb, and tells the one that it had.
+/// Replaces the verb of an open modal, and returns the previous one.
 fn carry(world: &mut nod_sandbox::discord::World, form: &str, verb: Value) -> Value {
     let found = world.forms.iter_mut().find(|one| one.id == form);
     found.map_or(Value::Null, |form| std::mem::replace(&mut form.modal["custom_id"], verb))
 }
 
-/// The words of a form or a message, letter by letter.
+/// Returns the text of a form or message without changing whitespace.
 fn words(given: &Value) -> String {
     match given {
         Value::Object(all)

@@ -1,8 +1,7 @@
-//! The harness: a little world with a company in it, and a vocabulary to tell stories about it.
+//! The test harness: a small company, and a vocabulary to tell stories about it.
 //!
-//! The whole house runs: the real adapter, the real core on a Postgres database of the test's own, the real
-//! vendor clients, and the sandbox's fakes at the network boundary. A world must end quiet: see
-//! [`World::ends`].
+//! All of Nod runs: the real adapter, the real core on a Postgres database of the test's own, the real vendor clients,
+//! and the sandbox's fakes at the network boundary. A world must end with no work left: see [`World::ends`].
 
 pub mod chat;
 pub mod contract;

@@ -1,4 +1,4 @@
-//! `nod`, built beside the tests.
+//! `nod`, built together with the tests.
 
 fn main() -> std::process::ExitCode {
     nod_bot::main()

@@ -1,4 +1,4 @@
-//! What people do with messages beside writing them: changing, deleting, dropping files, picking an entry of the menu.
+//! What people do with messages other than write them: edit, delete, attach files, pick a menu entry.
 
 use nod_sandbox::{Fault, discord, slack};
 
@@ -7,7 +7,7 @@ use crate::chat::Chat;
 use crate::world::patience;
 
 impl Chat {
-    /// The first message of a channel.
+    /// Returns the first message of a channel.
     #[must_use]
     pub fn first(&self, channel: &str) -> String {
         let first = match self {
@@ -17,7 +17,7 @@ impl Chat {
         first.unwrap_or_else(|| panic!("nothing was said in {channel}"))
     }
 
-    /// Somebody changes what they wrote.
+    /// Edits the user's message.
     pub fn edit(&self, user: &str, channel: &str, message: &str, text: &str) {
         match self {
             Self::Slack(fake) => fake.edit(user, channel, message, text),
@@ -25,7 +25,7 @@ impl Chat {
         }
     }
 
-    /// Somebody deletes what they wrote.
+    /// Deletes the user's message.
     pub fn delete(&self, user: &str, channel: &str, message: &str) {
         match self {
             Self::Slack(fake) => fake.delete(user, channel, message),
@@ -33,7 +33,7 @@ impl Chat {
         }
     }
 
-    /// The platform shows what a message's links lead to.
+    /// The platform adds link previews to a message.
     pub fn unfurl(&self, channel: &str, message: &str) {
         match self {
             Self::Slack(fake) => fake.unfurl(channel, message),
@@ -41,7 +41,7 @@ impl Chat {
         }
     }
 
-    /// Says something and drops a file with it; the id of the message.
+    /// Sends a message with a file, and returns the message's id.
     #[must_use]
     pub fn drop_file(&self, user: &str, channel: &str, text: &str, file: &Dropped) -> String {
         let (name, kind, bytes) = (file.name, file.kind, file.bytes.clone());
@@ -59,7 +59,7 @@ impl Chat {
         said.unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Picks an entry in the menu of a message, and waits until that was acknowledged.
+    /// Picks an entry in the menu of a message, and waits until it was acknowledged.
     pub async fn pick(&self, user: &str, channel: &str, message: &str, entry: Entry) {
         match self {
             Self::Slack(fake) => {
@@ -81,7 +81,7 @@ impl Chat {
         }
     }
 
-    /// The next post of Nod's goes wrong.
+    /// Makes Nod's next post fail.
     pub fn next_post_meets(&self, fault: Fault) {
         let post = match self {
             Self::Slack(_) => "chat.postMessage",
@@ -90,7 +90,7 @@ impl Chat {
         self.faults().next(post, fault);
     }
 
-    /// The next file of Nod's goes wrong.
+    /// Makes Nod's next file upload fail.
     pub fn next_file_meets(&self, fault: Fault) {
         let file = match self {
             Self::Slack(_) => "files.completeUploadExternal",
@@ -99,7 +99,7 @@ impl Chat {
         self.faults().next(file, fault);
     }
 
-    /// The next look into a thread goes wrong.
+    /// Makes Nod's next read of a thread fail.
     pub fn next_look_into_a_thread_meets(&self, fault: Fault) {
         let look = match self {
             Self::Slack(_) => "conversations.replies",
@@ -108,7 +108,7 @@ impl Chat {
         self.faults().next(look, fault);
     }
 
-    /// The next look into what was said in a channel goes wrong.
+    /// Makes Nod's next read of a channel's history fail.
     pub fn next_look_into_a_channel_meets(&self, fault: Fault) {
         let look = match self {
             Self::Slack(_) => "conversations.history",
@@ -117,14 +117,14 @@ impl Chat {
         self.faults().next(look, fault);
     }
 
-    /// The platform does not deliver later what it could not deliver. Discord never does.
+    /// The platform never redelivers events that it could not deliver. Discord never does.
     pub fn loses_events_while_away(&self) {
         if let Self::Slack(fake) = self {
             fake.lose_events_while_away(true);
         }
     }
 
-    /// Every connection is cut without a word.
+    /// Cuts every connection without notice.
     pub fn cut(&self) {
         match self {
             Self::Slack(fake) => fake.drop_sockets(),
@@ -132,7 +132,7 @@ impl Chat {
         }
     }
 
-    /// Every connection is asked to come again.
+    /// Asks every connection to reconnect.
     pub fn ask_to_reconnect(&self) {
         match self {
             Self::Slack(fake) => fake.disconnect_sockets("refresh_requested"),
@@ -140,7 +140,7 @@ impl Chat {
         }
     }
 
-    /// Every connection is told that something is wrong with it: Slack warns it, Discord takes its session.
+    /// Disturbs every connection: Slack sends a warning, Discord invalidates the session.
     pub fn disturb(&self) {
         match self {
             Self::Slack(fake) => fake.disconnect_sockets("warning"),
@@ -148,7 +148,7 @@ impl Chat {
         }
     }
 
-    /// How often Nod has looked into a channel's past.
+    /// Counts how often Nod has read a channel's history.
     #[must_use]
     pub fn looks_into_channels(&self) -> usize {
         match self {
@@ -157,7 +157,7 @@ impl Chat {
         }
     }
 
-    /// Somebody writes, and Nod is never told.
+    /// Sends a message without an event to Nod.
     pub fn say_untold(&self, user: &str, channel: &str, text: &str) {
         match self {
             Self::Slack(fake) => {
@@ -165,7 +165,7 @@ impl Chat {
                 let say = slack::Say { deliver, ..slack::Say::new(user, channel, text) };
                 drop(fake.say_with(say).unwrap_or_else(|e| panic!("{e}")));
             }
-            // Discord tells whoever is connected, and nobody later.
+            // Discord sends events only to open connections, and never later.
             Self::Discord(fake) => {
                 assert_eq!(fake.connections(), 0, "Nod would be told");
                 drop(fake.say(user, channel, None, text));
@@ -173,7 +173,7 @@ impl Chat {
         }
     }
 
-    /// A channel of these people and Nod.
+    /// Adds a channel with these people and Nod.
     pub fn add_channel(&self, name: &str, members: &[&str]) {
         match self {
             Self::Slack(fake) => {
@@ -183,7 +183,7 @@ impl Chat {
         }
     }
 
-    /// A channel that Nod does not see.
+    /// Adds a channel without Nod.
     pub fn add_channel_without_nod(&self, name: &str, members: &[&str]) {
         match self {
             Self::Slack(fake) => fake.add_channel(slack::Channel::new(name, members)),
@@ -193,7 +193,7 @@ impl Chat {
         }
     }
 
-    /// What stands in the newest file of that name.
+    /// Returns the content of the newest file with this name.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<String> {
         match self {
@@ -202,7 +202,7 @@ impl Chat {
         }
     }
 
-    /// The link that leads to a message.
+    /// Returns the permalink of a message.
     #[must_use]
     pub fn link_to(&self, channel: &str, message: &str) -> String {
         match self {
@@ -226,7 +226,7 @@ impl Chat {
     }
 }
 
-/// A file that somebody drops.
+/// A file that a user attaches.
 #[derive(Debug, Clone)]
 pub struct Dropped {
     name: &'static str,
@@ -235,7 +235,7 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// With this name, kind and content.
+    /// Creates a file with this name, media type and content.
     #[must_use]
     pub fn new(name: &'static str, kind: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
         Self { name, kind, bytes: bytes.into() }
@@ -252,14 +252,14 @@ pub enum Entry {
 }
 
 impl World {
-    /// Says something and drops a file with it.
+    /// Sends a message with a file.
     pub async fn drops_file(&self, user: &str, channel: &str, text: &str, file: &Dropped) -> String {
         let message = self.chat.drop_file(user, channel, text, file);
         self.settles().await;
         message
     }
 
-    /// What stands in a channel beyond what was read there before, as people read it.
+    /// Returns the part of a channel that was not read before, as people read it.
     pub fn reads_on(&mut self, channel: &str) -> String {
         let before = self.was_read(channel);
         let now = self.reads(channel);

@@ -1,4 +1,4 @@
-//! Buttons and the presses on them, those too that come late or that no real client would send.
+//! Buttons and clicks on them, including late clicks and ones that no real client would send.
 
 use nod_sandbox::{discord, slack};
 use serde_json::Value;
@@ -7,34 +7,34 @@ use crate::World;
 use crate::chat::Chat;
 use crate::world::patience;
 
-/// A button as it stands on a message.
+/// A button of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Button {
-    /// Its words.
+    /// Its label.
     pub label: String,
-    /// What a press on it carries.
+    /// The verb that a click carries.
     pub verb: Option<String>,
-    /// Where it leads instead.
+    /// The URL that it opens instead.
     pub link: Option<String>,
-    /// The one that most people want.
+    /// Whether it is the primary button.
     pub green: bool,
 }
 
-/// A press, to be sent whenever the story wants.
+/// A click that a story can send at any time.
 #[derive(Debug, Clone)]
 pub struct Press {
-    /// Whose.
+    /// The user who clicks.
     pub user: String,
-    /// Where.
+    /// The channel of the message.
     pub channel: String,
-    /// On which message; it may be gone.
+    /// The message, which might have been deleted.
     pub message: String,
-    /// What it carries.
+    /// The verb that it carries.
     pub verb: String,
 }
 
 impl Press {
-    /// On something that is on nobody's screen any more.
+    /// A click on a message that no client shows any longer.
     #[must_use]
     pub fn forged(user: &str, channel: &str, verb: String) -> Self {
         Self { user: user.to_owned(), channel: channel.to_owned(), message: "1.1".to_owned(), verb }
@@ -42,7 +42,7 @@ impl Press {
 }
 
 impl Chat {
-    /// The buttons of the newest message of a channel that has any.
+    /// Returns the buttons of the newest message of a channel that has any.
     #[must_use]
     pub fn buttons(&self, channel: &str) -> Vec<Button> {
         let all: Vec<Vec<Button>> = match self {
@@ -52,7 +52,7 @@ impl Chat {
         all.into_iter().rfind(|buttons| !buttons.is_empty()).unwrap_or_default()
     }
 
-    /// The buttons of one message.
+    /// Returns the buttons of one message.
     #[must_use]
     pub fn buttons_on(&self, channel: &str, message: &str) -> Vec<Button> {
         match self {
@@ -67,7 +67,7 @@ impl Chat {
         }
     }
 
-    /// Presses a button so often before anybody has answered, and waits until all were acknowledged.
+    /// Clicks a button `times` times before any response, and waits until all clicks were acknowledged.
     pub async fn press_at_once(&self, user: &str, channel: &str, message: &str, label: &str, times: usize) {
         match self {
             Self::Slack(fake) => {
@@ -85,7 +85,7 @@ impl Chat {
         }
     }
 
-    /// Sends a press that was kept, and waits until it was acknowledged.
+    /// Sends a stored click, and waits until it was acknowledged.
     pub async fn send_press(&self, press: &Press) {
         let Press { user, channel, message, verb } = press.clone();
         match self {
@@ -106,7 +106,7 @@ impl Chat {
         }
     }
 
-    /// Where the newest whisper to somebody stands, its id, and its buttons.
+    /// Returns the channel, id and buttons of the newest ephemeral message to a user.
     fn newest_whispered(&self, user: &str) -> (String, String, Vec<Button>) {
         let newest = match self {
             Self::Slack(fake) => fake.ephemerals(user).pop().map(|e| (e.channel, e.ts, buttons(&e.blocks))),
@@ -117,7 +117,7 @@ impl Chat {
         newest.unwrap_or_else(|| panic!("nothing was whispered to {user}"))
     }
 
-    /// Where the whispers to somebody stand, and their ids.
+    /// Returns the channels and ids of the ephemeral messages to a user.
     #[must_use]
     pub fn whispered_at(&self, user: &str) -> Vec<(String, String)> {
         match self {
@@ -128,7 +128,7 @@ impl Chat {
 }
 
 impl World {
-    /// The press of this button, for later.
+    /// Returns a click on this button, to be sent later.
     #[must_use]
     pub fn keeps_press(&self, user: &str, channel: &str, label: &str) -> Press {
         let message = self.button(channel, label);
@@ -138,7 +138,7 @@ impl World {
         Press { user: user.to_owned(), channel: channel.to_owned(), message, verb }
     }
 
-    /// The press of this button of the newest thing that was whispered to somebody.
+    /// Returns a click on this button of the user's newest ephemeral message.
     #[must_use]
     pub fn whispered_press(&self, user: &str, label: &str) -> Press {
         let (channel, message, buttons) = self.chat.newest_whispered(user);
@@ -147,7 +147,7 @@ impl World {
         Press { user: user.to_owned(), channel, message, verb }
     }
 
-    /// The whole label of the button there that begins so, on the newest thing that was whispered to somebody.
+    /// Returns the full label of the button that begins like this, on the user's newest ephemeral message.
     #[must_use]
     pub fn whispered_label(&self, user: &str, begins: &str) -> String {
         let (_, _, buttons) = self.chat.newest_whispered(user);
@@ -155,20 +155,20 @@ impl World {
         found.unwrap_or_else(|| panic!("no button [{begins}…]:\n{}", self.chat.everything()))
     }
 
-    /// Sends it.
+    /// Sends the click.
     pub async fn sends_press(&self, press: &Press) {
         self.chat.send_press(press).await;
         self.settles().await;
     }
 
-    /// Presses a button twice before the first press could change anything.
+    /// Clicks a button twice before the first click can change anything.
     pub async fn presses_twice(&self, user: &str, channel: &str, label: &str) {
         let message = self.button(channel, label);
         self.chat.press_at_once(user, channel, &message, label, 2).await;
         self.settles().await;
     }
 
-    /// Presses a button of the newest thing that was whispered to somebody; gives what is whispered then.
+    /// Clicks a button of the user's newest ephemeral message, and returns the ephemeral messages that follow.
     pub async fn presses_whisper(&mut self, user: &str, label: &str) -> String {
         let last = self.chat.whispered_at(user).len() - 1;
         self.presses_whisper_at(user, last, label).await
@@ -184,7 +184,7 @@ impl World {
     }
 }
 
-/// All buttons below: Slack's `elements` in blocks, Discord's `components` in components.
+/// Collects all buttons in nested components: Slack's `elements` in blocks, Discord's `components` in components.
 fn buttons(below: &[Value]) -> Vec<Button> {
     below.iter().flat_map(button).collect()
 }

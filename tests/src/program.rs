@@ -1,4 +1,4 @@
-//! The real program as a process, to be killed.
+//! The real program as a process that tests can kill.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -33,18 +33,18 @@ impl Program {
         Self { child }
     }
 
-    /// Its process id.
+    /// Returns its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id().unwrap_or_else(|| panic!("the program has ended by itself"))
     }
 
-    /// SIGKILL, and waits until it is gone.
+    /// Sends SIGKILL, and waits until the process has ended.
     pub async fn kill(self) {
         self.ends_by(Signal::SIGKILL).await;
     }
 
-    /// SIGTERM, and waits until it has ended in order.
+    /// Sends SIGTERM, and waits until the process has shut down.
     pub async fn stop(self) {
         self.ends_by(Signal::SIGTERM).await;
     }
@@ -56,8 +56,8 @@ impl Program {
     }
 }
 
-/// A free port that nobody else will be given: below the range from which the system takes its own, a stretch
-/// for each process, one after another.
+/// Returns a free port that no other process gets: below the range of the system's ephemeral ports, a block for each
+/// process, one port after another.
 #[must_use]
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

@@ -1,4 +1,4 @@
-//! A person at a terminal in which `nod chat` runs: a real one, with keys and a screen.
+//! A person at a terminal in which `nod chat` runs: a real pseudo-terminal, with keys and a screen.
 
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
@@ -19,7 +19,7 @@ pub struct Terminal {
     child: Child,
     screen: Arc<Mutex<String>>,
     reading: JoinHandle<()>,
-    /// Up to where the screen was read.
+    /// The position up to which the screen was read.
     read: usize,
 }
 
@@ -30,7 +30,7 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    /// Starts `binary chat --as who` with only these variables set, in the folder of Nod's data.
+    /// Starts `binary chat --as who` with only these variables set, in Nod's data directory.
     #[must_use]
     pub fn open(binary: &str, who: &str, env: &BTreeMap<String, String>) -> Self {
         let (pty, pts) = open().unwrap_or_else(|e| panic!("a terminal: {e}"));
@@ -69,12 +69,12 @@ impl Terminal {
         self.keys(&format!("{line}\r")).await;
     }
 
-    /// Waits until the screen shows these words, after those that were read before.
+    /// Waits until the screen shows these words after those that were read before, and marks them as read.
     pub async fn reads(&mut self, words: &str) {
         self.read = self.sees(words).await;
     }
 
-    /// Waits until it shows them, and reads nothing; where they end.
+    /// Waits until the screen shows these words without marking them as read. Returns where they end.
     pub async fn sees(&self, words: &str) -> usize {
         let until = Instant::now() + patience();
         loop {
@@ -87,7 +87,7 @@ impl Terminal {
         }
     }
 
-    /// The number of the newest button that says this, pressed.
+    /// Types the number of the newest button with this label.
     pub async fn presses(&mut self, label: &str) {
         let screen = self.shown();
         let at = screen.rfind(&format!("] {label}")).unwrap_or_else(|| panic!("no [{label}]:\n{screen}"));
@@ -96,23 +96,23 @@ impl Terminal {
         self.types(&number).await;
     }
 
-    /// All that was shown, without what only moves or colours.
+    /// Returns everything that was shown, without cursor movements and colours.
     #[must_use]
     pub fn shown(&self) -> String {
         plain(&self.screen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap_or_else(|e| panic!("kill: {e}"));
     }
 
-    /// Ctrl-D, and how it ended.
+    /// Presses Ctrl-D and returns the exit status.
     pub async fn leaves(mut self) -> ExitStatus {
         let until = Instant::now() + patience();
         loop {
-            // Pressed between two lines, while nobody reads keys, it is lost: whoever leaves presses again. Where the
-            // program has gone meanwhile, nobody takes it.
+            // A key pressed between two lines, when no process reads keys, is lost, so Ctrl-D is pressed again. The
+            // write fails if the program has ended meanwhile.
             let _ = self.keys.write_all(b"\x04").await;
             if let Ok(ended) = tokio::time::timeout(Duration::from_secs(2), self.child.wait()).await {
                 return ended.unwrap_or_else(|e| panic!("{e}"));
@@ -122,7 +122,7 @@ impl Terminal {
     }
 }
 
-/// Without escape sequences.
+/// Removes escape sequences.
 fn plain(screen: &str) -> String {
     let mut text = String::with_capacity(screen.len());
     let mut letters = screen.chars().peekable();

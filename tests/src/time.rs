@@ -1,4 +1,4 @@
-//! Time, ids and randomness of a story: nothing passes and nothing is random unless the story says so.
+//! Time, ids and randomness of a story. All are deterministic, and time passes only when the story says so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use nod_contract::ids::Ids;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// Stands still until it is moved. Begins on Friday 6 March 2026, 09:30 UTC.
+/// A clock that moves only when the story advances it. It begins on Friday 6 March 2026, 09:30 UTC.
 #[derive(Debug, Clone)]
 pub struct TestClock(Arc<Mutex<DateTime<Utc>>>);
 
@@ -21,7 +21,7 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn pass(&self, time: TimeDelta) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += time;
     }
@@ -33,7 +33,7 @@ impl Clock for TestClock {
     }
 }
 
-/// Ids that count, and secrets that are digests of the count.
+/// Ids that count up, and secrets that are digests of the count.
 #[derive(Debug, Default)]
 pub struct TestIds(AtomicU64);
 

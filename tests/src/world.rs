@@ -26,13 +26,13 @@ use crate::{TestClock, TestDatabase, TestIds, free_port};
 
 pub use browser::{Browser, link_in, words_of};
 
-/// How long a story waits for something before it says that it never came.
+/// How long a story waits for something before it fails.
 #[must_use]
 pub fn patience() -> Duration {
     Duration::from_secs(60)
 }
 
-/// Whoever may have been told something; Discord has no guests.
+/// The users who might have received something; Discord has no guests.
 const PEOPLE: [&str; 9] = ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "eve"];
 
 /// How Slack reaches Nod.
@@ -44,13 +44,13 @@ pub enum Mode {
     Http,
 }
 
-/// A company, its Slack and mailboxes, a model and a Nod.
+/// A company with its Slack and mailboxes, a model and a running Nod.
 pub struct World {
     /// The workspace.
     pub slack: Slack,
     /// The platform that the story is played on: the workspace, or a Discord server with the same people.
     pub chat: Chat,
-    /// The other platform, in a story of both.
+    /// The other platform, in a story on both.
     beside: Option<Chat>,
     /// The mailboxes.
     pub google: Google,
@@ -58,12 +58,12 @@ pub struct World {
     pub model: Model,
     /// The story's time.
     pub clock: TestClock,
-    /// For looking at rows.
+    /// A pool for looking at rows.
     pub pool: PgPool,
-    /// What Nod is configured with, by environment names.
+    /// Nod's configuration, by the names of environment variables.
     pub env: BTreeMap<String, String>,
     mode: Mode,
-    /// The story's time, as the fakes are told it.
+    /// The story's time, as the fakes read it.
     told: nod_sandbox::slack::Clock,
     database: TestDatabase,
     connections: u32,
@@ -104,7 +104,7 @@ fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackCon
     config
 }
 
-/// The same people on Discord, which tells no addresses.
+/// Returns the same people on Discord, which reveals no email addresses.
 fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>, signed_in: String) -> DiscordConfig {
     let person = nod_sandbox::discord::User::new;
     let closed = nod_sandbox::discord::User { refuses_dms: true, ..person("eli", "Eli Closed") };
@@ -127,14 +127,14 @@ fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>, signed_in: 
 }
 
 impl World {
-    /// With a standing clock and Nod running inside the test.
+    /// Creates a world on Slack with a stopped clock, and starts Nod inside the test.
     pub async fn new() -> Self {
         let mut world = Self::without_nod().await;
         world.start().await;
         world
     }
 
-    /// The same, with Slack reaching Nod this way.
+    /// The same, with Slack reaching Nod in this mode.
     pub async fn in_mode(mode: Mode) -> Self {
         let mut world = Self::without_nod().await;
         world.reached_by(mode);
@@ -142,12 +142,12 @@ impl World {
         world
     }
 
-    /// The same, and a nod can be taken back for as long as it can by default. (In other worlds it counts at once.)
+    /// The same with the default undo window. (In other worlds an approval takes effect at once.)
     pub async fn with_undo() -> Self {
         Self::with_undo_on(On::Slack).await
     }
 
-    /// The same on that platform.
+    /// The same on this platform.
     pub async fn with_undo_on(platform: On) -> Self {
         let mut world = Self::without_nod().await;
         world.play_on(platform).await;
@@ -156,7 +156,7 @@ impl World {
         world
     }
 
-    /// From the next start on Slack reaches Nod this way.
+    /// From the next start on, Slack reaches Nod in this mode.
     pub fn reached_by(&mut self, mode: Mode) {
         self.mode = mode;
         if mode == Mode::Http {
@@ -167,18 +167,18 @@ impl World {
         }
     }
 
-    /// Where Nod's server is, without a trailing slash.
+    /// Returns the URL of Nod's server, without a trailing slash.
     #[must_use]
     pub fn address(&self) -> String {
         format!("http://{}", self.env["NOD_SERVER__BIND"])
     }
 
-    /// With rules about asking for a nod.
+    /// Creates a world with these policy rules.
     pub async fn with_rules(rules: &str) -> Self {
         Self::with_rules_on(On::Slack, rules).await
     }
 
-    /// The same on that platform. Whoever stands there as `<bo>` is named as that platform's people are.
+    /// The same on this platform. `<bo>` in the rules is replaced by the user's name on the platform.
     pub async fn with_rules_on(platform: On, rules: &str) -> Self {
         let mut world = Self::without_nod().await;
         world.play_on(platform).await;
@@ -187,14 +187,14 @@ impl World {
         world
     }
 
-    /// The rules about asking for a nod are these from the next start on.
+    /// Sets the policy rules from the next start on.
     pub fn lays_down(&mut self, rules: &str) {
         let file = self.data.path().join("policy.toml");
         started(std::fs::write(&file, self.naming(rules)));
         self.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
     }
 
-    /// A text about rules with everybody by the name that rules have for them.
+    /// Replaces every `<user>` in the rules by the name that the platform's rules use.
     #[must_use]
     pub fn naming(&self, rules: &str) -> String {
         let name = |user: &str| match &self.chat {
@@ -209,14 +209,14 @@ impl World {
         })
     }
 
-    /// The same on that platform.
+    /// Creates a world on this platform, and starts Nod.
     pub async fn on(platform: On) -> Self {
         let mut world = Self::without_nod_on(platform).await;
         world.start().await;
         world
     }
 
-    /// From now on the story is played there. Must come before Nod is started.
+    /// Moves the story to this platform. Must be called before Nod is started.
     pub async fn play_on(&mut self, platform: On) {
         if platform == On::Slack {
             return;
@@ -226,21 +226,21 @@ impl World {
         self.chat = Chat::Discord(discord);
     }
 
-    /// On Slack and on Discord with the same people; on Slack to begin with.
+    /// Creates a world on Slack and Discord with the same people; the story begins on Slack.
     pub async fn on_both() -> Self {
         let mut world = Self::without_nod_on_both().await;
         world.start().await;
         world
     }
 
-    /// The same, Nod not started.
+    /// The same without starting Nod.
     pub async fn without_nod_on_both() -> Self {
         let mut world = Self::without_nod().await;
         world.beside = Some(Chat::Discord(world.discord().await));
         world
     }
 
-    /// In a story of both platforms: goes on, on the other.
+    /// Continues a story of both platforms on the other one.
     pub fn changes_over(&mut self) {
         let beside = self.beside.as_mut().unwrap_or_else(|| panic!("there is no other platform"));
         std::mem::swap(&mut self.chat, beside);
@@ -266,28 +266,28 @@ impl World {
         discord
     }
 
-    /// The same, Nod not started.
+    /// Creates a world on this platform without starting Nod.
     pub async fn without_nod_on(platform: On) -> Self {
         let mut world = Self::without_nod().await;
         world.play_on(platform).await;
         world
     }
 
-    /// With the machine's clock, for Nod as a process, on that platform.
+    /// Creates a world with the machine's clock on this platform, for Nod as a process.
     pub async fn in_real_time_on(platform: On) -> Self {
         let mut world = Self::in_real_time().await;
         world.play_on(platform).await;
         world
     }
 
-    /// With a standing clock, Nod not started.
+    /// Creates a world with a stopped clock without starting Nod.
     pub async fn without_nod() -> Self {
         let clock = TestClock::default();
         let told = clock.clone();
         Self::built(clock, Arc::new(move || told.now()), false).await
     }
 
-    /// With the machine's clock, for Nod as a process; the model answers by rules where nothing is scripted.
+    /// Creates a world with the machine's clock, for Nod as a process. Unscripted model requests are answered by rules.
     pub async fn in_real_time() -> Self {
         Self::built(TestClock::default(), Arc::new(chrono::Utc::now), true).await
     }
@@ -297,7 +297,7 @@ impl World {
         told: Arc<dyn Fn() -> chrono::DateTime<chrono::Utc> + Send + Sync>,
         rules: bool,
     ) -> Self {
-        // Two tests of one process may both come first.
+        // Two tests of one process can both get here first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let specs = specs_dir();
         let slack = started(Slack::start(company(told.clone(), specs.clone())).await);
@@ -345,16 +345,16 @@ impl World {
         }
     }
 
-    /// Gives Nod only this many database connections.
+    /// Limits the database connections of Nod.
     pub fn connections(&mut self, most: u32) {
         self.connections = most;
     }
 
-    /// Starts Nod after an absence, and waits until what it missed is looked up or put off: it learns a moment after it
-    /// is connected that it has to.
+    /// Starts Nod after an absence, and waits until what it missed is looked up or rescheduled: it learns only shortly
+    /// after it has connected that there is something to catch up.
     ///
     /// # Panics
-    /// When it does not start, or never says that it hears.
+    /// If Nod does not start, or never records that it receives events.
     pub async fn comes_back(&mut self) {
         let back = self.clock.now();
         self.start().await;
@@ -383,7 +383,7 @@ impl World {
         self.settles().await;
     }
 
-    /// From the next start on Nod has this ability too.
+    /// From the next start on, Nod has this ability as well.
     pub fn plug_in(&mut self, plug: fn() -> Plug) {
         self.beside_the_house.push(plug);
     }
@@ -392,7 +392,7 @@ impl World {
         self.beside_the_house.iter().map(|plug| plug()).collect()
     }
 
-    /// Waits until Nod says that it can work.
+    /// Waits until Nod reports that it is ready.
     async fn is_ready(&self) {
         let ready = async {
             loop {
@@ -406,13 +406,13 @@ impl World {
         tokio::time::timeout(patience(), ready).await.unwrap_or_else(|_| panic!("nod did not become ready"));
     }
 
-    /// The Nod that runs inside the test.
+    /// Returns the Nod that runs inside the test.
     #[must_use]
     pub fn nod(&self) -> &Nod {
         &self.app.as_ref().unwrap_or_else(|| panic!("nod was not started")).nod
     }
 
-    /// One more inside the test, on the same database. Whoever gets it stops it.
+    /// Starts one more inside the test, on the same database. The caller stops it.
     pub async fn another_nod(&self) -> App {
         let env = self.env_of_a_replica().into_iter();
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
@@ -423,13 +423,13 @@ impl World {
         app.unwrap_or_else(|e| panic!("nod did not start: {e:#}"))
     }
 
-    /// Stops Nod in order.
+    /// Shuts Nod down.
     pub async fn stop(&mut self) {
         if let Some(app) = self.app.take() {
             let before = self.chat.connections();
             app.stop().await;
             if self.mode == Mode::Socket {
-                // Slack notices a little later; whoever starts Nod again must not meet the old socket.
+                // Slack notices a little later; if Nod is started again, it must not find the old socket.
                 self.sockets("a socket less", |now| now < before.max(1)).await;
             }
         }
@@ -444,7 +444,7 @@ fn specs_dir() -> Option<PathBuf> {
     std::env::var_os("NOD_SPECS_DIR").map(PathBuf::from)
 }
 
-/// `nod` as it was built beside the tests: what runs them reads nothing.
+/// Returns the path of `nod`, built next to the tests: a test executable cannot act as the document reader.
 fn program() -> String {
     let tests = started(std::env::current_exe());
     let folder = tests.parent().and_then(std::path::Path::parent);
@@ -482,9 +482,9 @@ fn env(
         ("LLM__BASE_URL", model.base_url()),
         ("LLM__API_KEY", "sk-sandbox".to_owned()),
         ("LLM__MODEL", "scripted".to_owned()),
-        // However slow the machine: a story that is not about streams has whole answers.
+        // However slow the machine is: in stories that are not about streams, answers are posted in full.
         ("REPLIES__STREAM_AFTER", "1h".to_owned()),
-        // Most stories are not about taking back.
+        // Most stories are not about undo.
         ("APPROVALS__UNDO", "0s".to_owned()),
     ]
     .into_iter()

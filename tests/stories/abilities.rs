@@ -1,4 +1,5 @@
-//! An ability is plugged in at one place: the toy of `examples/dice`, with a tool, a command, a button, a job and a table.
+//! An ability is plugged in at one place: the example in `examples/dice`, with a tool, a command, a button, a job and a
+//! table.
 
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
@@ -14,7 +15,7 @@ on_each_platform!(
     an_old_button_works_after_a_restart,
 );
 
-/// Nod with dice; the toy's table is in no migration.
+/// Starts Nod with dice; the example's table is in no migration.
 async fn with_dice(platform: On) -> World {
     let mut world = World::without_nod_on(platform).await;
     sqlx::raw_sql(nod_dice::TABLE).execute(&world.pool).await.unwrap();
@@ -23,7 +24,7 @@ async fn with_dice(platform: On) -> World {
     world
 }
 
-/// What was rolled, the first first.
+/// Returns the rolls, oldest first.
 async fn rolls(world: &World) -> Vec<(i32, i32)> {
     let all = "select sides, rolled from dice_rolls order by rolled_at, id";
     sqlx::query_as(all).fetch_all(&world.pool).await.unwrap()

@@ -1,4 +1,4 @@
-//! What an account allows Nod to do: little by little, as requests need it.
+//! The permissions that an account grants to Nod: step by step, when requests need them.
 
 use nod_connectors::google::scopes::{COMPOSE, READONLY};
 use nod_sandbox::model::Answer;
@@ -19,7 +19,7 @@ fn recent() -> Answer {
     Answer::tool("gmail_list_recent", json!({}))
 }
 
-/// The scopes that a consent page asks for, without those that only tell whose account it is.
+/// Returns the scopes that a consent page asks for, without those that only identify the account.
 fn asked_for(consent: &str) -> Vec<String> {
     let address = url::Url::parse(consent).unwrap();
     let value = |wanted: &str| address.query_pairs().find(|(name, _)| name == wanted).unwrap().1.into_owned();
@@ -29,7 +29,7 @@ fn asked_for(consent: &str) -> Vec<String> {
     scopes
 }
 
-/// Ana has Nod read her mail, and nothing else.
+/// Ana lets Nod read her mail, and grants nothing else.
 async fn ana_lets_nod_read(world: &mut World) {
     world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
@@ -90,7 +90,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
               [Approve & send] [Edit] [Deny]
         ");
     }
-    // What was allowed before still is.
+    // The earlier permission is still granted.
     world.model_will("tool", [recent(), Answer::text("Still nothing.")]);
     world.says("ana", "dm:ana", "and now?").await;
     insta::allow_duplicates! {

@@ -1,4 +1,4 @@
-//! The nod: only the person whose account it is, once, for exactly what they saw.
+//! The approval: only from the owner of the account, once, for exactly what they saw.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -94,7 +94,7 @@ async fn only_the_person_whose_account_it_is_may_press(platform: On) {
 
 async fn a_second_press_changes_nothing(platform: On) {
     let mut world = asked_in(World::with_undo_on(platform).await, [Answer::text("Done.")]).await;
-    // Two presses before the card has changed: one wins, the other is told.
+    // Two clicks before the card has changed: one wins, the other gets an explanation.
     world.presses_twice("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
@@ -151,7 +151,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: On) {
     );
     let mut world = asked(platform, []).await;
     let root = world.chat.first("general");
-    // The run that waited hears of it once the new card stands.
+    // The run that waited reads the outcome once the new card is posted.
     world.model_will("tool", [later, Answer::text("The first was replaced.")]);
     world.replies("ana", "general", &root, "no, say very late").await;
     insta::allow_duplicates! {

@@ -1,4 +1,4 @@
-//! What came with a mail is read when it is asked about, and is somebody else's words.
+//! Attachments of a mail are read when the user asks about them, and are untrusted text.
 
 use std::io::{Cursor, Write};
 
@@ -24,7 +24,7 @@ pub fn docx(words: &str) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Ana has a mail from Kim with these files, by name.
+/// Delivers a mail from Kim with these files to Ana.
 async fn with_files(platform: On, files: &[(&str, Vec<u8>)]) -> (World, String, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -43,7 +43,7 @@ async fn with_files(platform: On, files: &[(&str, Vec<u8>)]) -> (World, String, 
     (world, id, thread)
 }
 
-/// What the tool that was called last gave the model, without its fence, and whose words they are.
+/// Returns the last tool result in the model's input without its fence, and whether the fence names Kim's mail.
 pub fn given(world: &World) -> (String, bool) {
     let requests = world.model.requests();
     let messages = requests.iter().rev().flat_map(|asked| asked["messages"].as_array().unwrap().iter().rev());

@@ -1,4 +1,4 @@
-//! What is kept of every run: each step with its time and tokens, every word before and after, who decided.
+//! What is stored of every run: each step with its time and tokens, every text before and after, and the decider.
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;

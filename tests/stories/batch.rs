@@ -1,4 +1,4 @@
-//! Several mails of one turn on one card: each whole, chosen one by one, sent once, with a receipt each.
+//! Several mails of one turn on one card: each in full, selectable one by one, sent once, with a receipt each.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -36,13 +36,13 @@ async fn three(mut world: World, answer: &str) -> World {
     world
 }
 
-/// What most people want to press, as the card has it.
+/// Returns the labels of the card's primary buttons.
 fn green(world: &World) -> Vec<String> {
     let all = world.chat.buttons("general").into_iter().filter(|button| button.green);
     all.map(|button| button.label).collect()
 }
 
-/// Without the space between parts and without the rows of buttons, which are each platform's own.
+/// Removes blank lines and the rows of buttons, which differ by platform.
 fn closely(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with('['));
     lines.collect::<Vec<_>>().join("\n")
@@ -210,7 +210,7 @@ async fn what_just_fits_is_shown_whole_before_and_after(platform: On) {
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
     world.can_be_written_to("cho").await;
-    // How much one message holds is each platform's own.
+    // The size limit of a message differs by platform.
     let times = match platform {
         On::Slack => 38,
         On::Discord => 25,
@@ -227,7 +227,7 @@ async fn what_just_fits_is_shown_whole_before_and_after(platform: On) {
     world.ends().await;
 }
 
-/// Slack's measure is its own, and it is met only when the card is sent.
+/// Slack has its own measure of length, and it applies only when the card is sent.
 #[tokio::test]
 async fn what_slack_finds_too_long_is_not_approved_unread() {
     let mut world = World::on(On::Slack).await;

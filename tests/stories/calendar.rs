@@ -1,4 +1,4 @@
-//! A person's calendar: read for them alone, and changed after a nod, once.
+//! A person's calendar: read only for them, and changed once after an approval.
 
 use nod_sandbox::google::{Appointment, Meeting, MeetingEdit, News};
 use nod_sandbox::model::Answer;
@@ -32,15 +32,15 @@ pub(crate) async fn at_work(platform: On) -> World {
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
     if platform == On::Discord {
-        // What Slack tells of them.
+        // Slack reports these time zones.
         world.works_in("ana", "Europe/Lisbon").await;
         world.works_in("bo", "Europe/Berlin").await;
     }
     world
 }
 
-/// Slack sets a line between what a card says and its risks. Zones are in digests and ids are counted, and Discord
-/// tells no zone and hands out more ids.
+/// Removes what differs: Slack's line between a card's text and its risks, and digests. They contain zones and counted
+/// ids; Discord reports no zone and uses more ids.
 pub(crate) fn compact(shown: String) -> String {
     let lines = shown.lines().filter(|line| !line.is_empty() && !line.trim().starts_with("· id nod"));
     let masked = lines.map(|line| match line.rsplit_once(" · ") {
@@ -50,7 +50,7 @@ pub(crate) fn compact(shown: String) -> String {
     masked.collect::<Vec<_>>().join("\n")
 }
 
-/// Without the zone: Lisbon's hours in winter are those of UTC.
+/// Returns the time without the zone: in winter Lisbon's time is UTC.
 pub(crate) fn when(event: &Meeting) -> String {
     event.when().trim_end_matches(" Europe/Lisbon").trim_end_matches(" UTC").to_owned()
 }
@@ -462,7 +462,7 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: On) {
         let booked = "your calendar has “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         assert!(place == "dm:ana" || !card.contains("your calendar"), "{card}");
-        // Another title is no other time.
+        // A new title does not change the time.
         world.edits("ana", place, &[("Title", "Long lunch")]).await;
         let card = world.reads(place);
         assert!(card.contains("rev 2"), "{card}");
@@ -520,7 +520,7 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: On) {
     world.ends().await;
 }
 
-/// Slack tells zones; Discord does not, so its people hear how to say theirs.
+/// Slack reports time zones; Discord does not, so its users learn how to set theirs.
 #[tokio::test]
 async fn who_never_said_their_zone_is_told_that_times_are_utc() {
     let mut world = World::on(On::Discord).await;

@@ -1,4 +1,4 @@
-//! Nod was away: what was said meanwhile is looked up, heard once each, and answered where that still helps.
+//! Nod was away: messages sent meanwhile are looked up, handled once each, and answered if that still helps.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ on_each_platform!(
     many_reconnects_lose_nothing_and_double_nothing,
 );
 
-/// Whoever says this is answered that, in whatever order things come.
+/// Answers every message that contains `heard` with `said`, in whatever order the messages come.
 pub fn answers(world: &World, heard: &'static str, said: &str) {
     let last = move |ask: &Value| {
         ask["messages"].as_array().and_then(|all| all.last()).is_some_and(|m| m.to_string().contains(heard))
@@ -27,7 +27,7 @@ pub fn answers(world: &World, heard: &'static str, said: &str) {
     world.model.script(ModelScript::from(Answer::text(said)).when(last));
 }
 
-/// Nod goes away, and the platform gives up what it cannot deliver.
+/// Stops Nod, and the platform discards events that it cannot deliver.
 async fn goes_away(world: &mut World, minutes: i64) {
     world.stop().await;
     world.chat.loses_events_while_away();
@@ -46,7 +46,7 @@ async fn what_was_said_while_nod_was_down_is_answered_once_where_slack_posts() {
 async fn is_answered_once(mut world: World) {
     answers(&world, "hello", "Hello.");
     let ts = world.says("ana", "general", "@nod hello").await;
-    // Discord does not say with whom there are direct lines, so only known ones are looked into.
+    // Discord has no list of DM channels, so only known ones are read.
     answers(&world, "hi there", "Hi.");
     world.says("cho", "dm:cho", "hi there").await;
     goes_away(&mut world, 10).await;
@@ -91,7 +91,7 @@ async fn is_answered_once(mut world: World) {
     world.ends().await;
 }
 
-/// Slack delivers later what it could not deliver; and it says with whom there are direct lines.
+/// Slack redelivers later what it could not deliver, and has a list of DM channels.
 #[tokio::test]
 async fn what_slack_delivers_after_all_is_known_already() {
     let mut world = World::new().await;
@@ -133,7 +133,7 @@ async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place(platf
         nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
         nod: All right.
     ");
-    // Slack tells where Bo is.
+    // Slack reports Bo's time zone.
     insta::assert_snapshot!(world.reads("general").replace("10:40 CET", "09:40 WET"), @r"
         bo: @nod book a room
             nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
@@ -142,7 +142,7 @@ async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place(platf
     world.ends().await;
 }
 
-/// Slack ends the old connection before the next one stands, and tries to deliver nothing twice.
+/// Slack closes the old connection before the next one is open, and delivers nothing twice.
 #[tokio::test]
 async fn what_is_said_while_a_connection_is_renewed_is_answered_once() {
     let mut world = World::new().await;
@@ -210,7 +210,7 @@ async fn many_reconnects_lose_nothing_and_double_nothing(platform: On) {
                 world.chat.cut();
             }
         }
-        // Some in the middle of it, some once it stands again.
+        // Some during the reconnect, some after it.
         if at % 2 == 1 {
             world.chat.connected(patience()).await;
         }

@@ -1,4 +1,4 @@
-//! People change and delete what they said: news to the run that it began, while that is under way.
+//! People edit and delete their messages: a run that such a message started is notified while it is under way.
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ async fn a_deleted_message_takes_its_request_back(platform: On) {
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     world.chat.delete("ana", "general", &ts);
     world.settles().await;
-    // What stands in the place of the message, each platform says in its own words.
+    // Each platform has its own text in the place of a deleted message.
     insta::allow_duplicates! {
         insta::assert_snapshot!(after(&world.reads("general"), "nod: # Email"), @r"
             nod: # Email not sent · rev 1 · db435d
@@ -126,14 +126,14 @@ async fn a_deleted_message_takes_its_request_back(platform: On) {
                   The message that asked for this was changed or deleted. Not sent.
         ");
     }
-    // Somebody's screen may still show the button.
+    // A client might still show the button.
     world.sends_press(&Press::forged("ana", "general", format!("approve:{id}"))).await;
     let said = world.hears("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(ana only) nod: The message that asked for this was changed or deleted. Nothing was done.");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    // What its author no longer says is in nobody's later prompt.
+    // A deleted text is in no later prompt of any user.
     let said: i64 = sqlx::query_scalar(
         "select count(*) from messages where turn::text like '%tell Bo%' and role = 'human'",
     )

@@ -1,5 +1,5 @@
-//! What a change of an event means: an hour alone is one of its own day, what is not named stays, and what a card does not
-//! know it says.
+//! What a change of an event means: a time without a day is on the event's own day, what is not named stays unchanged,
+//! and the card says what it does not know.
 
 use nod_sandbox::google::Appointment;
 use nod_sandbox::model::Answer;
@@ -31,7 +31,7 @@ fn review() -> Appointment {
     }
 }
 
-/// Ana asks for that, and reads the card.
+/// Ana asks for this change, and reads the card.
 async fn asks(world: &mut World, tool: &str, args: Value) -> String {
     world.model_will("tool", [Answer::tool(tool, args)]);
     world.says("ana", DM, "please").await;
@@ -59,7 +59,7 @@ async fn an_hour_alone_is_one_of_the_event_s_own_day(platform: On) {
     assert!(card.contains("When  Fri 13 Mar, 15:00–16:00 WET → Fri 13 Mar, 16:00–17:00 WET"), "{card}");
     assert!(card.contains("Understood  “4” is taken as 16:00"), "{card}");
     denied(world).await;
-    // Also one that is over today.
+    // Also a time that is past today.
     let (world, card) = changes(platform, json!({ "when": "8am" })).await;
     assert!(card.contains("→ Fri 13 Mar, 08:00–09:00 WET"), "{card}");
     denied(world).await;
@@ -142,7 +142,7 @@ async fn a_day_that_some_months_lack_is_said(platform: On) {
     denied(world).await;
 }
 
-/// A page for bookings writes in Ana's name what somebody typed there.
+/// A booking page writes in Ana's name what a stranger typed there.
 async fn what_a_stranger_booked_is_from_outside(platform: On) {
     let mut world = at_work(platform).await;
     let eve = "eve@evil.example".to_owned();

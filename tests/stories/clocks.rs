@@ -6,7 +6,7 @@ use nod_bot::database::DatabaseClock;
 use nod_contract::clock::{Clock, SystemClock, Timestamp};
 use nod_tests::TestDatabase;
 
-/// A machine whose clock is off by so much.
+/// A machine whose clock is off by this much.
 struct Machine(TimeDelta);
 
 impl Clock for Machine {

@@ -1,4 +1,4 @@
-//! `/nod` and its words.
+//! `/nod` and its subcommands.
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
@@ -35,7 +35,7 @@ async fn help_says_what_nod_can_do(platform: On) {
     world.ends().await;
 }
 
-/// Discord lets nobody type what is no command.
+/// Discord does not let users type an unknown command.
 #[tokio::test]
 async fn the_nearest_right_word_is_named() {
     let mut world = World::new().await;
@@ -61,7 +61,7 @@ async fn ask_posts_the_question_and_answers_in_its_thread(platform: On) {
     world.ends().await;
 }
 
-/// Nothing of theirs stands in the thread, so the platform would tell them of nothing that is said there.
+/// The asker has posted nothing in the thread, so the platform would not notify them of messages there.
 async fn ask_names_whoever_asked_and_nobody_whom_the_model_names(platform: On) {
     let mut world = World::on(platform).await;
     world.model_will("conversational", [Answer::text("Ask <!channel> or @everyone.")]);

@@ -1,4 +1,4 @@
-//! Connecting a Google account by a private link, and what becomes of it.
+//! Connecting a Google account through a private link, and the results.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -257,7 +257,7 @@ async fn who_connects_before_the_directory_was_read_is_asked_for() {
     world.ends().await;
 }
 
-/// The link of a guest who was not known as one when it was made.
+/// The link of a guest who was not known to be one when it was created.
 #[tokio::test]
 async fn the_link_of_somebody_who_does_not_belong_connects_nothing() {
     let mut world = World::new().await;

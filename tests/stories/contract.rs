@@ -1,13 +1,13 @@
-//! What every platform keeps: ten promises, each told once and played wherever Nod talks.
+//! What every platform guarantees: ten promises, each written once and played on every platform.
 //!
-//! Whoever adds a platform
-//! 1. writes its adapter (`nod_contract::chat::ChatAdapter`), its ear (what arrives becomes an `Inbound`) and, in
-//!    `sandbox/`, a fake that is at least as strict as the vendor;
-//! 2. gives the fake to `nod_tests::chat::Chat`, and says in `nod_tests::contract` what is different there, in words;
-//! 3. adds a line to `kept_everywhere!`, and mends until all ten hold. All stories of `on_each_platform!` come next.
+//! To add a platform:
+//! 1. write its adapter (`nod_contract::chat::ChatAdapter`), its ingest (what arrives becomes an `Inbound`) and, in
+//!       `sandbox/`, a fake that is at least as strict as the vendor;
+//! 2. give the fake to `nod_tests::chat::Chat`, and describe in `nod_tests::contract` what differs there;
+//! 3. add a line to `kept_everywhere!`, and fix it until all ten hold. All stories of `on_each_platform!` come next.
 //!
-//! The promises are kept by a running Nod and looked at by a person: a terminal's adapter has nothing to post, so
-//! below that level there is nothing that all three have in common.
+//! The promises are kept by a running Nod and checked through the eyes of a person: a terminal's adapter has nothing to
+//! post, so below that level all three have nothing in common.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -81,7 +81,7 @@ async fn post_what_is_said_stands_where_it_was_asked_and_reads_as_it_was_meant(p
 
 async fn find_whatever_was_lost_on_the_way_it_stands_once(platform: Platform) {
     let mut room = Room::on(platform, NOD, &[]).await;
-    // One stands there and its answer was lost; the other never came.
+    // One is posted but its response was lost; the other never arrived.
     for (lost, words) in [(Fault::LoseAnswer, "On Friday."), (Fault::Drop, "At noon.")] {
         room.world.model_will("conversational", [Answer::text(words)]);
         room.next_post_meets(lost);
@@ -105,7 +105,7 @@ async fn replace_a_card_gets_other_words_in_its_place(platform: Platform) {
     let stands = room.stands().await;
     assert!(!stands.contains("Approve & send") && stands.contains("too soon"), "{stands}");
     assert_eq!(stands.matches("Subject").count(), 1, "{stands}");
-    // The card, and what was said after it.
+    // The card, and the answer after it.
     assert!(room.messages().await.len() <= before + 1);
     room.ends().await;
 }
@@ -136,7 +136,7 @@ async fn profile_a_member_is_known_by_name_and_nobody_else_is_served(platform: P
 
 async fn press_a_button_does_what_it_says_and_in_the_name_of_whoever_pressed(platform: Platform) {
     let mut room = asked(platform, to_bo("I'm late.")).await;
-    // What is pressed in the end is another revision than the one that was shown first.
+    // The revision that is approved in the end is not the one that was shown first.
     room.fills("Edit", &mail_form(Some("Later"))).await;
     room.sees("rev 2").await;
     room.world.model.will(Answer::text("Bo knows."));
@@ -154,7 +154,7 @@ fn mail_form(subject: Option<&str>) -> [(&'static str, Option<&str>); 5] {
 }
 
 async fn form_what_is_typed_arrives_and_what_is_not_touched_stays_however_long(platform: Platform) {
-    // Longer than one input of Slack's, and as long as one of Discord's.
+    // Longer than one input of Slack, and as long as one of Discord.
     let body: String = (1..=160).map(|n| format!("Line {n} of the mail\n")).collect();
     let body = body.trim_end();
     let mut room = asked(platform, to_bo(body)).await;
@@ -213,7 +213,7 @@ async fn personal_delivery_reaches_one_person_alone(platform: Platform) {
     room.world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text(secret)]);
     room.says("what is new in my mail?").await;
     room.sees_privately(secret).await;
-    // What was whispered is gone on reload, so it stands nowhere.
+    // An ephemeral message is gone after a reload, so it is in no channel.
     room.commands("memory").await;
     room.is_told("What I remember").await;
     let (hers, his) = (room.stands_for_her().await, room.stands_for_bo().await);

@@ -1,4 +1,4 @@
-//! What is connected, and taking it back.
+//! Listing and disconnecting connected accounts.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -24,7 +24,7 @@ pub(crate) fn asked(world: &World, operation: &str) -> usize {
     world.google.calls().iter().filter(|call| call.operation == operation).count()
 }
 
-/// Ana looks at what is connected, and takes it back.
+/// Ana lists her connections and disconnects.
 pub(crate) async fn ana_disconnects(world: &mut World) {
     world.commands("ana", "general", "connect").await;
     world.presses_whisper("ana", "Disconnect Google").await;
@@ -214,7 +214,7 @@ async fn an_account_whose_place_another_takes_is_given_back(platform: On) {
     world.consents_as("ana", &link, OTHER, None).await;
     world.settles().await;
     if platform == On::Slack {
-        // Refused at first: what Google gave for it ends as well.
+        // The consent is refused at first, and its grant at Google is revoked as well.
         assert_eq!(asked(&world, "oauth.revoke"), 1);
         world.presses("dana", "dm:dana", "Allow").await;
         world.reads("dm:dana");
@@ -234,7 +234,7 @@ async fn an_account_whose_place_another_takes_is_given_back(platform: On) {
     assert!(called_off.contains("another account was connected"), "{called_off}");
     assert_eq!(asked(&world, "oauth.revoke"), if platform == On::Slack { 2 } else { 1 });
     assert_eq!((rows(&world, "connections").await, rows(&world, "revocations").await), (connected, 0));
-    // The new one works.
+    // The new account works.
     world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
     assert!(world.reads("dm:ana").contains("Nothing new."));

@@ -1,4 +1,5 @@
-//! What is Discord's own: threads that are channels, a gateway that forgets, forms that close when they are sent.
+//! What is specific to Discord: threads that are channels, a gateway that does not redeliver, forms that close on
+//! submit.
 
 mod away;
 mod completing;
@@ -286,7 +287,7 @@ async fn what_is_remembered_completes_the_command_that_forgets_it() {
     world.ends().await;
 }
 
-/// Two replicas; only one hears. It dies, and while it does somebody speaks.
+/// Two replicas, of which only one receives events. It is killed, and a message is sent meanwhile.
 #[tokio::test]
 async fn the_gateway_passes_to_the_other_replica_and_nothing_is_lost_or_answered_twice() {
     let mut world = World::in_real_time().await;

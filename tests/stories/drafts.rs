@@ -1,4 +1,4 @@
-//! A draft stays open in the conversation and in Gmail, is changed in its place, and leaves after a nod.
+//! A draft stays open in the conversation and in Gmail, is edited in place, and is sent after an approval.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ on_each_platform!(
 
 const ANA: &str = "ana@acme.test";
 
-/// Ana has asked for a draft, and it stands in #general.
+/// Ana has asked for a draft, and it is posted in #general.
 pub async fn drafted(platform: On) -> (World, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -51,7 +51,7 @@ pub async fn drafted(platform: On) -> (World, String) {
     (world, thread)
 }
 
-/// The router says that the draft is to be changed, and the reasoner changes it.
+/// The router classifies the message as a change of the draft, and the reasoner makes it.
 fn change(world: &World, change: Value) {
     world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
     world.model.will(Answer::tool("gmail_update_draft", change));
@@ -209,7 +209,7 @@ async fn a_bare_send_goes_to_the_card_with_no_model(platform: On) {
         .await
         .unwrap();
     assert_eq!(routed.last().unwrap().as_deref(), Some("rule:send_draft"));
-    // Closed: the same words are an ordinary message now.
+    // The draft is closed: the same words are an ordinary message now.
     world.model_will("conversational", [Answer::text("Send what?")]);
     world.replies("ana", "general", &thread, "send it").await;
     assert!(world.reads("general").contains("Send what?"));
@@ -338,7 +338,7 @@ async fn a_card_that_shows_another_text_sends_nothing(platform: On) {
     }
     assert_eq!(only_draft(&world).body, "By hand.");
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    // Asked once more, the card shows what stands there now, to Ana alone.
+    // Requested again, the card shows the current text, and only to Ana.
     world.replies("ana", "general", &thread, "send the draft").await;
     world.presses("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, "By hand.");

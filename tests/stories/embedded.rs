@@ -1,4 +1,4 @@
-//! With no `database.url`: the database is the program's own, and survives what the program does not.
+//! Without `database.url`, the database is the program's own and survives a kill of the program.
 
 use nod_tests::{World, patience};
 
@@ -20,7 +20,7 @@ async fn what_waits_in_the_embedded_database_survives_a_kill() {
     program.kill().await;
 }
 
-/// Waits until something stands in Ana's direct line; returns its message.
+/// Waits until these words are shown in Ana's DM channel, and returns the message.
 async fn shown(world: &World, words: &str) -> String {
     let dm = world.slack.dm("ana");
     world

@@ -1,4 +1,4 @@
-//! What went wrong once and must not again: news that was lost, lanes that were blocked, cards that lied.
+//! Regression stories: lost events, blocked lanes, and cards that said something false.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -18,7 +18,7 @@ on_each_platform!(
     whatever_a_model_claims_without_a_receipt_is_set_right,
 );
 
-/// The model falls silent right after a mail whose outcome nobody knows.
+/// The model stops answering right after a mail with an unknown outcome.
 async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -91,7 +91,7 @@ async fn what_cannot_be_shown_whole_is_not_asked_about(platform: On) {
     world.ends().await;
 }
 
-/// The question stands, we do not know it yet, and somebody writes into its thread.
+/// The question is posted, Nod does not know it yet, and a user writes into its thread.
 async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel(platform: On) {
     let mut world = World::on(platform).await;
     world.chat.faults().next(world.chat.operation(Deed::Posts), Fault::LoseAnswer);
@@ -146,7 +146,7 @@ async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on(platform: On)
     world.ends().await;
 }
 
-/// Somebody asked for a mail; the model calls nothing and says that it is done.
+/// The user asked for a mail; the model calls no tool and says that it is done.
 async fn whatever_a_model_claims_without_a_receipt_is_set_right(platform: On) {
     const CLAIMS: [&str; 14] = [
         "Consider it sent.",

@@ -1,4 +1,5 @@
-//! Events that are more than one time on one day: series, whole days, rooms, and a change that comes in mid-write.
+//! Events that are more than one time on one day: series, all-day events, rooms, and a concurrent change during a
+//! write.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ async fn connected(world: &mut World, platform: On) {
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
     if platform == On::Discord {
-        // What Slack tells of them.
+        // Slack reports these time zones.
         world.works_in("ana", "Europe/Lisbon").await;
         world.works_in("bo", "Europe/Berlin").await;
     }
@@ -57,7 +58,7 @@ fn asks(tool: &str, args: Value) -> [Answer; 2] {
     [Answer::tool(tool, args), Answer::text("Very well.")]
 }
 
-/// The card, without what differs by platform: digests and empty lines.
+/// Returns the card without what differs by platform: digests and empty lines.
 fn card(shown: &str) -> String {
     let from = shown.rfind("nod: # ").unwrap_or_else(|| panic!("no card:\n{shown}"));
     let lines = shown[from..].lines().filter(|line| !line.trim().is_empty());
@@ -83,7 +84,7 @@ async fn what_changes_while_ours_is_on_its_way_is_not_overwritten(platform: On) 
         assert!(google.edit_event(ANA, &id, &MeetingEdit { time, ..MeetingEdit::default() }));
     };
     tokio::join!(world.presses("ana", DM, "Approve & change"), by_hand);
-    // Calendar refuses it, so it is looked at anew.
+    // Calendar rejects it, so the event is read again.
     world.settles().await;
     for _ in 0..2 {
         world.later(TimeDelta::seconds(15)).await;

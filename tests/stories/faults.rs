@@ -1,4 +1,4 @@
-//! When the model, the platform or Gmail fails: what people then read, and that nothing happens twice.
+//! Failures of the model, the platform or Gmail: what people then read, and that nothing happens twice.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;

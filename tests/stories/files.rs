@@ -1,4 +1,4 @@
-//! Files dropped with a mention are read into the conversation; what cannot be read is said, and harms nothing.
+//! Files dropped with a mention are read into the conversation; unreadable ones are reported, and do no harm.
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
 use nod_tests::{Dropped, World, hostile};
@@ -72,7 +72,7 @@ async fn a_file_without_a_word_is_a_message(platform: On) {
 async fn a_pdf_that_eats_memory_is_told_and_nod_lives(platform: On) {
     let mut world = World::on(platform).await;
     let bomb = Dropped::new("offer.pdf", "application/pdf", hostile::pdf_that_eats_memory());
-    // Whoever is answered first: each gets one of them.
+    // Either of the two can be answered first: each gets one of them.
     for _ in 0..2 {
         world.model_will("conversational", [Answer::text("I am here.")]);
     }
@@ -98,7 +98,7 @@ async fn files_that_never_end_do_not_hold_up_others(platform: On) {
     let _ = world.chat.drop_file("cho", "dm:cho", "look", &endless);
     let _ = world.chat.drop_file("bo", "dm:bo", "look", &good);
     world.stands("dm:bo", "I have seen it.").await;
-    // Had its turn not come within the ten seconds, it would not have been read.
+    // If its turn had not come within the ten seconds, it would not have been read.
     world.settles().await;
     let asked = world.model.requests().into_iter().map(|request| request.to_string());
     assert!(asked.into_iter().any(|asked| asked.contains("The plan is late.")));

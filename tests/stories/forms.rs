@@ -1,4 +1,4 @@
-//! The forms behind a card's buttons: change it, say no to it, read all of it.
+//! The forms behind a card's buttons: edit it, deny it, show all of it.
 
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
@@ -39,7 +39,7 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-/// What the model heard last.
+/// Returns the model's last input.
 fn heard(world: &World) -> String {
     let prompt = world.model.requests().pop().unwrap();
     prompt["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
@@ -138,7 +138,7 @@ async fn buttons_of_an_older_revision_do_nothing(platform: On) {
     world.ends().await;
 }
 
-/// Discord's close whatever was typed; that has stories of its own.
+/// Discord closes every submitted form; it has its own stories.
 #[tokio::test]
 async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
     let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
@@ -158,7 +158,7 @@ async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
         "#);
     }
     assert_eq!(status(&world).await, ("pending".to_owned(), 1));
-    // What clients do not check: nothing but a comma is nobody.
+    // Clients do not check this: only a comma means no recipient.
     let said = world.submits("ana", &[("To", " , "), ("Cc", ""), ("Body", "Hi")]).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
@@ -282,7 +282,7 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: On) {
     world.ends().await;
 }
 
-/// Too long for one message of Discord's, and not of Slack's: whichever it is, the rest is a press away.
+/// Too long for one message of Discord, but not of Slack: on both, the rest is at most a click away.
 async fn nobody_approves_what_they_cannot_see(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -298,7 +298,7 @@ async fn nobody_approves_what_they_cannot_see(platform: On) {
     world.ends().await;
 }
 
-/// Discord's forms do not hold so much.
+/// Discord's forms cannot hold so much text.
 #[tokio::test]
 async fn a_long_mail_is_changed_in_one_place_and_every_other_letter_stays() {
     let mut world = World::new().await;
@@ -312,7 +312,7 @@ async fn a_long_mail_is_changed_in_one_place_and_every_other_letter_stays() {
         world.chat.open_form("bo").unwrap().given["blocks"].as_array().unwrap().iter().map(words).collect();
     assert!(shown.contains(&long()), "{shown}");
     world.closes_form("bo");
-    // Changed in one place of many, every other letter stays.
+    // After a change in one place, every other character stays the same.
     let changed = long().replace("Hi Bo,", "Dear Bo,");
     let form = world.opens("ana", "general", "Edit").await;
     let first = form.given["blocks"].as_array().unwrap().iter().find(|b| b["block_id"] == "body").unwrap();
@@ -324,7 +324,7 @@ async fn a_long_mail_is_changed_in_one_place_and_every_other_letter_stays() {
     world.ends().await;
 }
 
-/// The words of a block, letter by letter.
+/// Returns the text of a block without changing whitespace.
 fn words(block: &serde_json::Value) -> String {
     match block {
         serde_json::Value::Object(all) if all.get("type").is_some_and(|t| t == "text") => {
@@ -379,7 +379,7 @@ async fn forms_that_should_not_come_say_so_and_do_nothing(platform: On) {
         said.push(world.forges_form(forged).await);
     }
     assert_eq!(status(&world).await, ("pending".to_owned(), 1));
-    // The form is sent, and sent once more; then approved, and sent again.
+    // The form is submitted twice, then approved, and submitted again.
     assert_eq!(world.forges_form(form("ana")).await, "");
     said.push(world.forges_form(form("ana")).await);
     world.presses("ana", "general", "Approve & send").await;

@@ -1,4 +1,4 @@
-//! What a person allowed at Google ends, is taken back, or gets other keys: they read it, and go on.
+//! A Google grant expires, is revoked, or gets new keys: its owner reads that, and continues.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn asked(world: &World, operation: &str) -> usize {
     world.google.calls().iter().filter(|call| call.operation == operation).count()
 }
 
-/// What Ana asked for waits for her nod, and she takes the access back before she gives it.
+/// Ana's request waits for her approval, and she revokes the access before she approves.
 async fn taken_back(platform: On, tool: Answer, place: &str) -> World {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -85,7 +85,7 @@ async fn a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once(pla
     world.ends().await;
 }
 
-/// What was written into it stands on its card alone: the model hears it, and asks with that.
+/// The edited text is only on its card: the model receives it, and asks with it.
 async fn an_edited_mail_does_not_come_back_in_its_old_words(platform: On) {
     let mut world = taken_back(platform, late(), "general").await;
     world.edits("ana", "general", &[("Subject", "A bit late")]).await;
@@ -135,7 +135,7 @@ async fn the_card_has_a_button_for_its_person_alone(platform: On) {
     world.settles().await;
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.sent(ANA).len(), 1);
-    // The link that she did not need says nothing else when it ends.
+    // The link that she did not need posts nothing more when it expires.
     world.later(TimeDelta::minutes(61)).await;
     let told = world.reads("dm:ana");
     assert!(
@@ -152,14 +152,14 @@ async fn the_warning_of_an_end_has_a_button_that_works_as_long_as_it_stands(plat
     world.google.test_the_app();
     world.connects("ana").await;
     world.later(TimeDelta::days(6)).await;
-    // Longer than a link works.
+    // Longer than a link is valid.
     world.later(TimeDelta::hours(8)).await;
     world.presses("ana", "dm:ana", "Reconnect Google").await;
     let link = nod_tests::link_in(&world.chat.newest_whisper("ana").unwrap()).unwrap();
     world.whispers("ana");
     let page = world.consents_as("ana", &link, ANA, None).await;
     assert!(page.contains("Connected"), "{page}");
-    // The day comes, and nothing has stopped.
+    // That day comes, and the access has not expired.
     world.later(TimeDelta::hours(20)).await;
     world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
@@ -184,7 +184,7 @@ async fn another_refresh_token_takes_the_place_of_the_one_before(platform: On) {
     world.ends().await;
 }
 
-/// A message of Ana's that stands in #general, as her platform would bring it if it named Nod.
+/// Posts a message of Ana's in #general, and returns it as her platform would deliver it as a mention of Nod.
 async fn mention(world: &World) -> Inbound {
     let text = "what's new in my mail?".to_owned();
     let message = world.chat.say("ana", "general", None, &text);
@@ -192,7 +192,7 @@ async fn mention(world: &World) -> Inbound {
     let (platform, workspace, user): (String, String, String) =
         sqlx::query_as(ana).fetch_one(&world.pool).await.unwrap();
     let channel = world.chat.channel_id("general");
-    // As the platform itself would call it, so that it is not found once more in the history.
+    // The platform's own key, so that the message is not found again in the history.
     let key = match platform.as_str() {
         "slack" => format!("message:{workspace}:{channel}:{message}"),
         _ => format!("message:{message}"),
@@ -224,14 +224,14 @@ async fn two_replicas_renew_a_token_once(platform: On) {
     world.later(TimeDelta::hours(1)).await;
     let other = world.another_nod().await;
     let before = asked(&world, "oauth.token");
-    // While one waits for Google, the other has found the token stale too.
+    // While one waits for Google, the other has found the token stale, too.
     world.google.faults.next("oauth.token", Fault::Delay(Duration::from_secs(1)));
     for _ in 0..2 {
         world.model_will("tool", [Answer::tool("gmail_list_recent", json!({}))]);
     }
     world.model.will(Answer::text("Nothing new."));
     world.model.will(Answer::text("Nothing new."));
-    // Whoever takes a message in begins with it, the other only where it finds it lying about.
+    // The replica that accepts a message starts on it at once; the other one would start only when it polls.
     let (inbox, theirs) = (world.nod().inbox(), other.nod.inbox());
     let (first, second) = tokio::join!(inbox.accept(one, true), theirs.accept(two, true));
     first.unwrap();

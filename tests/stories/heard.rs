@@ -1,5 +1,5 @@
-//! What was said before Nod was asked: the context of a mention in the middle of a thread, and reading a thread
-//! or a channel on demand, for whoever is there.
+//! Messages from before Nod was asked: the context of a mention in the middle of a thread, and reading a thread or a
+//! channel on demand, for its members.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -52,7 +52,7 @@ async fn a_mention_in_a_thread_brings_what_was_said_there(platform: On) {
             "{prompt}"
         );
     }
-    // The mention itself comes once, and what is said later is heard as it is said.
+    // The mention itself appears once, and later messages are received as they come.
     assert_eq!(prompt.matches("when do we launch?").count(), 1, "{prompt}");
     world.model_will("conversational", [Answer::text("Yes.")]);
     world.replies("bo", "general", &ts, "really?").await;
@@ -210,7 +210,7 @@ async fn a_channel_is_read_for_whoever_is_in_it(platform: On) {
         ");
     }
 
-    // From elsewhere: for the asker alone.
+    // From another channel: only for the asker.
     world.model_will("tool", [read(Some("#launch")), Answer::text("Monday.")]);
     world.says("ana", "general", "@nod what did we decide about the launch?").await;
     assert!(result(&world).contains("Cho Park: decided: Monday"), "{}", result(&world));
@@ -218,7 +218,7 @@ async fn a_channel_is_read_for_whoever_is_in_it(platform: On) {
         insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Monday.");
     }
 
-    // Where the asker is not, and where Nod is not.
+    // A channel without the asker, and one without Nod.
     for (channel, why) in [("board", "the person is not in that channel"), ("attic", "Nod is in no channel")]
     {
         world.model_will("tool", [read(Some(channel)), Answer::text("I may not read that.")]);

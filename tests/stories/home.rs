@@ -1,4 +1,4 @@
-//! Home: what waits for a person's nod, their accounts and what they asked, for them alone.
+//! The Home tab: a person's pending approvals, accounts and requests, shown only to them.
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;

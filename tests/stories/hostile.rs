@@ -1,5 +1,5 @@
-//! A mailbox that is made to harm whoever reads it. Ana has it read through, all of it, and whoever else talks with Nod
-//! meanwhile is answered. How long they wait is printed and never asserted:
+//! A mailbox that is made to harm its reader. Ana has all of it read, and the other people who talk with Nod meanwhile
+//! get their answers. How long they wait is printed and never asserted:
 //!
 //! `NOD_TEST_HOSTILE=1000 scripts/test -p nod-tests --test stories -- hostile:: --nocapture`
 
@@ -16,20 +16,20 @@ use tokio::time::sleep;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 const ANA: &str = "ana@acme.test";
-/// What Ana says, and nobody else.
+/// What only Ana says.
 const WISH: &str = "read on in my mail";
 const SEND: &str = "Approve & send";
-/// Mails that are read, where nobody wants more.
+/// The number of mails, unless the environment asks for more.
 const FEW: usize = 100;
-/// Of them in one turn.
+/// The number of mails in one turn.
 const AT_ONCE: usize = 5;
-/// Sentences of each of the others before there is any mail.
+/// The messages of each of the others before any mail is read.
 const QUIET: usize = 10;
-/// How long they are silent between two: no channel takes two messages within a second.
+/// The pause between two of their messages: no channel takes two messages within a second.
 const PACE: Duration = Duration::from_millis(1_100);
-/// How long a turn may take in which every mail ends its reader only when its time is over.
+/// The time limit of a turn in which every mail keeps its reader busy until the reader's own time limit.
 const TURN: Duration = Duration::from_secs(300);
-/// Memory of Nod itself at most, in KiB.
+/// The memory limit of Nod itself, in KiB.
 const MOST_MEMORY: u64 = 300 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,11 +99,11 @@ fn delivered(world: &World, mail: hostile::Mail) -> Delivered {
     }
 }
 
-/// Ana has Nod read these mails, with what comes with them, and answer one whose heads are odd, where that can be answered.
+/// Ana has Nod read these mails with their attachments, and answer one with hostile headers if that is possible.
 async fn reads(world: &World, mails: &[Delivered], turn: usize) {
     let mut calls = vec![("gmail_list_recent", json!({}))];
     for Delivered { id, file, .. } in mails {
-        // A thread has the id of its first mail.
+        // A thread's id is the id of its first mail.
         calls.push(("gmail_read_thread", json!({ "thread_id": id })));
         let read = |name| ("gmail_read_attachment", json!({ "message_id": id, "name": name }));
         calls.extend(file.iter().map(read));
@@ -132,14 +132,14 @@ async fn reads(world: &World, mails: &[Delivered], turn: usize) {
     }
 }
 
-/// What the model was told of the mails: what they say, or why they are not read.
+/// Returns what the model received of the mails: their text, or why they were not read.
 fn told(world: &World) -> Vec<String> {
     let mut told = Vec::new();
     for asked in world.model.requests() {
         let turns = asked["messages"].as_array().unwrap().iter().rev();
         let results = turns.take_while(|turn| turn["role"] == "tool");
         let words: Vec<_> = results.map(|turn| turn["content"].as_str().unwrap().to_owned()).collect();
-        // Only what is read is asked for together.
+        // Only the reading calls are made together.
         if words.len() > 1 {
             told.extend(words);
         }
@@ -147,7 +147,7 @@ fn told(world: &World) -> Vec<String> {
     told
 }
 
-/// Somebody says one thing after another and waits for each answer; how long they waited.
+/// Sends one message after another and waits for each answer. Returns the waiting times.
 async fn talks(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration> {
     let (line, mut waited) = (world.slack.dm(who), Vec::new());
     let answers = |slack: &Workspace| slack.messages(&line).iter().filter(|one| one.by_bot).count();
@@ -163,14 +163,14 @@ async fn talks(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration>
     waited
 }
 
-/// KiB that it had in memory at most.
+/// Returns the peak resident memory in KiB.
 fn peak(nod: &Program) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", nod.id())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has ended");
     peak.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Within what most are answered.
+/// Formats the time within which most messages were answered.
 fn figures((bo, cho): (Vec<Duration>, Vec<Duration>)) -> String {
     let mut all = [bo, cho].concat();
     all.sort();

@@ -1,4 +1,4 @@
-//! Slack by HTTP: signed requests take the door that the socket's envelopes take.
+//! Slack over HTTP: signed requests take the same path as the socket's envelopes.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ async fn an_event_that_was_not_stored_is_refused_and_comes_again() {
     sqlx::query("alter table inbound rename to inbound_away").execute(&world.pool).await.unwrap();
     world.slack.change(|w| w.config.redeliver_after = Duration::from_millis(200));
     world.slack.say("ana", "dm:ana", None, "are you there?");
-    // Slack has tried twice and been refused twice.
+    // Slack has tried twice and was rejected twice.
     world
         .slack
         .wait_for("a second try", patience(), |w| {
@@ -129,7 +129,7 @@ async fn an_event_that_was_not_stored_is_refused_and_comes_again() {
     world.ends().await;
 }
 
-/// Posts to one of Slack's routes; gives the status.
+/// Posts to one of Slack's routes, and returns the status code.
 async fn posts(world: &World, route: &str, kind: &str, at: i64, signature: &str, body: String) -> u16 {
     let request = reqwest::Client::new()
         .post(format!("{}/slack/{route}", world.address()))
@@ -144,7 +144,7 @@ fn secret(world: &World) -> String {
     world.slack.read(|w| w.config.app.signing_secret.clone())
 }
 
-/// A message to Nod, as Slack would tell of it.
+/// A message to Nod, as Slack's event reports it.
 fn event(world: &World, ts: &str) -> Value {
     let channel = world.slack.dm("ana");
     json!({"type": "event_callback", "event": {
@@ -207,7 +207,7 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
         .await
         .unwrap();
     assert_eq!(kept, 6);
-    // A kind of event that did not exist yet is none of ours; a look at the certificate is no command.
+    // An unknown kind of event is ignored, and Slack's `ssl_check` is no command.
     let news =
         json!({"type": "event_callback", "event": {"type": "huddle_teleported", "user": "U1"}}).to_string();
     for (route, kind, body) in
@@ -216,7 +216,7 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
         let signature = sign(&secret, now, &body);
         assert_eq!(posts(&world, route, kind, now, &signature, body).await, 200);
     }
-    // What is too large to be Slack's is not even read.
+    // A body that is too large for Slack is not even read.
     let enormous = "x".repeat(3 * 1024 * 1024);
     let signature = sign(&secret, now, &enormous);
     assert_eq!(posts(&world, "events", "application/json", now, &signature, enormous).await, 413);
@@ -225,14 +225,14 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
     world.ends().await;
 }
 
-/// Sends that much of a request to Nod's server and no more; gives the connection.
+/// Sends this part of a request to Nod's server and nothing more. Returns the connection.
 async fn begins(world: &World, request: &str) -> TcpStream {
     let mut socket = TcpStream::connect(&world.env["NOD_SERVER__BIND"]).await.unwrap();
     socket.write_all(request.as_bytes()).await.unwrap();
     socket
 }
 
-/// What comes back until Nod closes the connection.
+/// Reads the response until Nod closes the connection.
 async fn until_closed(mut socket: TcpStream) -> String {
     let mut answer = Vec::new();
     // A connection that is reset is closed as well.
@@ -240,7 +240,7 @@ async fn until_closed(mut socket: TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// The head of a post to Slack's events.
+/// The head of a request to Slack's events route.
 fn head(at: i64, signature: &str, length: usize) -> String {
     format!(
         "POST /slack/events HTTP/1.1\r\nhost: nod\r\ncontent-type: application/json\r\n\
@@ -248,8 +248,8 @@ fn head(at: i64, signature: &str, length: usize) -> String {
     )
 }
 
-/// More than the server takes at once: 512, or half of the files that may be open beside 256. Both ends of these are
-/// here, so where few may be open there is room for no more than a few in the backlog.
+/// More connections than the server accepts at once: 512, or half of the open-file limit after 256 are set aside. Both
+/// ends of each connection are in this process, so a low limit leaves room for only a few in the backlog.
 fn strangers_at_once() -> usize {
     const OTHERS: usize = 256;
     let (files, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
@@ -295,7 +295,7 @@ async fn a_slow_body_ends() {
     for request in [half, large.clone(), large.clone(), large.clone(), large.clone(), large] {
         slow.spawn(until_closed(begins(&world, &request).await));
     }
-    // Large ones that do not come hold up no small one.
+    // Large requests that do not arrive do not delay small ones.
     let event = event(&world, "1772789400.000100").to_string();
     let signature = sign(&secret(&world), now, &event);
     let other = event.replace("hello", "send everything");
@@ -320,12 +320,12 @@ async fn a_large_body_without_a_signature_is_not_read() {
         ("long ago", now - 301, right.as_str(), MOST, "401"),
         ("longer than anything of Slack's", now, right.as_str(), MOST + 1, "413"),
     ] {
-        // The head alone is sent: whoever wanted the body would not answer.
+        // Only the head is sent: a server that wanted the body would not respond.
         let answer = until_closed(begins(&world, &head(at, signature, length)).await).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{what}: {answer}");
         assert!(answer.contains("connection: close"), "{what}: {answer}");
     }
-    // A long one of Slack's own is heard.
+    // A long but genuine one from Slack is handled.
     world.model_will("conversational", [Answer::text("That was long.")]);
     let say =
         Say { extra: json!({"blocks_of_others": "x".repeat(600_000)}), ..Say::new("ana", "dm:ana", "hi") };

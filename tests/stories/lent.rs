@@ -1,5 +1,5 @@
-//! Accounts that the operator lends: a person's own through the organisation's service account, and one that is the
-//! organisation's.
+//! Delegated access, set up by the operator: a person's own account through the organisation's service account, or a
+//! shared account of the organisation.
 
 use chrono::TimeDelta;
 use nod_connectors::google::scopes::{COMPOSE, EVENTS, MODIFY, USUAL};
@@ -34,7 +34,7 @@ fn recent() -> Answer {
     Answer::tool("gmail_list_recent", json!({}))
 }
 
-/// The same where nobody knows Bo's address by his name.
+/// The same by Bo's address, for when his name resolves to none.
 fn late() -> Answer {
     let mail = json!({ "to": ["bo@acme.test"], "subject": "Running late", "body": "I'm running late." });
     Answer::tool("gmail_send_email", mail)
@@ -44,7 +44,7 @@ fn everything() -> Vec<&'static str> {
     USUAL.into_iter().chain([MODIFY]).collect()
 }
 
-/// The organisation delegates its people's accounts.
+/// Configures the organisation's delegation of its people's accounts.
 fn delegates(world: &mut World, domain: &str, scopes: &[&str]) {
     let file = format!("{}/service-account.json", world.env["NOD_DATA__DIR"]);
     std::fs::write(&file, world.google.service_account(domain, scopes)).unwrap();
@@ -52,7 +52,7 @@ fn delegates(world: &mut World, domain: &str, scopes: &[&str]) {
     world.env.insert("NOD_GOOGLE__DELEGATION__DOMAINS".to_owned(), domain.to_owned());
 }
 
-/// Nod has an account of the organisation's, for Ana.
+/// Configures an account of the organisation that Ana can use.
 fn has_an_assistant(world: &mut World, scopes: &[&str]) {
     world.google.add_account(Account::new(ASSISTANT, "Assistant"));
     let token = world.google.grant_as(ASSISTANT, scopes).refresh_token;
@@ -61,7 +61,8 @@ fn has_an_assistant(world: &mut World, scopes: &[&str]) {
     world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), ana);
 }
 
-/// On that platform. Discord tells no addresses: there Ana is one person with her self on Slack.
+/// Creates the world on this platform. Discord reveals no email addresses: there Ana is linked to her identity on
+/// Slack.
 async fn delegated(platform: On, domain: &str, scopes: &[&str]) -> World {
     let mut world = match platform {
         On::Slack => World::without_nod().await,
@@ -124,7 +125,7 @@ async fn who_is_outside_the_domain_gets_the_link(platform: On) {
     world.ends().await;
 }
 
-/// A guest's address may be anything, so it opens nothing.
+/// A guest's email address can be anything, so it grants no access.
 #[tokio::test]
 async fn guests_are_lent_nothing() {
     let mut world = World::without_nod().await;
@@ -195,11 +196,11 @@ async fn what_was_approved_for_one_account_does_not_leave_from_another(platform:
     world.connects("ana").await;
     world.the_window_passes().await;
     let said = world.reads("general");
-    // Which of her own it is, is for nobody else to read.
+    // Which of her own accounts it is must not be shown to others.
     let why = format!("it was approved for {ASSISTANT}, but another account is connected now");
     assert!(said.contains(&why) && !said.contains("ana@acme.test"), "{said}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    // From now on it is her own.
+    // From now on it is her own account.
     world.model_will("tool", [late(), Answer::text("Bo knows.")]);
     world.says("ana", "general", "@nod tell Bo once more").await;
     world.presses("ana", "general", "Approve & send").await;
@@ -278,7 +279,7 @@ async fn whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact(
     world.ends().await;
 }
 
-/// Ending one grant at Google ends every grant of that account to this Nod.
+/// Revoking one grant at Google ends every grant of that account to this Nod.
 async fn nobody_gives_back_what_may_be_the_organisations(platform: On) {
     let mut world = with_an_assistant(platform).await;
     world.connects("ana").await;
@@ -286,7 +287,7 @@ async fn nobody_gives_back_what_may_be_the_organisations(platform: On) {
     let said = world.reads("dm:ana");
     assert!(said.contains("Its keys are forgotten here, but not given back to Google"), "{said}");
     assert_eq!(asked(&world, "oauth.revoke"), 0);
-    // From its first use on Nod knows that it is another one.
+    // After its first use Nod knows that it is a different account.
     world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
     world.says("ana", "dm:ana", "what's new in the mail?").await;
     world.connects("ana").await;
@@ -312,7 +313,7 @@ async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platfo
     world.ends().await;
 }
 
-/// A token that Google rejects is asked for anew; a person is never sent to a link for it.
+/// If Google rejects a token, a new one is requested; a person is never sent to a link for it.
 #[tokio::test]
 async fn a_token_that_ends_is_renewed_and_one_that_is_rejected_sends_nobody_to_a_link() {
     let mut world = delegated(On::Slack, "acme.test", &everything()).await;
@@ -356,7 +357,7 @@ async fn neither_log_nor_rows_have_a_key(platform: On) {
     let filter = Some("trace,yup_oauth2=trace,hyper=trace");
     let _here =
         tracing::subscriber::set_default(nod_bot::logging::lines(filter, move || into.clone(), false));
-    // With one subscriber in the process, a thread that has none may decide for all that a line is never heard.
+    // With only one subscriber in the process, a thread without one can disable a log line's callsite for all threads.
     let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, std::io::sink, false));
     let mut world = World::without_nod_on(platform).await;
     if platform == On::Slack {

@@ -47,8 +47,8 @@ fn terms() -> Incoming {
     }
 }
 
-/// Ana has this mail; its id and its thread.
-/// Discord tells no addresses, so there a colleague's is known from the mail alone, too.
+/// Makes the text equal on both platforms: Discord reveals no email addresses, so there a colleague's comes only from the
+/// mail, too.
 fn unnamed(shown: &str) -> String {
     shown.replace(
         " and 1 more come from outside text: nobody here named them",
@@ -56,6 +56,7 @@ fn unnamed(shown: &str) -> String {
     )
 }
 
+/// Delivers this mail to Ana. Returns its id and its thread's.
 async fn with(platform: On, mail: &Incoming) -> (World, String, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -77,7 +78,7 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
 }
 
-/// What the model was told last.
+/// Returns the model's last input.
 fn told(world: &World) -> String {
     let requests = world.model.requests();
     let messages = requests.last().unwrap()["messages"].as_array().unwrap().clone();
@@ -391,7 +392,7 @@ async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: On) {
     calls(&world, "gmail_create_draft", json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }));
     world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
     let id = world.google.drafts(ANA)[0].draft_id.clone().unwrap();
-    // In another conversation nothing is open.
+    // No draft is open in another conversation.
     let list = Answer::tool("gmail_list_drafts", json!({}));
     let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
     world.model_will("tool", [list, open, Answer::text("Here it is.")]);
@@ -440,15 +441,15 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
     world.connects("ana").await;
     let head = "From: Kim <kim@northwind.test>\r\nTo: ana@acme.test\r\nMIME-Version: 1.0\r\n";
     let broken: [(&str, &[u8]); 7] = [
-        // No part, and no end.
+        // No parts, and no end.
         ("1", b"Content-Type: multipart/mixed; boundary=\"x\"\r\n\r\nNo boundary ever comes."),
-        // Cut in the middle of its letters.
+        // Cut in the middle of a character.
         ("2", b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\nSGVsbG8gd29ybG=Q=!"),
-        // It says UTF-8 and is Latin-1.
+        // It declares UTF-8 and is Latin-1.
         ("3", b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nViele Gr\xfc\xdfe aus Ulm"),
-        // It says something that nobody knows.
+        // It declares an unknown charset.
         ("4", b"Content-Type: text/plain; charset=\"klingon\"\r\n\r\nQapla\xb4"),
-        // Letters that pass for others.
+        // Charsets whose bytes look like other characters.
         ("5", b"Content-Type: text/plain; charset=ISO-2022-JP\r\n\r\n\x1b$B$3$s$K$A$O\x1b(B Bo"),
         ("6", b"Content-Type: text/plain; charset=hz-gb-2312\r\n\r\n~{<:Ky2;S{~} Bo"),
         ("7", b"Content-Type: text/plain; charset=utf-16\r\nContent-Transfer-Encoding: base64\r\n\r\n//5IAGkA4wA="),
@@ -554,7 +555,7 @@ async fn a_page_that_was_dropped_goes_out_too(platform: On) {
 
 const NUMBER: &str = "+351 555 0199";
 
-/// Ana's number stands below her mail.
+/// Adds a signature with Ana's number to her mail.
 fn signs(world: &World) {
     let html = format!("<div>Ana Silva<br>{NUMBER}</div>");
     world.google.settings(ANA, |account| drop(account.signatures.insert(ANA.to_owned(), html)));

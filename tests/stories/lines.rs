@@ -1,4 +1,4 @@
-//! A request in one line: lists, reminders and the form that asks why not say what it is about, of every kind alike.
+//! A request in one line: lists, reminders and the deny form all name the request, whatever its kind.
 
 use chrono::TimeDelta;
 use nod_sandbox::google::Appointment;
@@ -18,14 +18,14 @@ on_each_platform!(
 
 const DM: &str = "dm:ana";
 
-/// Ana asks for something that waits for her nod.
+/// Ana asks for something that needs her approval.
 async fn asks(world: &mut World, tool: &str, args: Value) {
     world.model_will("tool", [Answer::tool(tool, args)]);
     world.says("ana", DM, "in my calendar, please").await;
     world.reads(DM);
 }
 
-/// The lines that begin with a number, up to the digest, in which zones are.
+/// Returns the numbered lines up to the digest, which contains zones.
 fn listed(said: &str) -> Vec<&str> {
     let lines = said.lines().filter_map(|line| line.trim().strip_prefix("· "));
     lines.filter_map(|line| line.split_once(", digest ").map(|(line, _)| line)).collect()
@@ -83,7 +83,7 @@ async fn a_reminder_and_the_form_that_denies_name_the_event(platform: On) {
     world.ends().await;
 }
 
-/// What a model reads of it as Nod's own words.
+/// The model's input that is marked as Nod's own text.
 async fn what_somebody_outside_called_it_is_no_word_of_ours(platform: On) {
     let mut world = at_work(platform).await;
     let theirs = Appointment {
@@ -105,7 +105,7 @@ async fn what_somebody_outside_called_it_is_no_word_of_ours(platform: On) {
     world.ends().await;
 }
 
-/// What the model hears of it, hours after it was asked.
+/// The tool result in the model's input, hours after the request.
 async fn what_became_of_it_names_it_however_late_it_is(platform: On) {
     let mut world = at_work(platform).await;
     let theirs = Appointment {

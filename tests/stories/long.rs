@@ -1,4 +1,4 @@
-//! Long answers: several messages, in order, a second apart, each whole in itself.
+//! Long answers: several messages, in order, a second apart, each complete by itself.
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
@@ -41,7 +41,7 @@ async fn a_long_answer_comes_whole_in_several_messages(platform: On) {
     world.ends().await;
 }
 
-/// Slack takes one message a second in a place; Discord says itself when it is enough.
+/// Slack's rate limit is one message per second and channel; Discord reports its limit itself.
 #[tokio::test]
 async fn the_messages_of_a_long_answer_are_a_second_apart() {
     let mut world = World::new().await;
@@ -51,7 +51,7 @@ async fn the_messages_of_a_long_answer_are_a_second_apart() {
     let posts: Vec<f64> =
         world.slack.thread("general", &ts).iter().skip(1).map(|m| m.ts.parse().unwrap()).collect();
     assert!(posts.len() > 2, "{} messages", posts.len());
-    // Slack tells two messages of one moment apart by a microsecond.
+    // Slack's timestamps of two messages in the same moment differ by a microsecond.
     assert!(posts.windows(2).all(|two| two[1] - two[0] > 0.999), "{posts:?}");
     world.ends().await;
 }

@@ -1,4 +1,4 @@
-//! A mention becomes a mail, after a nod.
+//! A mention becomes a mail, after an approval.
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;

@@ -1,4 +1,4 @@
-//! What Nod reads of a mailbox: the newest whole, each moment as its owner counts it, and every mail as its own.
+//! What Nod reads of a mailbox: the newest mail in full, each time in its owner's zone, and every mail separately.
 
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
@@ -40,7 +40,7 @@ async fn connected(platform: On) -> World {
     world
 }
 
-/// What a tool tells the model, whole.
+/// Returns the full result of a tool call.
 async fn told(world: &mut World, tool: &str, asked: Value) -> Value {
     world.model_will("tool", [Answer::tool(tool, asked), Answer::text("There.")]);
     world.says("ana", "dm:ana", "look at my mail").await;
@@ -109,7 +109,7 @@ async fn in_berlin(platform: On) -> World {
     world
 }
 
-/// Two mails around midnight in Berlin. Google's own day is that of California.
+/// Two mails around midnight in Berlin. Google's own days are in California's time zone.
 async fn with_early_mail(platform: On) -> World {
     let world = in_berlin(platform).await;
     for (subject, at) in [("Late", "2026-03-05T22:30:00Z"), ("Early", "2026-03-05T23:30:00Z")] {
@@ -165,7 +165,7 @@ async fn the_time_of_a_mail_is_said_as_its_owner_counts_it(platform: On) {
     world.ends().await;
 }
 
-/// A mail with a mail and a PDF in it, neither of which has a name.
+/// A mail with an attached mail and a PDF, neither of which has a name.
 fn forwarded_as_a_file() -> Vec<u8> {
     let lines = [
         "From: kim@northwind.test\nTo: ana@acme.test\nSubject: Look\nMessage-ID: <1@northwind.test>\nMIME-Version: 1.0",
@@ -223,7 +223,7 @@ async fn a_file_without_a_name_goes_along_with_a_forward(platform: On) {
     world.ends().await;
 }
 
-/// Three mails, of which the second is made to harm whoever reads it; its id and the thread's.
+/// Delivers three mails, of which the second is made to harm its reader. Returns its id and its thread's.
 fn with_a_bomb(world: &World) -> (String, String) {
     let bomb = hostile::html_that_eats_memory(600, 2_000);
     let of = |id: &str, html: &str| {

@@ -1,8 +1,8 @@
-//! The stories: each tells in a few lines what people do, and holds what they then read.
+//! The stories: each describes in a few lines what people do, and asserts what they then read.
 
 #![allow(clippy::unwrap_used, clippy::large_futures)]
 
-/// Plays stories on every chat platform: one body, which gets the platform.
+/// Plays stories on every chat platform: one function, which gets the platform.
 macro_rules! on_each_platform {
     ($($story:ident),* $(,)?) => { $(
         mod $story {

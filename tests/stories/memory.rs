@@ -19,17 +19,17 @@ on_each_platform!(
     a_goal_that_was_named_stands_in_the_next_prompt_of_its_channel_alone,
 );
 
-/// What the summariser says.
+/// The summariser's answer.
 fn memory(summary: &str, facts: &Value, forget: &[u32]) -> Answer {
     Answer::json(&json!({"summary": summary, "goal": null, "facts": facts, "forget": forget}))
 }
 
-/// One thing to note, from the message of this number.
+/// One fact, from the message with this number.
 fn fact(name: &str, value: &str, about: &str, message: u32) -> Value {
     json!([{"name": name, "value": value, "about": about, "message": message}])
 }
 
-/// Somebody says something in a channel, or in a thread of it, and Nod says "ok".
+/// Sends a message in a channel or in one of its threads, and Nod answers "ok".
 async fn says(world: &World, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
     world.model_will("conversational", [Answer::text("ok")]);
     match thread {
@@ -38,13 +38,13 @@ async fn says(world: &World, user: &str, channel: &str, thread: Option<&str>, te
     }
 }
 
-/// The summariser's prompts so far.
+/// Returns the summariser's prompts so far.
 fn readings(world: &World) -> Vec<String> {
     let of_memory = |request: &Value| request["response_format"]["json_schema"]["name"] == "memory";
     world.model.requests().iter().filter(|r| of_memory(r)).map(ToString::to_string).collect()
 }
 
-/// Without the links and empty lines, which are each platform's own; and Discord does not tell where Bo is.
+/// Removes links and empty lines, which differ by platform; Discord does not report Bo's time zone either.
 fn linkless(text: &str, links: &[String]) -> String {
     let text = text.replace("10:30 CET", "09:30 WET").replace("09:30 UTC", "09:30 WET");
     let mut text = text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
@@ -60,7 +60,7 @@ async fn count(world: &World, what: &str) -> i64 {
     sqlx::query_scalar(statement).fetch_one(&world.pool).await.unwrap()
 }
 
-/// Ana has asked that the launch day be remembered, in #general.
+/// Ana has asked Nod in #general to remember the launch day.
 async fn noted(platform: On) -> (World, String) {
     let world = World::on(platform).await;
     world.model.summariser_will(memory("", &fact("Launch", "Friday", "channel", 1), &[]));
@@ -91,7 +91,7 @@ async fn from_eight_messages_on_a_thread_is_summarised_and_the_last_four_stay(pl
         texts[1..],
         ["Bo Lind: question two", "ok", "Ana Silva: question three", "ok", "question four"]
     );
-    // Nothing is deleted, and what it cost is in the record.
+    // Nothing is deleted, and the tokens are recorded.
     assert_eq!(count(&world, "messages").await, 10);
     assert_eq!(count(&world, "run_steps where name = 'summariser' and prompt_tokens > 0").await, 1);
     world.reads("general");
@@ -176,7 +176,7 @@ async fn words_for_one_person_alone_are_in_no_summary_and_no_fact_of_the_channel
     world.model.summariser_will(memory("People counted.", &json!([]), &[]));
     says(&world, "cho", "general", Some(&thread), "four").await;
     assert!(readings(&world).iter().all(|prompt| !prompt.contains("Marmalade")), "{:?}", readings(&world));
-    // Out of view with what stood around it, so Ana is answered in the open again.
+    // The secret left the model's view with the messages around it, so Ana is answered publicly again.
     says(&world, "ana", "general", Some(&thread), "what did we count?").await;
     assert!(!world.model.requests().pop().unwrap().to_string().contains("Marmalade"));
     insta::allow_duplicates! {
@@ -372,7 +372,7 @@ async fn memory_export_sends_a_file_to_the_asker_alone(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(bo only) nod: The file comes to you directly.");
     }
-    // The answer was lost, so it looks before it sends again, and finds the file.
+    // The response was lost, so Nod looks before it sends again, and finds the file.
     world.later(chrono::TimeDelta::seconds(5)).await;
     let shown = world.reads("dm:bo");
     assert_eq!(shown.matches("[file nod-memory-2026-03-06-").count(), 1, "{shown}");

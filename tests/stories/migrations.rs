@@ -1,4 +1,4 @@
-//! Each migration is tried on a database that already has rows.
+//! Each migration is tested on a database that already has rows.
 
 use nod_store::store::MIGRATOR;
 use nod_tests::TestDatabase;
@@ -26,7 +26,7 @@ async fn every_migration_keeps_the_rows_that_are_there() {
         assert!(empty.is_empty(), "{path} gives no row to {empty:?}, new were {before:?}");
         expected = rows(&mut conn).await;
     }
-    // The database is as the program would have it, and the program finds nothing to do.
+    // The schema is the one that the program expects, and the program finds nothing to migrate.
     MIGRATOR.run(&mut conn).await.unwrap();
     assert_eq!(rows(&mut conn).await, expected);
     conn.close().await.unwrap();

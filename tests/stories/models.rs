@@ -1,4 +1,4 @@
-//! Models that are down, broke or made for something else; and prompts that a provider can cache.
+//! Models that are down, broken or made for another purpose; and prompts that a provider can cache.
 
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_tests::World;
@@ -14,7 +14,7 @@ on_each_platform!(
     what_a_provider_holds_back_is_told_once,
 );
 
-/// A world with a second model behind the reasoner.
+/// Creates a world with a fallback model for the reasoner.
 async fn with_stand_in(platform: On) -> (World, Model) {
     let mut world = World::without_nod_on(platform).await;
     let other = Model::start(ModelConfig::default()).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_model_that_cannot_call_tools_is_told_in_one_sentence(platform: On) {
     world.ends().await;
 }
 
-/// The part of a prompt that is the same for everybody at any time.
+/// Returns the part of a prompt that is the same for every user at any time.
 fn prefix(request: &Value) -> (String, String) {
     let system = request["messages"][0]["content"].as_str().unwrap_or_default();
     let fixed = system.split("The person you work for now").next().unwrap_or_default();
@@ -112,7 +112,7 @@ async fn a_prompt_begins_the_same_for_everybody_at_any_time(platform: On) {
         "{prefixes:?}"
     );
     assert!(prefixes.iter().all(|one| *one == prefixes[0]), "{prefixes:#?}");
-    // What changes comes after it: no name and no time stands in the part that is the same.
+    // Variable parts come after it: the constant part contains no name and no time.
     assert!(!prefixes[0].1.contains("Ana") && !prefixes[0].1.contains("2026"));
     let first = &routed[0]["messages"][0];
     assert!(routed.iter().all(|request| request["messages"][0] == *first), "{routed:#?}");

@@ -1,4 +1,4 @@
-//! Whom a name means: known people resolve, several are asked about, nobody is guessed.
+//! Whom a name means: known people resolve, an ambiguous name is asked about, and no one is guessed.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -214,7 +214,7 @@ async fn a_mention_is_the_person_mentioned(platform: On) {
     world.ends().await;
 }
 
-/// Ana has written to Zoe, whom nobody else here knows.
+/// Ana has written to Zoe, who is otherwise unknown here.
 async fn knows_zoe(platform: On) -> World {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -222,7 +222,7 @@ async fn knows_zoe(platform: On) -> World {
     world
 }
 
-/// Somebody writes to Ana, under whatever name.
+/// Delivers a mail to Ana under any name.
 fn hears_from(world: &World, name: &str, address: &str) {
     let (from, from_name) = (address.to_owned(), name.to_owned());
     world.google.deliver_mail(&Incoming { to: ANA.into(), from, from_name, ..Incoming::default() }).unwrap();
@@ -411,7 +411,7 @@ async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platfo
     world.ends().await;
 }
 
-/// What the model is told of a mail to somebody of whom no platform tells an address.
+/// Returns the model's input after a request to write to someone without a known email address.
 async fn cannot_write_to(world: &mut World, name: &str) -> String {
     world.model_will("tool", [mail_to(name), Answer::text("I cannot write to them.")]);
     world.says("ana", "general", &format!("@nod say hello to {name}")).await;
@@ -419,7 +419,7 @@ async fn cannot_write_to(world: &mut World, name: &str) -> String {
     world.model.requests().pop().unwrap().to_string()
 }
 
-/// A mail to them is asked for. Discord tells no address: there it is said that they have none.
+/// Asks for a mail to this user. Discord reveals no email addresses: there the tool says that the user has none.
 async fn is_found(world: &mut World, name: &str, address: &str) {
     if matches!(world.chat, Chat::Discord(_)) {
         let told = cannot_write_to(world, name).await;
@@ -465,7 +465,7 @@ async fn who_left_today_is_nobody(platform: On) {
     world.ends().await;
 }
 
-/// Slack brings again what was not acknowledged, also behind what was told later.
+/// Slack redelivers what was not acknowledged, also after newer events.
 #[tokio::test]
 async fn what_is_told_late_gives_nobody_their_standing_back() {
     let mut world = World::new().await;
@@ -480,7 +480,7 @@ async fn what_is_told_late_gives_nobody_their_standing_back() {
     }
     let told = cannot_write_to(&mut world, "Bo Lind").await;
     assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
-    // Who came back is asked about when they are there.
+    // A user who came back is looked up when they are active.
     world.chat.renames("bo", "Bo Lind");
     world.model_will("conversational", [Answer::text("Hello Bo.")]);
     world.says("bo", "general", "@nod hello").await;
@@ -519,7 +519,7 @@ async fn a_name_that_misses_reads_the_list_once_in_ten_minutes(platform: On) {
     world.later(TimeDelta::minutes(11)).await;
     cannot_write_to(&mut world, "Zoe").await;
     assert_eq!(world.chat.lists_of_people(), lists + 2);
-    // The daily reading goes on, once a day.
+    // The daily reading continues, once a day.
     world.later(TimeDelta::hours(25)).await;
     assert_eq!(world.chat.lists_of_people(), lists + 3);
     world.reads("general");
@@ -539,7 +539,7 @@ async fn a_name_that_fits_an_old_list_is_looked_up_in_a_new_one(platform: On) {
     world.ends().await;
 }
 
-/// Slack takes its time with the list of a large workspace.
+/// Slack takes long to list the users of a large workspace.
 #[tokio::test]
 async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
     let mut world = World::new().await;

@@ -1,4 +1,4 @@
-//! The whole house on a database pool of one connection: nothing holds it while it waits for the network.
+//! All of Nod on a database pool of one connection: no task holds it while it waits for the network.
 
 use std::future::Future;
 use std::task::Poll;
@@ -48,7 +48,7 @@ async fn a_slow_model_holds_no_connection(platform: On) {
     world.ends().await;
 }
 
-/// Whoever waits for a transaction may go away at any moment: what the next one writes is committed all the same.
+/// A task that waits for a transaction can be dropped at any moment: the next one still commits what it writes.
 #[tokio::test]
 async fn a_transaction_that_nobody_waits_for_holds_nobody_up() {
     let database = TestDatabase::new().await;
@@ -68,7 +68,7 @@ async fn a_transaction_that_nobody_waits_for_holds_nobody_up() {
     database.drop_it().await;
 }
 
-/// Polls a beginning so often, then drops it; true where it had begun before.
+/// Polls `begin` this often, then drops it. Returns true if it had completed before.
 async fn is_given_up_after(pool: &PgPool, polls: i32) -> bool {
     let mut begins = Box::pin(store::begin(pool));
     for _ in 0..polls {

@@ -1,4 +1,4 @@
-//! The assistant's pane, and the menu of a message.
+//! The assistant thread, and the message menu.
 
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;

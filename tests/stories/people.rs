@@ -1,5 +1,5 @@
-//! One human in several places: who somebody is on Discord, which tells no addresses, and how two accounts become one
-//! person.
+//! One human on several platforms: who a user is on Discord, which reveals no email addresses, and how two accounts
+//! become one person.
 
 use nod_sandbox::discord::Discord;
 use nod_sandbox::model::Answer;
@@ -17,7 +17,7 @@ fn server(world: &World) -> Discord {
     }
 }
 
-/// The code that was whispered last.
+/// Returns the code in an ephemeral message.
 fn code(whisper: &str) -> String {
     let code = whisper.split("code is ").nth(1).and_then(|rest| rest.split('.').next());
     code.unwrap_or_else(|| panic!("no code in {whisper}")).trim_matches('`').to_owned()
@@ -154,8 +154,8 @@ async fn a_code_shown_in_one_place_and_entered_in_the_other_makes_one_person() {
     world.ends().await;
 }
 
-/// Whatever stood in the name of the one who is gone stands in the name of the one who stays. Only the audit, and what
-/// runs that are over were thinking, is as it was.
+/// After a merge, every row of the deleted person belongs to the remaining one. Only the audit, and the model turns of
+/// finished runs, are unchanged.
 #[tokio::test]
 async fn no_row_names_whoever_is_no_more() {
     let mut world = World::on_both().await;
@@ -284,7 +284,7 @@ async fn of_two_accounts_with_one_provider_one_is_kept() {
     let accounts: Vec<String> =
         sqlx::query_scalar("select account from connections").fetch_all(&world.pool).await.unwrap();
     assert_eq!(accounts, ["ana@acme.test"]);
-    // What Google gave for the other ends there as well.
+    // The grant of the other account is revoked at Google as well.
     assert!(
         read.contains("ana.private@mail.test is not connected. Its keys are forgotten here and given back"),
         "{read}"
@@ -293,7 +293,7 @@ async fn of_two_accounts_with_one_provider_one_is_kept() {
     world.ends().await;
 }
 
-/// Slack says guest, Discord says member.
+/// The user is a guest on Slack and a member on Discord.
 #[tokio::test]
 async fn belonging_in_one_place_gives_no_rights_in_the_other() {
     let mut world = World::on_both().await;

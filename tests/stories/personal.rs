@@ -1,5 +1,5 @@
-//! What is in a person's mailbox and calendar is in nobody else's prompt, row, message or log line, whichever tool
-//! brought it and wherever it was asked for. A new tool without a case of its own fails this story.
+//! Content of a person's mailbox and calendar appears in no other person's prompt, row, message or log line, whichever
+//! tool returned it and wherever it was requested. A new tool without a case of its own fails this story.
 
 use std::collections::BTreeSet;
 
@@ -16,25 +16,25 @@ on_each_platform!(no_tool_lets_anything_out_wherever_it_is_called);
 
 const ANA: &str = "ana@acme.test";
 
-/// A word for each place of Ana's mailbox and calendar; none stands anywhere else.
+/// One word for each kind of content in Ana's mailbox and calendar; none appears anywhere else.
 const SECRETS: [&str; 14] = [
     "Marmalade",   // a subject
     "Quicksilver", // a body
     "Zebrawood",   // a sender's name
     "halcyon",     // a sender's address
     "Obsidian",    // a file's name
-    "Tamarind",    // a file's words
+    "Tamarind",    // a file's content
     "Periwinkle",  // a draft's subject
     "Saffron",     // an event's title
     "Juniper",     // its description
-    "Cinnabar",    // its place
+    "Cinnabar",    // its location
     "vermilion",   // a guest
     "Wintergreen", // an invitation's title
     "Marigold",    // a label
     "something else at that time",
 ];
 
-/// What Ana has, as it is when a tool is called.
+/// Ana's data at the time of a tool call.
 struct Mine {
     thread: String,
     message: String,
@@ -43,28 +43,28 @@ struct Mine {
     invitation: String,
 }
 
-/// What the model says then.
+/// What the model answers after the tool call.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
-    /// It is not asked: the result is the answer.
+    /// The model is not asked again: the result is the answer.
     Nothing,
-    /// That it is done; nothing of Ana's is in its view.
+    /// It confirms; none of Ana's content is in its view.
     Done,
-    /// All it has seen.
+    /// It repeats everything that it has seen.
     All,
 }
 
 /// How one tool is called.
 struct Case {
     tool: &'static str,
-    /// Works on a draft that is open, and was written in by hand.
+    /// It works on an open draft that was edited by hand.
     draft: bool,
     args: fn(&Mine) -> Value,
-    /// What Ana answers where it asks, one press after another.
+    /// The buttons that Ana clicks, one after another, if she has to decide.
     presses: &'static [&'static str],
-    /// It asks only where somebody else's words are in view, as they are in the direct line.
+    /// It needs approval only if untrusted content is in view, as it is in the DM channel.
     seldom: bool,
-    /// What the model says once it has the result.
+    /// What the model answers once it has the result.
     then: Then,
 }
 
@@ -81,7 +81,7 @@ const fn drafts(tool: &'static str, presses: &'static [&'static str], then: Then
 }
 
 impl Case {
-    /// What it shows stands in the chat already, or comes of what was said there.
+    /// Its result is already public in the chat, or comes from what was said there.
     const fn publicly(self) -> Self {
         self.then(Then::Done)
     }
@@ -126,7 +126,7 @@ const CASES: [Case; 28] = [
         |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
     )
     .publicly(),
-    // Whom the name means is known from her mail alone.
+    // The name resolves only from her mail.
     acts(
         "gmail_send_email",
         &["Zebrawood Kim", "Approve & send"],
@@ -139,7 +139,7 @@ const CASES: [Case; 28] = [
     drafts("gmail_read_draft", &[], Then::All),
     drafts("gmail_update_draft", &[], Then::Nothing),
     drafts("gmail_send_draft", &["Approve & send"], Then::Nothing),
-    // It was changed by hand, so the model is shown how it is now.
+    // It was edited by hand, so the model is shown the current text.
     drafts("gmail_discard_draft", &[], Then::All),
     reads("calendar_list_upcoming", |_| json!({})),
     reads("calendar_get_agenda", |_| json!({ "when": "Monday" })),
@@ -161,7 +161,7 @@ const CASES: [Case; 28] = [
     reads("chat_read_thread", |_| json!({})).publicly(),
 ];
 
-/// Everything at once, as a model would say it that keeps nothing to itself.
+/// An answer with every secret, as from a model that keeps nothing private.
 fn all_of_it() -> Answer {
     Answer::text(SECRETS.join(" "))
 }
@@ -170,20 +170,20 @@ fn leaks(text: &str) -> Option<&'static str> {
     SECRETS.into_iter().find(|secret| text.contains(secret))
 }
 
-/// Where a tool is called.
+/// The place of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
     /// A thread of its own in the shared channel.
     Channel,
-    /// A thread that somebody else began there.
+    /// A thread there that another user began.
     Thread,
-    /// The direct line.
+    /// The DM channel.
     Direct,
 }
 
 struct House {
     world: World,
-    /// How many of the model's requests were looked at, and the shared threads in which something was asked.
+    /// The number of model requests checked so far, and the shared threads with a tool call.
     asked: usize,
     threads: Vec<String>,
 }
@@ -235,7 +235,7 @@ impl House {
         }
     }
 
-    /// Somebody says something there; the thread.
+    /// Sends a message there, and returns its thread.
     async fn says(&self, user: &str, from: From, thread: Option<&str>, text: &str) -> String {
         match (from, thread) {
             (From::Direct, _) => self.world.says(user, &format!("dm:{user}"), text).await,
@@ -247,7 +247,7 @@ impl House {
         }
     }
 
-    /// Ana's tool is called there, and she agrees to whatever it asks.
+    /// Calls the tool there for Ana, and approves everything that it asks.
     async fn calls(&mut self, case: &Case, from: From) {
         let mut thread = None;
         if from == From::Thread {
@@ -270,7 +270,7 @@ impl House {
             answers.push(Answer::tool("gmail_read_draft", json!({ "draft": mine.draft })));
         }
         if case.tool == "gmail_read_attachment" {
-            // It is where the model has the file's name from.
+            // The model needs this call to know the file's name.
             answers.push(Answer::tool("gmail_read_thread", json!({ "thread_id": mine.thread })));
         }
         let mut args = (case.args)(&mine);
@@ -297,7 +297,7 @@ impl House {
         }
     }
 
-    /// Ana presses the button that begins so, where she was asked: in the channel, or alone.
+    /// Ana clicks the button that begins like this, in the place where she was asked: the channel or her DM.
     async fn presses(&self, begins: &str, from: From) {
         let chat = &self.world.chat;
         let of = |place: &str| {
@@ -310,7 +310,7 @@ impl House {
         self.world.presses("ana", place, &label).await;
     }
 
-    /// What the model was asked meanwhile was asked for Ana; her words alone bring anything of hers into view.
+    /// Checks that every request with Ana's content was made for Ana.
     fn seen_by_ana(&mut self, case: &Case, from: From) {
         let requests = self.world.model.requests();
         for request in &requests[self.asked..] {
@@ -360,7 +360,7 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: On) {
     }
     every_tool_has_a_case(&house.world);
 
-    // The summary and the facts of a thread in which something private was answered.
+    // The summary and the facts of a thread with a private answer.
     let thread = house.threads[0].clone();
     for said in ["one", "two", "please remember that the launch is on Monday", "three"] {
         house.world.model_will("conversational", [Answer::text("ok")]);
@@ -383,7 +383,7 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: On) {
     world.reads("dm:ana");
     let (rows, ana) = (world.rows().await, anas_id(&world).await);
     world.ends().await;
-    // Only now: looking through all of it takes seconds, in which nothing else of this test comes to run.
+    // Not earlier: checking all rows takes seconds, in which nothing else of this test can run.
     every_row_is_anas(&rows, &ana);
     let said = log.said();
     assert!(said.contains("an effect ended"), "nothing was logged");
@@ -398,7 +398,7 @@ fn every_tool_has_a_case(world: &World) {
     assert_eq!(offered, cases, "a tool without a case, or a case without a tool");
 }
 
-/// Where something of Ana's may stand, and by which column it is hers.
+/// The tables and columns that can contain Ana's content, and the column that makes a row hers.
 const HERS: [(&str, &str, &[&str]); 9] = [
     ("messages", "only_for", &["turn", "outside"]),
     ("run_steps", "only_for", &["input", "output", "error"]),

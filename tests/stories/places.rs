@@ -1,4 +1,4 @@
-//! Places and people that go while a run is under way: whoever can still be reached is told.
+//! Channels and users that disappear during a run: people who can still be reached are notified.
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
@@ -15,7 +15,7 @@ on_each_platform!(
     who_asks_later_where_it_went_on_with_somebody_else_is_answered_alone,
 );
 
-/// Ana's mail waits for her nod in #general, in a thread that Bo began.
+/// Ana's mail waits for her approval in #general, in a thread that Bo started.
 async fn waits(platform: On) -> World {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -26,14 +26,14 @@ async fn waits(platform: On) -> World {
     world
 }
 
-/// She approves, and then the place is as `happens` makes it.
+/// Ana approves, and then `happens` changes the channel.
 async fn approved_and_then(world: &mut World, happens: impl FnOnce(&Chat)) {
     world.model.will(Answer::text("Bo knows.").held_after(0));
     let asked = world.model.requests().len();
     let ts = world.button("general", "Approve & send");
     world.chat.pushes("ana", "general", &ts, "Approve & send");
     world.asked(asked + 1).await;
-    // The card has its receipt: one that is gone before would be told anew.
+    // Wait for the receipt on the card: a card that is deleted before would be posted again.
     let receipt = async {
         while !world.chat.everything().contains("→ Sent") {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -98,7 +98,7 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so(platform: On
     world.model_will("tool", [late()]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     world.chat.leaves("ana");
-    // The people are read anew once a day.
+    // The list of users is read again once a day.
     world.later(TimeDelta::hours(23) + TimeDelta::minutes(1)).await;
     world.later(TimeDelta::hours(2)).await;
     insta::allow_duplicates! {
@@ -120,7 +120,7 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so(platform: On
                 nod: · I reminded Ana Silva of a request; its card says what became of it.
         ");
     }
-    // Whose account is gone reads nothing any more; who only left a server does.
+    // A user whose account is deleted reads nothing; one who only left a server does.
     world.reads("dm:ana");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;

@@ -1,4 +1,4 @@
-//! The operator's rules about asking: what is never done, how long a request waits, and the one reminder.
+//! The operator's rules for approvals: what is forbidden, how long a request waits, and the one reminder.
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
@@ -32,7 +32,7 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-/// Where the button of the newest reminder leads.
+/// Returns the URL of the newest reminder's button.
 fn leads_to(world: &World, channel: &str) -> String {
     let go = world.chat.buttons(channel).into_iter().find(|button| button.label == "Go to the card");
     go.unwrap().link.unwrap()
@@ -71,7 +71,7 @@ async fn a_rule_says_how_long_a_request_waits(platform: On) {
     let mut world =
         asks(World::with_rules_on(platform, rules).await, [Answer::text("Nobody answered.")]).await;
     assert!(world.reads("general").contains("Expires Fri 6 Mar 2026, 10:00 WET."));
-    // Less than a reminder's lead remained from the start.
+    // From the start, less time remained than a reminder's lead.
     world.later(TimeDelta::minutes(29)).await;
     assert_eq!(reminders(&world).await, 0);
     world.later(TimeDelta::minutes(1)).await;

@@ -1,4 +1,4 @@
-//! What comes from a person's mailbox stays that person's.
+//! Content of a person's mailbox stays private to that person.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ on_each_platform!(
     the_log_has_no_words_and_no_tokens,
 );
 
-/// Words that stand in Ana's mailbox and nowhere else.
+/// A text that is only in Ana's mailbox.
 const SECRET: &str = "the merger is called Marmalade";
 
 fn recent() -> Answer {
@@ -290,7 +290,7 @@ async fn every_row_is_somebodys(world: &World, secret: &str) {
         let row: serde_json::Value = serde_json::from_str(row).unwrap();
         let owned = match table {
             "messages" | "run_steps" | "deliveries" => row["only_for"].is_string(),
-            // A run is its person's own.
+            // A run belongs to its person.
             "runs" => row["person_id"].is_string(),
             _ => false,
         };
@@ -319,7 +319,7 @@ async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: On) {
     world.ends().await;
 }
 
-/// What was logged.
+/// The captured log output.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -346,7 +346,7 @@ async fn the_log_has_no_words_and_no_tokens(platform: On) {
     let subscriber =
         nod_bot::logging::lines(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
     let _here = tracing::subscriber::set_default(subscriber);
-    // With one subscriber in the process, a thread that has none may decide for all that a line is never heard.
+    // With only one subscriber in the process, a thread without one can disable a log line's callsite for all threads.
     let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, io::sink, false));
     let mut world = world_with_mail(platform).await;
     world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::Drop);

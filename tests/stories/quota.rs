@@ -1,4 +1,4 @@
-//! Google asks Nod to wait: whoever waits for it reads until when, and Google is not asked before.
+//! Google's rate limit: the user reads until when Nod has to wait, and Google gets no earlier request.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -80,7 +80,7 @@ async fn a_meeting_that_cannot_be_looked_up_says_until_when(platform: On) {
     world.ends().await;
 }
 
-/// Ana's mail to Bo waits for her nod.
+/// Ana's mail to Bo waits for her approval.
 async fn asks(platform: On) -> World {
     let world = connected(platform).await;
     world.model_will("tool", [late(), Answer::text("That is how it went.")]);
@@ -88,7 +88,7 @@ async fn asks(platform: On) -> World {
     world
 }
 
-/// What the card says of what became of the nod.
+/// Returns the card's text from the approval on.
 fn became(world: &mut World) -> String {
     let read = world.reads("general");
     let from = read.find("Approved by").unwrap_or_else(|| panic!("{read}"));

@@ -1,4 +1,4 @@
-//! What reads documents is a process that can do nothing else; what a document does to it, it does to nobody else.
+//! Documents are read by a process that can do nothing else; a hostile document harms only that process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
@@ -16,7 +16,7 @@ on_each_platform!(what_killed_its_reader_is_not_opened_again);
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 
-/// What a reader says of one document and nothing more, and how it ends.
+/// Returns the reader's output for one document, and its exit status.
 async fn read(kind: &str, bytes: &[u8]) -> (Vec<serde_json::Value>, ExitStatus) {
     let mut reader = Command::new(NOD)
         .arg("parse")
@@ -54,7 +54,7 @@ async fn a_bomb_kills_its_reader_and_nothing_else() {
     }
 }
 
-/// However it ends, it gives no words and takes no more than its time.
+/// In either case it returns no text and takes no more than its time.
 #[tokio::test]
 async fn a_mail_in_two_hundred_thousand_mails_gives_no_words() {
     let (said, ended) = read("mail", &hostile::nested_mail(200_000)).await;
@@ -68,11 +68,11 @@ async fn what_killed_its_reader_is_not_opened_again(platform: On) {
     let known = "· I could not read offer.pdf: reading it took too long.\n";
     for (user, channel, rows, why) in [
         ("ana", "dm:ana", None, killed),
-        // Somebody else does not learn that it was opened before, let alone when.
+        // Another user must not learn that it was opened before, let alone when.
         ("bo", "dm:bo", None, killed),
-        // What is told is what stands there: it is not opened.
+        // The reason comes from the row: the file is not opened.
         ("ana", "dm:ana", Some("update unreadable set why = 'time'"), known),
-        // What another version of Nod could not read is tried once more.
+        // A file that another version of Nod could not read is tried again.
         ("ana", "dm:ana", Some("update unreadable set reader = 'older'"), killed),
     ] {
         if let Some(rows) = rows {
@@ -86,7 +86,7 @@ async fn what_killed_its_reader_is_not_opened_again(platform: On) {
     world.ends().await;
 }
 
-/// It tried.
+/// The reader has tried to.
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_reader_can_open_nothing() {

@@ -1,4 +1,4 @@
-//! An answer stands in the thread of the mail that it answers; whom it goes to is read from that mail.
+//! A reply is sent in the thread of the mail that it answers; its recipients come from that mail.
 
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
@@ -32,8 +32,8 @@ fn from_kim() -> Incoming {
     }
 }
 
-/// Ana has read Kim's mail, and its thread is in view.
-/// Discord tells no addresses, so there a colleague's is known from the mail alone, too.
+/// Makes the text equal on both platforms: Discord reveals no email addresses, so there a colleague's comes only from the
+/// mail, too.
 fn unnamed(shown: &str) -> String {
     shown.replace(
         " and 1 more come from outside text: nobody here named them",
@@ -41,6 +41,7 @@ fn unnamed(shown: &str) -> String {
     )
 }
 
+/// Ana has read Kim's mail, and its thread is in view.
 async fn read(platform: On, mail: &Incoming) -> (World, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -196,7 +197,7 @@ async fn an_answer_asked_for_in_a_channel_is_shown_to_its_owner_alone(platform: 
     world.ends().await;
 }
 
-/// Somebody of that name is in the directory, and has nothing to do with it.
+/// A user with this name is in the directory, and is unrelated.
 async fn a_name_with_a_comma_stays_one_person_when_something_else_is_changed(platform: On) {
     let mail = Incoming { from: "bo@example.com".into(), from_name: "Stone, Bo".into(), ..from_kim() };
     let (mut world, thread) = read(platform, &mail).await;
@@ -205,7 +206,7 @@ async fn a_name_with_a_comma_stays_one_person_when_something_else_is_changed(pla
     assert_eq!(world.edits("ana", "dm:ana", &[("Body", "Wednesday is fine.")]).await, "");
     let card = world.reads("dm:ana");
     assert!(card.contains("rev 2") && card.contains("To  \"Stone, Bo\" <bo@example.com>\n"), "{card}");
-    // Named once more, it is the same person.
+    // Named again, it is the same person.
     assert_eq!(
         world.edits("ana", "dm:ana", &[("To", "cho@acme.test, \"Stone, Bo\" <bo@example.com>")]).await,
         ""

@@ -29,7 +29,7 @@ async fn of_the_other(pool: &PgPool) -> BTreeMap<String, Vec<Value>> {
     rows
 }
 
-/// The samples of the migrations, as rows of another organisation in the very same workspace.
+/// Inserts the samples of the migrations as rows of another organisation in the same workspace.
 async fn another_organisation(pool: &PgPool) {
     let folder = std::fs::read_dir(format!("{}/samples", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut paths: Vec<_> = folder.map(|file| file.unwrap().path().display().to_string()).collect();
@@ -41,7 +41,7 @@ async fn another_organisation(pool: &PgPool) {
             .replace("'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-000000000002'")
             .replace("'T1'", &format!("'{workspace}'"))
             .replace("'C1'", "'C00GENERAL'")
-            // Their work would be done by their own Nod; here it is for ever in the future.
+            // Only their own Nod would do these jobs; here they are never due.
             .replace("'2026-03-06 09:30Z', null, null)", "'2036-03-06 09:30Z', null, null)")
             .replace(
                 "'2026-03-06 09:30Z',\n     '2026-03-06 09:31Z'",

@@ -16,7 +16,7 @@ on_each_platform!(
     runs_say_what_became_of_each_mail,
 );
 
-/// Slack tells where somebody is, Discord does not.
+/// Slack reports a user's time zone, Discord does not.
 fn without_zone(said: &str) -> String {
     let masked = said.lines().map(|line| match line.split_once("17:00, ") {
         Some((hours, _)) => format!("{hours}17:00, ······"),
@@ -97,7 +97,7 @@ const ZONE: &str = "Time zone (empty: as the chat tells)";
 async fn hours_are_set_by_their_person(platform: On) {
     let mut world = World::on(platform).await;
     let said = world.commands("ana", "dm:ana", "settings").await;
-    // Discord tells nobody's zone.
+    // Discord reports no time zones.
     match platform {
         On::Slack => insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your settings
@@ -168,12 +168,12 @@ async fn hours_are_set_by_their_person(platform: On) {
     }
     let said = world.commands("ana", "general", "settings").await;
     assert!(said.contains("Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings."), "{said}");
-    // Nobody else presses that button.
+    // No other user can use that button.
     let press = world.whispered_press("ana", "Change my hours");
     world.sends_press(&Press { user: "bo".to_owned(), ..press }).await;
     let said = world.hears("bo").await;
     insta::allow_duplicates! { insta::assert_snapshot!(said, @"(bo only) nod: Those are somebody else's hours. Nothing was changed."); }
-    // The zone counts wherever Nod says a time.
+    // The zone applies to every time that Nod writes.
     world.model_will("conversational", [Answer::text("Hello.")]);
     world.says("ana", "dm:ana", "hello").await;
     let said = world.commands("ana", "general", "runs").await;
@@ -241,7 +241,7 @@ async fn runs_shows_what_became_of_what_one_asked(platform: On) {
     world.ends().await;
 }
 
-/// Mails that ended in every way.
+/// Sends mails with every outcome.
 async fn mails_of_all_ends(mut world: World) -> World {
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
@@ -291,7 +291,7 @@ async fn runs_say_what_became_of_each_mail(platform: On) {
     world.ends().await;
 }
 
-/// Only Slack has Home.
+/// Only Slack has a Home tab.
 #[tokio::test]
 async fn home_says_what_became_of_each_mail() {
     let world = World::with_undo().await;

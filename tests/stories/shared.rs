@@ -1,4 +1,4 @@
-//! [Share here]: what went to one person alone goes to the others too, where that person says so, and not before.
+//! [Share here]: a private answer is shown to the others only after its recipient shares it.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -20,7 +20,7 @@ on_each_platform!(
 
 const SECRET: &str = "the merger is called Marmalade";
 
-/// Ana has asked in #general what is new in her mail, and was told it alone.
+/// Ana has asked in #general about her new mail, and was answered privately.
 async fn answered(platform: On, answer: String) -> (World, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -50,7 +50,7 @@ async fn an_answer_is_shared_by_whom_it_was_given_to(platform: On) {
     }
     let asked = world.model.requests().pop().unwrap();
     assert!(asked.to_string().contains(SECRET), "what was shared is the channel's: {asked}");
-    // It is somebody else's words all the same.
+    // It is still untrusted text.
     let outside: Vec<String> =
         sqlx::query_scalar("select unnest(outside) from messages where role = 'ai' and only_for is null and run_id = (select id from runs order by created_at limit 1)")
             .fetch_all(&world.pool)

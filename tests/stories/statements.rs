@@ -1,6 +1,6 @@
-//! Every statement of the program is run with the ids of organisation 1: by 1, to see that it finds something,
-//! and by organisation 2, which gets what it would get if the rows of 1 did not exist, and leaves them as they
-//! are. What the compiler keeps of our queries in `.sqlx` says which there are.
+//! Every statement of the program is run with the ids of organisation 1: by organisation 1, to see that it finds
+//! something, and by organisation 2, which must get what it would get without the rows of 1, and must not change them.
+//! The statements are those that the compiler stores in `.sqlx`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,28 +10,28 @@ use serde_json::{Map, Value};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Column, Connection, Executor, PgConnection, Row, ValueRef};
 
-/// What [`crate::scope`]'s sibling in `core/inbox/tests` excepts: the dispatcher works for every organisation.
-/// A job's number comes of a sequence that all share, so what `enqueue` answers is never the same.
+/// The exceptions, as in the sibling of [`crate::scope`] in `core/inbox/tests`: the dispatcher works for every
+/// organisation. All organisations share the sequence of job numbers, so the result of `enqueue` is never the same.
 const FOR_ALL: [&str; 3] = ["claim(", "select min(due_at) from lanes", "select enqueue("];
-/// Each moment that a statement is handed: what the row has, or one that is long before it, or long after.
+/// Each timestamp that a statement gets: the row's own, or one long before or long after it.
 const TIMES: [Option<&str>; 3] = [None, Some("2020-03-06 09:30Z"), Some("2036-03-06 09:30Z")];
 const OWN: &str = "00000000-0000-0000-0000-000000000001";
 const OTHER: &str = "00000000-0000-0000-0000-000000000002";
-/// Statements whose control finds nothing. It only goes down.
+/// The number of statements that find nothing even for organisation 1. It only decreases.
 const UNTRIED: usize = 19;
 
-/// The one view.
+/// The only view.
 const VIEW: &str = "venues";
 
 struct Statement {
     query: String,
-    /// Of each parameter its type and, where it is compared with or written to one, its table and column.
+    /// The type of each parameter and, if it is compared with or written to a column, its table and column.
     parameters: Vec<(String, Option<(String, String)>)>,
 }
 
 /// The columns of each table.
 type Schema = BTreeMap<String, BTreeSet<String>>;
-/// A row's place, a moment, and what the rows are made to be first.
+/// A row's index, a timestamp, and the statements that prepare the rows.
 type Variant<'a> = (usize, Option<&'a str>, &'a [String]);
 /// The rows of each table.
 type Rows = BTreeMap<String, Vec<Map<String, Value>>>;
@@ -63,7 +63,7 @@ fn statement(query: &str, types: &[&str], schema: &Schema) -> Statement {
     Statement { parameters: parameters.collect(), query }
 }
 
-/// A statement's names, parameters, strings and signs.
+/// Splits a statement into names, parameters, strings and operators.
 fn words(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut rest = query;
@@ -84,7 +84,7 @@ fn words(query: &str) -> Vec<String> {
     words
 }
 
-/// The tables that a statement names, by the names that they go by there.
+/// Returns the tables that a statement names, with their aliases.
 fn names(words: &[String], schema: &Schema) -> Vec<(String, String)> {
     let mut names = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
@@ -99,7 +99,7 @@ fn names(words: &[String], schema: &Schema) -> Vec<(String, String)> {
     names
 }
 
-/// The table and column that a word names.
+/// Returns the table and column that a word names.
 fn known(word: &str, names: &[(String, String)], schema: &Schema) -> Option<(String, String)> {
     let (alias, column) = word.split_once('.').unwrap_or(("", word));
     let mut tables = names.iter().filter(|(name, _)| alias.is_empty() || name == alias);
@@ -107,7 +107,7 @@ fn known(word: &str, names: &[(String, String)], schema: &Schema) -> Option<(Str
     Some((table.1.clone(), column.to_owned()))
 }
 
-/// The column that a parameter stands for.
+/// Returns the column that a parameter is compared with or written to.
 fn column(
     words: &[String],
     parameter: &str,
@@ -131,7 +131,7 @@ fn column(
     })
 }
 
-/// The column that the expression around `at` is written to, by its place in an insert's list.
+/// Returns the column that the expression around `at` is written to, by its position in an insert's list.
 fn written(words: &[String], at: usize) -> Option<(String, String)> {
     let into = words[..at].iter().rposition(|word| word == "into")?;
     let table = words.get(into + 1)?;
@@ -152,7 +152,7 @@ fn written(words: &[String], at: usize) -> Option<(String, String)> {
     Some((table.clone(), (*columns.get(place)?).clone()))
 }
 
-/// The parameters' values: of the `row`th row of each table, or any value of the type.
+/// Fills in the parameters: from the `row`th row of each table, or with any value of the type.
 fn filled(statement: &Statement, tenant: &str, rows: &Rows, row: usize, when: Option<&str>) -> String {
     let mut query = statement.query.clone();
     for (at, (kind, column)) in statement.parameters.iter().enumerate().rev() {
@@ -194,7 +194,7 @@ fn literal(kind: &str, value: &Value) -> String {
     }
 }
 
-/// What a statement answers, how many rows it makes and how many of those that were there it changes.
+/// The result of a statement, how many rows it creates and how many existing rows it changes.
 #[derive(PartialEq)]
 struct Outcome {
     answer: String,
@@ -202,12 +202,12 @@ struct Outcome {
     changed: usize,
 }
 
-/// Runs a statement after what it needs of the rows, and takes both back.
+/// Runs a statement after the updates that it needs, and rolls both back.
 async fn outcome(conn: &mut PgConnection, schema: &Schema, needs: &[String], query: &str) -> Outcome {
     conn.execute("begin").await.unwrap();
     for need in needs {
         conn.execute("savepoint tried").await.unwrap();
-        // What the schema forbids is left as it is.
+        // An update that the schema forbids is skipped.
         if conn.execute(AssertSqlSafe(need.clone())).await.is_err() {
             conn.execute("rollback to tried").await.unwrap();
         }
@@ -232,13 +232,14 @@ async fn outcome(conn: &mut PgConnection, schema: &Schema, needs: &[String], que
 }
 
 async fn every_row(conn: &mut PgConnection, schema: &Schema) -> BTreeSet<String> {
-    // Where a row lies changes with every update, even one that sets what it already was.
+    // A row's `ctid` changes with every update, even one that sets the same values.
     let of = |table: &String| format!("select '{table} ' || t.ctid || t::text from {table} t");
     let all = schema.keys().filter(|table| *table != VIEW).map(of).collect::<Vec<_>>().join(" union all ");
     sqlx::query_scalar(AssertSqlSafe(all)).fetch_all(conn).await.unwrap().into_iter().collect()
 }
 
-/// What the samples' rows must be for a statement to find them: the values that it compares its columns with.
+/// Returns the updates after which a statement finds the samples' rows: they set the values that it compares its
+/// columns with.
 fn needs(statement: &Statement, schema: &Schema) -> Vec<String> {
     let words = words(&statement.query);
     let names = names(&words, schema);
@@ -255,7 +256,7 @@ fn needs(statement: &Statement, schema: &Schema) -> Vec<String> {
             ("and" | "" | ")" | "order" | "limit", ..) if words[at - 1] == "and" => "true",
             _ => continue,
         };
-        // Of an update what it looks for, which comes after what it sets.
+        // For an update the condition wins, which comes after what it sets.
         needs.insert((table.clone(), column.clone()), format!("update {table} set {column} = {value}"));
     }
     needs.into_values().collect()
@@ -289,7 +290,7 @@ async fn tables(conn: &mut PgConnection) -> Schema {
     schema
 }
 
-/// A database with the migrations' samples as the rows of organisation 1, or with its two names alone.
+/// Creates a database with the migrations' samples as the rows of organisation 1, or with only the two organisations.
 async fn database(samples: bool) -> (TestDatabase, PgConnection) {
     let database = TestDatabase::new().await;
     let mut conn = PgConnection::connect(&database.url).await.unwrap();
@@ -311,7 +312,7 @@ async fn database(samples: bool) -> (TestDatabase, PgConnection) {
     (database, conn)
 }
 
-/// A database with rows of organisation 1, the same one without them, and the rows.
+/// A database with rows of organisation 1, the same one without them, and those rows.
 struct Two {
     databases: [TestDatabase; 2],
     with: PgConnection,
@@ -334,7 +335,7 @@ impl Two {
         Self { databases: [with_rows, without_rows], with, without, schema, rows }
     }
 
-    /// Whether it makes a difference to a tenant that the rows of 1 are there.
+    /// Returns whether the rows of organisation 1 make a difference to a tenant.
     async fn differs(&mut self, statement: &Statement, tenant: &str, variant: Variant<'_>) -> bool {
         let (row, when, needs) = variant;
         let query = filled(statement, tenant, &self.rows, row, when);
@@ -342,7 +343,7 @@ impl Two {
         outcome(&mut self.with, &self.schema, needs, &query).await != alone
     }
 
-    /// Whether 1 finds something by it, and 2 something of 1.
+    /// Returns whether organisation 1 finds something, and whether organisation 2 finds something of 1.
     async fn tried(&mut self, statement: &Statement) -> (bool, bool) {
         let needs = needs(statement, &self.schema);
         for at in 0..9 {

@@ -1,4 +1,4 @@
-//! [Stop], and "stop" typed: the turn of its owner ends, and what is said of it is true.
+//! [Stop], and "stop" typed: the turn of its owner ends, and Nod reports truthfully what happened.
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
@@ -13,7 +13,7 @@ on_each_platform!(
     stop_takes_back_every_request_of_a_card,
 );
 
-/// The model thinks for ever, and Nod has said that it works on it.
+/// The model never answers, and Nod has posted that it is working on it.
 async fn thinking(platform: On) -> (World, String) {
     let world = World::on(platform).await;
     world.model_will("tool", [Answer::hang()]);

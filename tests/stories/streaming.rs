@@ -1,4 +1,4 @@
-//! Answers that are read while they are written: what stands there meanwhile, and what stands there in the end.
+//! Answers that are read while they are written: the text meanwhile, and the final text.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -24,7 +24,7 @@ on_each_platform!(
 
 const POEM: &str = "Roses are red, violets are blue. **Sugar** is sweet, and so are you.";
 
-/// A world that streams from the first word on.
+/// Creates a world that streams from the first word on.
 async fn world(platform: On) -> World {
     let mut world = World::without_nod_on(platform).await;
     streams_at_once(&mut world);
@@ -179,7 +179,7 @@ async fn whatever_the_platform_refuses_the_whole_answer_stands_there_once(platfo
         world.chat.say("ana", "general", None, "@nod a poem, please");
         world.model.rests().await;
         if ends {
-            // There is something to end.
+            // Now there is something to finish.
             world.stands("general", "violets").await;
             world.chat.faults().next(operation, fault);
         } else {
@@ -276,7 +276,7 @@ async fn what_is_said_before_a_tool_gives_way_to_the_answer(platform: On) {
     world.connects("ana").await;
     let first = Answer::text("Let me look that up for you.").then_tool("gmail_list_recent", &json!({}));
     world.model_will("tool", [first.held_after(5), Answer::text("You have no mail at all.").held_after(3)]);
-    // Slack takes one message a second in a place.
+    // Slack's rate limit is one message per second and channel.
     world.later(chrono::TimeDelta::seconds(2)).await;
     world.chat.say("ana", "dm:ana", None, "any mail?");
     world.stands("dm:ana", "Let me look").await;
@@ -377,7 +377,7 @@ async fn a_claim_without_a_receipt_is_not_shown_before_it_is_checked(platform: O
     world.ends().await;
 }
 
-/// What stands there in mid-stream, and in the end.
+/// Returns the text in mid-stream, and the final text.
 async fn dangerous(platform: On) -> (String, String) {
     let mut world = world(platform).await;
     let text =

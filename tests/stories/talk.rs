@@ -1,4 +1,4 @@
-//! Talking with Nod: mentions, threads, direct messages; each thing said is heard once.
+//! Talking with Nod: mentions, threads, direct messages; each message is handled once.
 
 use nod_sandbox::model::Answer;
 use nod_sandbox::slack::MentionOrder;
@@ -91,7 +91,7 @@ async fn an_event_delivered_twice_is_heard_once(platform: On) {
     world.ends().await;
 }
 
-/// Slack repeats what it believes was not acknowledged; Discord repeats nothing.
+/// Slack redelivers what it believes was not acknowledged; Discord redelivers nothing.
 #[tokio::test]
 async fn an_event_delivered_again_later_is_heard_once() {
     let mut world = World::new().await;
@@ -160,7 +160,7 @@ async fn one_conversation_is_answered_in_order_and_another_does_not_wait(platfor
     world.ends().await;
 }
 
-/// An answer with everything, as it is read there.
+/// Returns an answer with every kind of formatting, as the platform shows it.
 async fn shows_everything(platform: On) -> String {
     let mut world = World::on(platform).await;
     let answer = "# Plan\n\n1. one\n2. two\n   - *nested*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {}\n```\n\

@@ -7,7 +7,7 @@ use crate::mail::late;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 
-/// Ana's mail is connected from the chat; then she goes to a terminal.
+/// Ana's mail is connected through the chat; then she uses a terminal.
 async fn at_the_terminal() -> (World, Terminal) {
     let mut world = World::in_real_time().await;
     let nod = world.start_program(NOD).await;
@@ -35,7 +35,7 @@ async fn a_mail_is_asked_for_edited_and_sent() {
     terminal.types(" indeed").await;
     terminal.reads("Body: ").await;
     terminal.keys("\r").await;
-    // What is wrong is said, and what was typed stays.
+    // The error is shown, and what was typed is kept.
     terminal.reads("⚠").await;
     terminal.reads("To: ").await;
     terminal.keys("\r").await;
@@ -48,7 +48,7 @@ async fn a_mail_is_asked_for_edited_and_sent() {
     terminal.reads("· rev 2 ·").await;
     terminal.reads("Running late indeed").await;
     terminal.reads("Approve & send").await;
-    // A number that stood on the card before the edit is no word for the model.
+    // A number from the card before the edit is not sent to the model.
     terminal.types("1").await;
     terminal.reads("[1] is gone").await;
     terminal.presses("Approve & send").await;

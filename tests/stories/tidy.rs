@@ -1,4 +1,4 @@
-//! What a person asks for in their own mailbox happens at once, unless somebody else's words are in view.
+//! Changes that a person asks for in their own mailbox happen at once, unless untrusted text is in view.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -20,7 +20,7 @@ on_each_platform!(
 const ANA: &str = "ana@acme.test";
 const KIM: &str = "kim@northwind.test";
 
-/// Ana has two mails from Kim and one from Bo, and lets Nod tidy.
+/// Ana has two mails from Kim and one from Bo, and lets Nod organise her mail.
 async fn with_mail(platform: On) -> World {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -31,7 +31,7 @@ async fn with_mail(platform: On) -> World {
     world
 }
 
-/// What it takes beyond reading and writing mail is asked for when it is needed.
+/// The permission beyond reading and writing mail is requested when it is needed.
 pub(crate) async fn allows_tidying(world: &mut World) {
     world.model_will("tool", [tidy(json!({ "search": "subject:nothing", "actions": ["archive"] }))]);
     world.says("ana", "dm:ana", "archive everything about nothing").await;
@@ -51,7 +51,7 @@ fn subjects(world: &World, label: &str) -> Vec<String> {
     world.google.labelled(ANA, label).into_iter().map(|mail| mail.subject).collect()
 }
 
-/// What the model was told last.
+/// Returns the last tool result in the model's input.
 fn told(world: &World) -> String {
     let requests = world.model.requests();
     let messages = requests.iter().rev().flat_map(|asked| asked["messages"].as_array().unwrap().iter().rev());
@@ -153,7 +153,7 @@ async fn a_label_that_is_not_there_is_not_made_up(platform: On) {
     world.model_will("tool", [make, tidy(how), Answer::text("Done.")]);
     world.says("ana", "dm:ana", "no, make a label Kim/Bills and put it on them").await;
     assert_eq!(subjects(&world, "Kim/Bills"), ["Invoice 1", "Invoice 2"]);
-    // Made once, whatever it is called.
+    // The label is created once, whatever its case.
     let again = Answer::tool("gmail_create_label", json!({ "name": "kim/bills" }));
     world.model_will("tool", [again, Answer::text("It is there.")]);
     world.says("ana", "dm:ana", "make the label kim/bills").await;
@@ -198,7 +198,7 @@ async fn a_change_whose_answer_was_lost_is_looked_for(platform: On) {
     world.later(TimeDelta::seconds(2)).await;
     assert_eq!((relabelled(&world), subjects(&world, "INBOX").len()), (1, 2));
     assert!(told(&world).contains(r#""status":"done""#), "{}", told(&world));
-    // What surely did not happen is done then.
+    // A change that certainly did not happen is done then.
     world.google.faults.next("gmail.users.messages.batchModify", Fault::Drop);
     let how = json!({ "search": "subject:\"Invoice 1\"", "actions": ["archive"] });
     world.model_will("tool", [tidy(how), Answer::text("Archived.")]);

@@ -1,5 +1,5 @@
-//! Times as people say them, up to what stands in their calendar: what has two readings is asked, what is over is said
-//! to be, and nothing that was said is lost.
+//! Times as people write them, up to the entry in their calendar: an ambiguous time is asked about, a past one is
+//! reported, and no part of the request is lost.
 
 use chrono::TimeDelta;
 use nod_sandbox::google::{Appointment, News};
@@ -31,7 +31,7 @@ on_each_platform!(
 
 const DM: &str = "dm:ana";
 
-/// Ana asks for an event, and reads what comes of it.
+/// Ana asks for an event, and reads the response.
 async fn asks(world: &mut World, event: Value) -> String {
     world.reads(DM);
     world.model_will("tool", [create(event)]);
@@ -39,14 +39,14 @@ async fn asks(world: &mut World, event: Value) -> String {
     compact(world.reads(DM))
 }
 
-/// She changes her mind.
+/// Ana denies the request.
 async fn denies(world: &mut World) {
     world.model.will(Answer::text("As you like."));
     world.denies("ana", DM, "").await;
     world.reads(DM);
 }
 
-/// The line of a card that begins so.
+/// Returns the line of the newest card that begins like this.
 fn line<'a>(card: &'a str, name: &str) -> &'a str {
     let newest = card.rsplit("nod: # ").next().unwrap_or_default();
     let line = newest.lines().map(str::trim).find(|line| line.starts_with(name));
@@ -73,7 +73,7 @@ async fn an_hour_that_is_none_or_twice_is_asked(platform: On) {
 
 async fn a_day_that_there_is_not_is_said(platform: On) {
     let mut world = at_work(platform).await;
-    // What is near is over.
+    // For a date that does not exist, the nearest one is past.
     for said in ["2026-02-31", "31 February 2026", "2026-02-31T15:00"] {
         let read = asks(&mut world, json!({ "title": "Call", "when": said, "guests": ["Bo"] })).await;
         let none = "nod: There is no 31 February in 2026. Which time do you mean? Write it here, such as “Friday at 3pm”.";
@@ -94,7 +94,7 @@ async fn a_day_that_there_is_not_is_said(platform: On) {
     world.ends().await;
 }
 
-/// An answer in the direct line would be said beside what it is about.
+/// If the request came from a channel, an answer in the DM would miss the conversation that it belongs to.
 async fn another_time_is_asked_for_where_it_is_understood(platform: On) {
     let mut world = at_work(platform).await;
     for (place, there) in [(DM, "here"), ("general", "in the thread")] {
@@ -140,7 +140,7 @@ async fn a_length_alone_finds_times_of_that_length(platform: On) {
     world.ends().await;
 }
 
-/// What somebody sets under `settings`.
+/// Changes what a user has set under `settings`.
 async fn sets(world: &mut World, platform: On, who: &str, set: &[(&str, &str)]) {
     world.commands(who, "general", "settings").await;
     world.opens_whispered(who, "Change my hours").await;
@@ -153,15 +153,15 @@ async fn sets(world: &mut World, platform: On, who: &str, set: &[(&str, &str)]) 
 
 async fn hours_buffers_and_notice_shape_the_times(platform: On) {
     let mut world = at_work(platform).await;
-    // Right before where is looked.
+    // Directly before the range that is searched.
     world.google.add_event(BO, &appointment("Gym", "2026-03-09 10:30", "2026-03-09 11:00")).unwrap();
     let usual = [("Hours", "09:00-17:00"), ("Minutes free around meetings", "0")];
     for (set, first) in [
         (vec![], "Mon 9 Mar, 11:00–11:30 WET"),
         (vec![("Minutes free around meetings", "20")], "Mon 9 Mar, 11:30–12:00 WET"),
-        // One o'clock in Berlin is noon here.
+        // One o'clock in Berlin is noon in Lisbon.
         (vec![("Hours", "13:00-15:00")], "Mon 9 Mar, 12:00–12:30 WET"),
-        // From Friday, half past nine, on: 73 hours and fifty minutes.
+        // 73 hours and fifty minutes after Friday, half past nine.
         (vec![("Minutes of notice you want", "4430")], "Mon 9 Mar, 11:30–12:00 WET"),
     ] {
         let set: Vec<(&str, &str)> = usual.iter().copied().chain(set).collect();
@@ -175,7 +175,7 @@ async fn hours_buffers_and_notice_shape_the_times(platform: On) {
     world.ends().await;
 }
 
-/// Only Slack tells an address that the account can differ from.
+/// Only Slack reports an email address that the account can differ from.
 #[tokio::test]
 async fn one_s_own_hours_count_whatever_their_account_is_called() {
     let mut world = World::new().await;
@@ -205,7 +205,7 @@ async fn what_was_taken_for_granted_stands_on_the_card(platform: On) {
         line(&card, "Understood"),
         "Understood  “3” is taken as 15:00, within the working day, since it says neither am nor pm."
     );
-    // As long as that time stands.
+    // The note stays as long as that time stays.
     world.edits("ana", DM, &[("Title", "A call")]).await;
     line(&world.reads(DM), "Understood");
     world.edits("ana", DM, &[("When", "Mon 9 Mar, 17:00–17:30")]).await;
@@ -231,14 +231,14 @@ async fn an_offset_becomes_the_asker_s_own_clocks(platform: On) {
     world.ends().await;
 }
 
-/// In Singapore clocks have no letters, so that Nod writes "UTC+8".
+/// Singapore's time zone has no letters, so Nod writes "UTC+8".
 async fn the_form_reads_back_what_it_shows(platform: On) {
     let mut world = at_work(platform).await;
     world.works_in("ana", "Asia/Singapore").await;
     let weekly =
         json!({ "title": "Call", "when": "Monday 16:00", "repeats": { "every": "week", "times": 3 } });
     let card = asks(&mut world, weekly).await;
-    // Without its end: on Discord the harness reads WET for UTC.
+    // The line's end is left out: on Discord the harness reads WET for UTC.
     assert!(line(&card, "When").starts_with("When  Mon 9 Mar, 16:00–16:30"), "{card}");
     world.edits("ana", DM, &[("When", "Mon 9 Mar, 17:00–17:30 UTC+8")]).await;
     assert!(line(&compact(world.reads(DM)), "When").starts_with("When  Mon 9 Mar, 17:00–17:30"));
@@ -255,7 +255,7 @@ async fn nobody_is_invited_to_what_is_over(platform: On) {
     world.model_will("tool", [create(last_year), Answer::text("That is over. When shall it be?")]);
     world.says("ana", DM, "lunch with Bo").await;
     assert!(world.reads(DM).ends_with("nod: That is over. When shall it be?\n  · For the record: nothing was sent or changed in this turn.\n"));
-    // Alone, one may write down what was.
+    // Without guests, a past event can be recorded.
     let card = asks(&mut world, json!({ "title": "Lunch", "when": "yesterday at noon" })).await;
     assert_eq!(line(&card, "⚠"), "⚠ it is over already, so this only writes it down");
     world.model.will(Answer::text("It stands."));
@@ -339,7 +339,7 @@ async fn a_series_keeps_the_clocks_that_it_follows(platform: On) {
     world.google.add_event(ANA, &weekly).unwrap();
     let spring = ("2026-03-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
     let first = world.google.events_between(ANA, spring.0, spring.1)[0].id.clone();
-    // Without a day it is one of the series' own, and not today.
+    // A time without a day means a day of the series, and not today.
     for said in ["at 4pm", "Monday at 4pm"] {
         let change = json!({ "event": first, "series": true, "when": said });
         world.model_will("tool", [Answer::tool("calendar_update_event", change)]);

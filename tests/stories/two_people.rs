@@ -1,4 +1,4 @@
-//! Two people have to agree: the owner of the account, and then one of those whom the rules name.
+//! Two people must approve: the owner of the account, and then one of the co-approvers whom the rules name.
 
 use chrono::TimeDelta;
 use nod_contract::clock::Clock;
@@ -80,7 +80,7 @@ async fn sets(world: &World, text: &str) -> OwnRules {
     own
 }
 
-/// Everybody reads their own time; only Slack tells that Cho is not where Ana is.
+/// Converts Cho's times: every reader sees their own time zone, and only Slack reports that Cho's differs from Ana's.
 fn in_lisbon(text: &str) -> String {
     let hour = |text: String, hour: u8| {
         text.replace(&format!("{:02}:30 CET", hour + 1), &format!("{hour:02}:30 WET"))
@@ -111,7 +111,7 @@ async fn one_mail_goes_once_two_have_agreed(platform: On) {
             [Approve] [Edit] [Deny]
         ");
     }
-    // Nobody else has been shown anything yet.
+    // The co-approvers have not been shown anything yet.
     assert_eq!((world.reads("dm:stone"), world.reads("dm:cho")), (String::new(), String::new()));
     world.presses("ana", "general", "Approve").await;
     insta::allow_duplicates! {
@@ -181,7 +181,7 @@ async fn the_owner_is_not_the_second_person(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: You approved this already (Fri 6 Mar 2026, 09:30 WET). It needs somebody else now: one of legal (Bob Stone, Cho Park). Nothing more was done.");
     }
-    // Nor on the others' card, nor anybody else there.
+    // Not on the co-approvers' card either, nor by anyone else there.
     for user in ["ana", "bo"] {
         let (user, channel) = (user.to_owned(), "general".to_owned());
         let forged = nod_tests::Press { user: user.clone(), channel, ..second.clone() };
@@ -266,7 +266,7 @@ async fn an_edit_can_make_a_second_person_necessary(platform: On) {
     }
     world.presses("ana", "general", "Approve").await;
     assert_eq!(arrived(&world), 0);
-    // And back again, after which nobody else is needed.
+    // Changed back, it needs no co-approver.
     world.edits("ana", "general", &[("Cc", "")]).await;
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(arrived(&world), 1);
@@ -321,7 +321,7 @@ async fn it_expires_for_both_and_whoever_it_waits_for_is_reminded(platform: On) 
 }
 
 async fn nobody_is_asked_where_the_second_can_be_nobody(platform: On) {
-    // A guest, a stranger, and the owner herself.
+    // A guest, a non-member, and the owner herself.
     let rules = match platform {
         On::Slack => "[approvers]\nlegal = [\"<gus>\", \"<ana>\"]\n[[rule]]\ndecider = \"owner and legal\"\n",
         On::Discord => {
@@ -350,7 +350,7 @@ async fn whoever_has_left_is_no_second_person(platform: On) {
     let said = world.whispers("cho");
     assert!(said.contains("I did nothing"), "{said}");
     assert_eq!(arrived(&world), 0);
-    // Where none of them is left, the owner hears so when she would ask them.
+    // If no co-approver is left, the owner is notified when she approves.
     world.edits("ana", "general", &[("Subject", "Very late")]).await;
     sqlx::query("update identities set standing = 'gone' where person_id in (select id from people where full_name = 'Bob Stone')")
         .execute(&world.pool)
@@ -384,7 +384,7 @@ async fn a_typed_yes_never_counts_where_two_must_decide(platform: On) {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 1), @"    nod: A typed yes does not count where two people must decide. Nothing was done: please press the button on the card.");
     }
     world.presses("ana", "general", "Approve").await;
-    // The card stands anew, and Slack tells in whole seconds since when.
+    // The card is posted again, and Slack reports its time in whole seconds.
     world.clock.pass(TimeDelta::seconds(1));
     world.replies("ana", "general", &thread, "yes").await;
     world.says("cho", "dm:cho", "yes").await;
@@ -431,7 +431,7 @@ async fn either_can_take_it_back(platform: On) {
     world.start().await;
     let mut world = asked_in(world, [Answer::text("Not sent.")]).await;
     world.presses("ana", "general", "Approve").await;
-    // Nothing is under way yet, so there is nothing to take back.
+    // Nothing is scheduled yet, so there is no undo.
     assert!(!world.reads("general").contains("[Undo]"));
     world.presses("cho", "dm:cho", "Approve & send").await;
     assert!(world.reads("general").contains("[Undo]") && world.reads("dm:cho").contains("[Undo]"));
@@ -483,7 +483,7 @@ async fn what_the_second_was_shown_is_not_in_their_prompts(platform: On) {
     world.says("ana", "dm:ana", "look into my mail and tell Bo I'm late").await;
     world.presses("ana", "dm:ana", "Approve").await;
     let shown = world.reads("dm:cho");
-    // What Ana has read is hers: only that there was something is told.
+    // What Ana has read is private: the co-approver only learns that there was something.
     assert!(shown.contains("text from outside was in view") && !shown.contains("cfo@bank.test"), "{shown}");
     assert!(world.reads("dm:ana").contains("cfo@bank.test"));
     world.presses("cho", "dm:cho", "Approve & send").await;
@@ -545,7 +545,7 @@ async fn rules_of_ones_own_come_after_and_a_never_stays(platform: On) {
     world.presses("ana", "general", "Approve").await;
     world.presses("cho", "dm:cho", "Approve & send").await;
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
-    // Without rules of one's own, those of the installation hold alone.
+    // Without rules of the tenant, only the installation's rules apply.
     own.set("", &[], "ana", world.clock.now()).await.unwrap();
     assert_eq!(own.read().await.unwrap(), None);
     let set: i64 = sqlx::query_scalar("select count(*) from audit where action = 'policy.set'")
@@ -655,7 +655,7 @@ async fn what_is_forbidden_by_the_time_of_the_press_is_not_done(platform: On) {
     world.ends().await;
 }
 
-/// More than any list of what waits shows.
+/// More approvals than any list of pending ones shows.
 #[tokio::test]
 async fn all_that_waits_on_an_account_is_called_off_with_it() {
     let mut world = World::on(On::Slack).await;
@@ -714,7 +714,7 @@ async fn the_second_is_asked_where_they_are() {
     world.ends().await;
 }
 
-/// Ana may approve more than fits where Cho would read it.
+/// Ana can approve a mail that is too long to be shown to Cho on the other platform.
 #[tokio::test]
 async fn what_the_second_cannot_be_shown_is_not_asked_and_not_lost() {
     let mut world = World::on_both().await;
@@ -745,7 +745,7 @@ async fn what_the_second_cannot_be_shown_is_not_asked_and_not_lost() {
     world.ends().await;
 }
 
-/// Where the list names the owner, somebody known elsewhere by nothing but an id may be the owner.
+/// If the list names the owner, a user who is known on another platform only by an id might be the owner.
 #[tokio::test]
 async fn who_cannot_be_told_from_the_owner_is_no_second_person() {
     let mut world = World::on_both().await;
@@ -760,7 +760,7 @@ async fn who_cannot_be_told_from_the_owner_is_no_second_person() {
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
     assert!(heard.contains("surely somebody else than the owner"), "{heard}");
     assert!(!world.reads("general").contains("[Approve"));
-    // With an account of their own they are somebody else.
+    // With an account of their own they are known to be another person.
     world.changes_over();
     world.connects("cho").await;
     world.changes_over();
@@ -776,7 +776,7 @@ async fn who_cannot_be_told_from_the_owner_is_no_second_person() {
     world.ends().await;
 }
 
-/// Whoever is known in two places is one person once they have said so, and one person is not two.
+/// Two linked identities are one person, and one person does not count as two.
 #[tokio::test]
 async fn the_owner_elsewhere_is_still_the_owner() {
     let mut world = World::on_both().await;

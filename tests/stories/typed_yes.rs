@@ -1,4 +1,4 @@
-//! "yes" typed where one request waits counts as the press, and Nod says which it took it for.
+//! A typed "yes" counts as the click if exactly one approval is pending, and Nod says which one it approved.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-/// Ana has asked, and the card waits in the thread that is returned.
+/// Ana has asked, and the card waits in the returned thread.
 async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> (World, String) {
     let mut world = World::with_undo_on(platform).await;
     world.connects("ana").await;
@@ -39,7 +39,7 @@ async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> (Worl
     (world, thread)
 }
 
-/// The same in her direct line, on Slack.
+/// The same in her DM channel, on Slack.
 async fn asked_directly() -> World {
     let mut world = World::with_undo_on(On::Slack).await;
     world.connects("ana").await;
@@ -51,12 +51,12 @@ async fn asked_directly() -> World {
 
 async fn a_typed_yes_approves_the_one_that_waits(platform: On) {
     let (mut world, thread) = asked(platform, []).await;
-    // Somebody else's yes is theirs: an ordinary message.
+    // Another user's "yes" is an ordinary message.
     world.model_will("conversational", [Answer::text("I need Ana for that.")]);
     world.replies("bo", "general", &thread, "yes").await;
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.replies("ana", "general", &thread, "@nod Yes!").await;
-    // Slack takes one message a second, so it may be a second later there.
+    // Slack takes one message per second, so there it can be a second later.
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 7).replace(":11 WET", ":10 WET"), @r"
               Ana
@@ -71,7 +71,7 @@ async fn a_typed_yes_approves_the_one_that_waits(platform: On) {
     world.model.will(Answer::text("Bo knows."));
     world.the_window_passes().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    // Nothing waits any more, so this is an ordinary message.
+    // Nothing is pending any longer, so this is an ordinary message.
     world.model_will("conversational", [Answer::text("It is sent.")]);
     world.replies("ana", "general", &thread, "yes").await;
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
@@ -153,7 +153,7 @@ async fn a_yes_before_the_card_stands_was_said_to_something_else(platform: On) {
     world.can_be_written_to("bo").await;
     world.model_will("tool", [late()]);
     world.model_will("conversational", [Answer::text("To what?")]);
-    // The platform lets the card wait.
+    // The platform's rate limit delays the card.
     world.chat.next_post_meets(Fault::Status { code: 429, retry_after: Some(30) });
     let thread = world.says("ana", "general", "@nod tell Bo I'm late").await;
     world.replies("ana", "general", &thread, "yes").await;
@@ -174,7 +174,7 @@ async fn a_yes_before_the_card_stands_was_said_to_something_else(platform: On) {
     world.ends().await;
 }
 
-/// The card could not be posted before Nod went away; what was typed meanwhile is read once it stands.
+/// The card could not be posted before Nod stopped; what was typed meanwhile is read once it is posted.
 async fn a_yes_that_is_older_than_its_card_does_not_count(platform: On) {
     let mut world = World::with_undo_on(platform).await;
     world.connects("ana").await;
@@ -204,7 +204,7 @@ async fn a_yes_that_is_older_than_its_card_does_not_count(platform: On) {
     world.ends().await;
 }
 
-/// It was on its way while the card became another.
+/// The "yes" was in transit while the card was edited.
 #[tokio::test]
 async fn a_yes_before_an_edit_does_not_count_for_what_it_became() {
     let mut world = asked_directly().await;
@@ -241,7 +241,7 @@ async fn a_yes_to_a_colleague_is_none(platform: On) {
     world.ends().await;
 }
 
-/// Whom Nod does not listen to is heard speaking all the same.
+/// Nod does not answer this user, but notices that they wrote.
 #[tokio::test]
 async fn a_yes_to_somebody_of_another_company_is_none() {
     let (mut world, thread) = asked(On::Slack, []).await;
@@ -255,7 +255,7 @@ async fn a_yes_to_somebody_of_another_company_is_none() {
     world.ends().await;
 }
 
-/// What a colleague asked while Nod was away is not read yet.
+/// What a colleague asked while Nod was away has not been read yet.
 async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platform: On) {
     let (mut world, thread) = asked(platform, []).await;
     world.stop().await;
@@ -276,7 +276,7 @@ async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platfo
     world.ends().await;
 }
 
-/// Between a new connection and the row that says what was missed before it.
+/// The moment between a new connection and the row that says what was missed before it.
 #[tokio::test]
 async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     let (mut world, thread) = asked(On::Slack, []).await;
@@ -284,7 +284,7 @@ async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     sqlx::query("select heard_until from hearings for update").execute(&mut *held).await.unwrap();
     let question = Say::new("bo", "general", "shall I book the room, Ana?");
     world.slack.say_with(Say { thread: Some(thread.clone()), deliver: Deliver::Never, ..question }).unwrap();
-    // The old connection ends before the next one stands.
+    // The old connection ends before the next one is open.
     world.slack.change(|w| w.config.disconnect_grace = Duration::from_millis(100));
     world.slack.faults().next("apps.connections.open", Fault::Delay(Duration::from_secs(1)));
     world.slack.disconnect_sockets("refresh_requested");
@@ -303,7 +303,7 @@ async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     world.ends().await;
 }
 
-/// Discord's replies say what they answer.
+/// Discord's replies name the message that they answer.
 #[tokio::test]
 async fn a_reply_to_the_card_is_a_yes_and_one_to_something_else_is_not() {
     let (mut world, thread) = asked(On::Discord, []).await;

@@ -1,4 +1,4 @@
-//! A nod can be taken back before anything leaves; undo and start never both happen.
+//! An approval can be undone before anything leaves; undo and start never both happen.
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
@@ -17,7 +17,7 @@ on_each_platform!(
     what_is_altered_behind_the_nod_is_not_sent,
 );
 
-/// Ana has asked and approved, and it is about to be sent.
+/// Ana has asked and approved, and the mail is about to be sent.
 async fn approved(platform: On, answer: &str) -> World {
     let mut world = World::with_undo_on(platform).await;
     world.connects("ana").await;

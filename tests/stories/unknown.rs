@@ -1,4 +1,4 @@
-//! Where nobody can tell whether it went out: [Check again] looks, [Send again] asks.
+//! Effects with an unknown outcome: [Check again] looks, [Send again] asks.
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
@@ -26,7 +26,7 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-/// Ana's mail met a fault and its draft is gone: nobody can tell. `sent` where it went out after all.
+/// Ana's mail met a fault and its draft is gone, so the outcome is unknown. `sent`: whether it was sent after all.
 async fn unknown(platform: On, sent: bool) -> World {
     unknown_in(World::on(platform).await, sent).await
 }
@@ -43,7 +43,7 @@ async fn unknown_in(mut world: World, sent: bool) -> World {
         world.the_window_passes().await;
     }
     if sent {
-        // Nod cannot look any more.
+        // Nod can no longer look it up.
         world.google.revoke_grants("ana@acme.test");
     } else {
         let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
@@ -175,7 +175,7 @@ async fn what_was_approved_again_is_called_off_when_the_first_is_found(platform:
     world.ends().await;
 }
 
-/// The first may turn out to have gone meanwhile.
+/// The first one might turn out to have been sent meanwhile.
 async fn what_may_have_gone_and_lapsed_is_not_asked_for_by_a_press(platform: On) {
     let mut world = unknown(platform, true).await;
     world.presses("ana", "general", "Send again").await;

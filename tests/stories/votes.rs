@@ -1,5 +1,5 @@
-//! A meeting of several people: whoever asked puts the times to the others, and what suits everybody waits for their
-//! yes.
+//! A meeting of several people: the asker proposes the times to the others, and the time that suits everybody waits for
+//! the asker's approval.
 
 use chrono::TimeDelta;
 use nod_sandbox::google::{Appointment, News};
@@ -33,7 +33,7 @@ const BO: &str = "bo@acme.test";
 const CHO: &str = "cho@acme.test";
 
 async fn ready(mut world: World) -> World {
-    // Whoever is asked is called.
+    // Each person who is asked is mentioned.
     world.expects("a ping: bo");
     world.expects("a ping: cho");
     world.connects("ana").await;
@@ -42,7 +42,7 @@ async fn ready(mut world: World) -> World {
     world
 }
 
-/// Ana was asked which of the times it shall be.
+/// Ana was asked to choose one of the times.
 async fn asks(world: &World, place: &str) {
     let planning =
         json!({ "title": "Planning", "when": "next week", "minutes": 45, "guests": ["Bo", "Cho"] });
@@ -50,7 +50,7 @@ async fn asks(world: &World, place: &str) {
     world.says("ana", place, "@nod find 45 minutes with Bo and Cho next week for planning").await;
 }
 
-/// She has the others asked.
+/// Ana has the others asked.
 async fn voting(platform: On) -> World {
     let mut world = ready(World::on(platform).await).await;
     asks(&world, GENERAL).await;
@@ -63,7 +63,8 @@ fn reads_both(world: &mut World) -> String {
     format!("{}---\n{}", compact(&world.reads(GENERAL)), compact(&world.reads("dm:ana")))
 }
 
-/// Slack sets a line between the parts of a card; a digest has the zone in it, which Discord does not tell.
+/// Removes what differs: Slack's lines between the parts of a card, and digests, which contain a zone that Discord does
+/// not report.
 fn compact(shown: &str) -> String {
     let lines = shown.lines().filter(|line| !line.is_empty() && !line.trim().starts_with("· id nod"));
     let masked = lines.map(|line| match line.rsplit_once(" · ") {
@@ -75,7 +76,7 @@ fn compact(shown: &str) -> String {
 
 async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
     let mut world = World::without_nod_on(platform).await;
-    // Ana is in Lisbon and Bo in Berlin. Discord tells no zones, so there everybody works by the clocks of UTC.
+    // Ana is in Lisbon and Bo in Berlin. Discord reports no time zones, so there everybody works in UTC.
     world.slack.change(|company| {
         let cho = company.users.values_mut().find(|user| user.name == "cho").unwrap();
         (cho.tz, cho.tz_offset) = ("America/New_York".to_owned(), -18_000);
@@ -280,7 +281,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
         let told = world.google.invitations(guest);
         assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Invited]);
     }
-    // Bo's mind has changed.
+    // Bo changes his mind.
     world.sends_press(&later).await;
     let told = world.whispers("bo");
     assert!(told.contains("Ana Silva booked ") && told.contains("decline the invitation"), "{told}");
@@ -300,7 +301,7 @@ async fn a_vote_is_taken_back_and_given_again(platform: On) {
     world.presses("bo", GENERAL, "2").await;
     let again = world.reads(GENERAL);
     assert!(again.contains("✓ Bo Lind") && !again.contains("None of these: "), "{again}");
-    // What was pressed twice at once is as it was.
+    // Two simultaneous clicks cancel each other.
     world.presses_twice("cho", GENERAL, "4").await;
     assert!(!world.reads(GENERAL).contains("Cho Park\n"), "{}", world.reads(GENERAL));
     stops(world).await;
@@ -312,7 +313,7 @@ async fn those_who_are_asked_are_called_once(platform: On) {
     asks(&world, "launch").await;
     assert!(world.chat.pings().is_empty());
     world.presses("ana", "dm:ana", "Ask the others").await;
-    // Cho, who does not read there, has it in their direct line, which tells them by itself.
+    // Cho is not a member there and gets it in a DM, which notifies without a mention.
     assert_eq!(world.chat.pings(), ["bo"]);
     world.presses("bo", "launch", "1").await;
     world.presses("cho", "dm:cho", "1").await;
@@ -325,7 +326,7 @@ async fn those_who_are_asked_are_called_once(platform: On) {
     world.ends().await;
 }
 
-/// The vote's card, once everybody has agreed on the first time.
+/// Returns the world with the vote's card once everybody has agreed on the first time.
 async fn agreed(platform: On) -> World {
     let world = voting(platform).await;
     for voter in ["bo", "cho", "ana"] {
@@ -381,7 +382,7 @@ async fn a_time_that_the_asker_changed_is_told_to_those_who_voted(platform: On) 
     world.ends().await;
 }
 
-/// Whichever comes first.
+/// Either of the two can come first.
 async fn a_stop_beside_the_last_vote_ends_it(platform: On) {
     let mut world = voting(platform).await;
     world.presses("bo", GENERAL, "1").await;
@@ -405,7 +406,7 @@ async fn stops(mut world: World) {
 
 async fn nobody_is_asked_to_come_at_night(platform: On) {
     let mut world = ready(World::on(platform).await).await;
-    // Of Bo's working days only Thursday is free, and every night.
+    // Only Thursday is free in Bo's working hours, and every night.
     for day in ["09", "10", "11", "13"] {
         let at = |hour| format!("2026-03-{day} {hour}:00");
         let busy = Appointment { start: at("06"), end: at("20"), ..Appointment::default() };
@@ -456,7 +457,7 @@ async fn who_is_not_asked_does_not_vote(platform: On) {
     stops(world).await;
 }
 
-/// Bo's address is known from Slack alone, so there he is asked; on Discord he is somebody else of the same name.
+/// Bo's email address is known only from Slack, so he is asked there; on Discord he is another person of the same name.
 #[tokio::test]
 async fn whoever_was_asked_in_another_chat_is_told_so() {
     let mut world = World::on_both().await;
@@ -526,12 +527,12 @@ async fn a_stopped_turn_ends_its_vote(platform: On) {
 async fn the_times_are_shared_once_and_by_their_owner_alone(platform: On) {
     let mut world = ready(World::on(platform).await).await;
     asks(&world, GENERAL).await;
-    // Until then nothing of it stands where others read.
+    // Until then nothing of it is in the shared channel.
     assert!(!world.reads(GENERAL).contains("9 Mar"), "{}", world.reads(GENERAL));
     world.presses_twice("ana", "dm:ana", "Ask the others").await;
     assert!(world.whispers("ana").contains("They were asked already"));
     assert_eq!(world.reads(GENERAL).matches("When suits you?").count(), 1);
-    // What was asked in private is not put to others; nor does anybody else's prompt hold what was asked.
+    // A private request is not proposed to others, and it is in no other person's prompt.
     world.model_will("conversational", [Answer::text("Hello.")]);
     world.says("bo", GENERAL, "@nod hello").await;
     let prompts = format!("{:?}", world.model.requests().last());

@@ -1,4 +1,4 @@
-//! What people type, and the button of the answer.
+//! The command, and the button of its answer.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -15,7 +15,7 @@ use nod_store::jobs::sql as jobs;
 
 const AGAIN: &str = "dice_again";
 
-/// `dice 20`
+/// The command `dice 20`.
 pub(crate) struct Rolling(pub(crate) Chat);
 
 #[async_trait]
@@ -46,7 +46,7 @@ impl Command for Rolling {
     }
 }
 
-/// [Roll again]
+/// The button [Roll again].
 pub(crate) struct Again(pub(crate) Chat);
 
 #[async_trait]
@@ -61,7 +61,7 @@ impl Buttons for Again {
         asker: &Asker<'_>,
         verb: &Action,
     ) -> sqlx::Result<InteractionResponse> {
-        // A press only says which roll it is about: whose that is, and what it was, its row says.
+        // A click only carries the id of the roll; its row has the owner and the sides.
         match sql::load(conn, asker.tenant, verb.subject).await? {
             Some(before) if before.person == asker.person => roll(&self.0, conn, asker, before.sides).await,
             Some(_) => Ok(InteractionResponse::ephemeral("That is somebody else's die. Nothing was rolled.")),
@@ -70,7 +70,8 @@ impl Buttons for Again {
     }
 }
 
-/// Rolls, tells whoever asked at once, and everybody else by a job, all in the transaction of what arrived.
+/// Rolls, answers the asker at once, and enqueues a job that posts the roll in the conversation. All of it is in the
+/// transaction of the inbound.
 async fn roll(
     core: &Chat,
     conn: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! What is done later: everybody in the conversation is told.
+//! The job that posts a roll in the conversation.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError, sql as jobs};
 
-/// Its jobs. What a kind is called stands in rows: no two abilities may use the same name.
+/// The jobs of dice. A job kind's name is stored in rows, so no two abilities can use the same one.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum DiceJob {
-    /// In a lane of its own.
+    /// Posts a roll; each in its own lane.
     TellRoll { roll: Uuid },
 }
 
@@ -41,14 +41,14 @@ impl JobHandler for Telling {
 async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
     let tenant = claim.tenant;
     let mut tx = core.begin().await?;
-    // Nothing is committed for a job that another replica does by now.
+    // Nothing is committed for a job that another replica has taken over.
     jobs::assert_lease(&mut tx, claim).await?;
     if let Some(roll) = sql::load(&mut tx, tenant, roll).await? {
         let venue = delivery::sql::venue(&mut tx, tenant, roll.conversation).await?;
         let person = people::sql::load(&mut tx, tenant, roll.person).await?;
         let name = person.as_ref().map_or("Somebody", |person| person.display_name());
         let card = Card::from_markdown(format!("{name} rolled {} of {}.", roll.rolled, roll.sides));
-        // The message is a row; posting it is the job of `people`.
+        // The message is a row, and the job that posts it belongs to `people`.
         let new = NewDelivery {
             id: core.id(),
             conversation: roll.conversation,

@@ -1,5 +1,5 @@
-//! A toy that shows how an ability is made: it rolls dice. It has one of everything: a tool for the model, a command, a
-//! button, a job and a table. See `docs/design/adding-an-ability.md`.
+//! An example of an ability: it rolls dice. It has one of everything: a tool for the model, a command, a button, a job
+//! and a table. See `docs/design/adding-an-ability.md`.
 
 mod command;
 mod job;
@@ -14,14 +14,14 @@ use nod_people::ability::Plug;
 use nod_store::ability::Ability;
 use uuid::Uuid;
 
-/// The table. That of a real ability is a file in `migrations/`; a toy has none in anybody's database.
+/// The table. A real ability's table is a file in `migrations/`; the example's is in no real database.
 pub const TABLE: &str = include_str!("../table.sql");
 
-/// The sides of a die where nobody says how many.
+/// The sides of a die if none are given.
 const USUAL_SIDES: i32 = 6;
 const MOST_SIDES: i32 = 1000;
 
-/// Dice.
+/// Returns the plug of the dice ability.
 pub fn plug() -> Plug {
     Box::new(|chat| Ability {
         tools: vec![tool::roll(chat)],
@@ -32,7 +32,7 @@ pub fn plug() -> Plug {
     })
 }
 
-/// A roll, as its row has it.
+/// A stored roll.
 struct Roll {
     tenant: TenantId,
     id: Uuid,
@@ -43,10 +43,10 @@ struct Roll {
     at: Timestamp,
 }
 
-/// A number from 1 to `sides`.
+/// Returns a random number from 1 to `sides`.
 fn rolled(ids: &dyn Ids, sides: i32) -> i32 {
     let [a, b, c, d, ..] = ids.secret();
     let any = u32::from_le_bytes([a, b, c, d]);
-    // At most a thousand sides: no number is noticeably likelier than another.
+    // With at most a thousand sides, no number is noticeably more likely than another.
     i32::try_from(any % sides.unsigned_abs()).unwrap_or_default() + 1
 }

@@ -1,5 +1,5 @@
-//! Rolls, as rows. Every statement names the tenant. (In a real ability they are `sqlx::query!`, checked against the
-//! migrations; a toy's table is not among them.)
+//! The rows of rolls. Every statement names the tenant. (A real ability uses `sqlx::query!`, checked against the
+//! migrations, which do not contain the example's table.)
 
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! What the model may call.
+//! The tool that the model can call.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use nod_contract::ids::Ids;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 use nod_people::context::Chat;
 
-/// `dice_roll`. It changes nothing, so nobody is asked.
+/// The tool `dice_roll`. It changes nothing, so it needs no approval.
 pub(crate) fn roll(chat: &Chat) -> Tool {
     let spec = ToolSpec {
         name: "dice_roll",
@@ -39,7 +39,7 @@ impl ReadTool for Die {
     }
 
     async fn call(&self, _: &ToolContext, args: &Value) -> ToolResult {
-        // The arguments fit the schema by now.
+        // The arguments were already checked against the schema.
         let sides = args["sides"].as_i64().unwrap_or(USUAL_SIDES.into());
         let sides = i32::try_from(sides).map_err(|_| ToolError::invalid("too many sides"))?;
         Ok(ToolOutput::trusted(json!({"sides": sides, "rolled": rolled(self.ids.as_ref(), sides)})))

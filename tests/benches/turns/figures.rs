@@ -1,9 +1,9 @@
-//! Figures of times, and what the kernel tells of a process.
+//! Statistics of durations, and what the kernel reports about a process.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A time as people read it.
+/// A duration, displayed for people.
 pub struct Shown(pub Duration);
 
 impl fmt::Display for Shown {
@@ -12,7 +12,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// The time within which this part (0.5: half) of them lies.
+/// Returns the quantile of the durations (0.5: the median).
 pub fn part(times: &[Duration], part: f64) -> Shown {
     let mut sorted = times.to_vec();
     sorted.sort();
@@ -21,21 +21,21 @@ pub fn part(times: &[Duration], part: f64) -> Shown {
     Shown(sorted.get(at).copied().unwrap_or_default())
 }
 
-/// A look at a process.
+/// A sample of a process's resources.
 pub struct Process {
     /// User and system time so far.
     pub cpu: Duration,
-    /// KiB in memory.
+    /// Resident memory in KiB.
     pub resident: u64,
-    /// KiB at most.
+    /// Peak resident memory in KiB.
     pub peak: u64,
 }
 
 impl Process {
-    /// By its id.
+    /// Samples the process with this id.
     pub fn look(id: u32) -> Self {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
-        // The name may hold anything, also spaces; it ends with the last bracket.
+        // The name can contain anything, including spaces; it ends with the last bracket.
         let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
         let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
@@ -43,7 +43,7 @@ impl Process {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
         };
-        // Linux tells it in hundredths of a second on every machine that matters.
+        // Linux counts in hundredths of a second on every machine that matters.
         Self { cpu: Duration::from_millis(ticks * 10), resident: kib("VmRSS:"), peak: kib("VmHWM:") }
     }
 }

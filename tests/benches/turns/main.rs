@@ -1,6 +1,6 @@
-//! How fast Nod is: acknowledgement under load, its own time in a turn, turns a second, CPU, memory, database
-//! work, and the time until it is ready. Nod runs as the real process, on the Postgres of
-//! `NOD_TEST_DATABASE_URL`; everything else is the sandbox, on loopback. It ends by itself, in two minutes.
+//! How fast Nod is: acknowledgement under load, its own time in a turn, turns per second, CPU, memory, database work,
+//! and the time until it is ready. Nod runs as the real process, on the Postgres of `NOD_TEST_DATABASE_URL`; everything
+//! else is the sandbox, on loopback. It ends by itself after two minutes.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::large_futures)]
 
@@ -19,12 +19,12 @@ use figures::{Process, part};
 use talk::Talk;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
-/// In the company, and talking at once.
+/// The people of the company, and how many of them talk at once.
 const PEOPLE: usize = 200;
 const AT_ONCE: usize = 20;
-/// As long as a quick model of today; a turn asks two, the router and the reasoner.
+/// The latency of a fast model; a turn asks two, the router and the reasoner.
 const MODEL_THINKS: Duration = Duration::from_millis(400);
-/// People do not begin in the same instant.
+/// The time between the starts of two people, who do not begin in the same instant.
 const APART: Duration = Duration::from_millis(40);
 
 #[tokio::main]
@@ -32,7 +32,7 @@ async fn main() {
     let built = if cfg!(debug_assertions) { "without optimisation" } else { "optimised" };
     println!("nod-under-test, built {built}; {} cores", std::thread::available_parallelism().unwrap());
     let mut world = World::in_real_time().await;
-    // What is asked after a reply goes elsewhere: nobody waits for it, so it is no part of a turn's time.
+    // Requests after a reply go to another model: no user waits for them, so they are not part of a turn's time.
     let aside = Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await.unwrap();
     world.env.insert("NOD_LLM__SUMMARISER__BASE_URL".to_owned(), aside.base_url());
     for number in 0..PEOPLE {
@@ -60,7 +60,7 @@ async fn database(world: &World) {
 async fn turns(world: &World) {
     let nod = world.start_program(NOD).await;
     let talk = Talk::listen(world);
-    talk.at_once(PEOPLE, 1).await; // Everybody known, every connection open.
+    talk.at_once(PEOPLE, 1).await; // Everybody is known and every connection is open.
     settled(world).await;
 
     println!("\none conversation, 60 turns");
@@ -119,7 +119,7 @@ async fn turns(world: &World) {
     world.kills(nod).await;
 }
 
-/// Waits until there is nothing to do, however long a backlog is.
+/// Waits until there is nothing to do, however long the backlog is.
 async fn settled(world: &World) {
     let until = Instant::now() + Duration::from_secs(120);
     let busy = "select exists (select 1 from lanes where due_at <= now())";
@@ -131,7 +131,7 @@ async fn settled(world: &World) {
     }
 }
 
-/// What a turn costs the database, counted on the wire.
+/// Measures what a turn costs the database, counted on the wire.
 async fn queries(world: &World) {
     let proxy = proxy::start(&world.env["NOD_DATABASE__URL"]).await;
     let mut env = world.env.clone();
@@ -149,7 +149,7 @@ async fn queries(world: &World) {
     world.kills(nod).await;
 }
 
-/// From the start of the process until it can work.
+/// Measures the time from the start of the process until it is ready.
 async fn ready(world: &World) {
     println!("\nready (/readyz answers 200) after");
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! Stands between Nod and Postgres and counts what passes: statements, and how often an answer was waited for.
+//! A proxy between Nod and Postgres that counts statements, round trips and commits.
 
 use std::ops::Sub;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 /// A running proxy.
 pub struct Proxy {
-    /// As Nod is to call it.
+    /// The URL for Nod's configuration.
     pub url: String,
     counts: Arc<Counts>,
 }
@@ -24,7 +24,7 @@ struct Counts {
     commits: AtomicU64,
 }
 
-/// What was counted.
+/// The counters at one time.
 pub struct Counted {
     statements: u64,
     round_trips: u64,
@@ -32,7 +32,7 @@ pub struct Counted {
 }
 
 impl Proxy {
-    /// So far.
+    /// Returns the current counters.
     pub fn counted(&self) -> Counted {
         let Counts { statements, round_trips, commits } = &*self.counts;
         Counted {
@@ -59,7 +59,7 @@ impl Sub for Counted {
 pub struct Each(f64, f64, f64);
 
 impl Counted {
-    /// Of one turn.
+    /// Returns the counts of one turn.
     #[allow(clippy::cast_precision_loss)]
     pub fn each(&self, turns: usize) -> Each {
         let each = |count: u64| count as f64 / turns as f64;
@@ -73,7 +73,7 @@ impl fmt::Display for Each {
     }
 }
 
-/// Before the Postgres at this address.
+/// Starts a proxy in front of the Postgres at this URL.
 pub async fn start(url: &str) -> Proxy {
     let options: PgConnectOptions = url.parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -129,7 +129,7 @@ async fn questions(
     }
 }
 
-/// A transaction ends where Postgres, after work, is ready outside of one.
+/// Forwards the responses. A transaction ends when Postgres, after work, is ready and outside of one.
 async fn answers(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -152,7 +152,7 @@ async fn answers(
     }
 }
 
-/// One message of the protocol, with its kind where it has one.
+/// Reads one message of the protocol, with its type byte if it has one.
 async fn message(from: &mut BufReader<impl AsyncRead + Unpin>, kind: bool) -> io::Result<Vec<u8>> {
     let mut whole = Vec::new();
     if kind {

@@ -1,4 +1,4 @@
-//! People who talk with Nod, each in a room of their own, one sentence after another.
+//! People who talk with Nod, each in their own DM, one message after another.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,12 +16,12 @@ use crate::figures::{Shown, part};
 
 type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<DateTime<Utc>>>>>;
 
-/// The handle of a person.
+/// Returns the handle of a person.
 pub fn person(number: usize) -> String {
     format!("person{number}")
 }
 
-/// Hears every answer as it is posted.
+/// Receives every answer when it is posted.
 pub struct Talk {
     slack: Slack,
     model: Model,
@@ -37,14 +37,14 @@ impl Drop for Talk {
 
 /// The turns of one measurement.
 pub struct Turns {
-    /// From the event until the answer stands.
+    /// The time from the event until the answer is posted.
     pub walls: Vec<Duration>,
-    /// How long the fakes worked, by turn.
+    /// The time that the fakes worked, per turn.
     fakes: Duration,
 }
 
 impl Turns {
-    /// Says how long turns took.
+    /// Prints how long the turns took.
     pub fn print(&self) {
         let own = |at: f64| Shown(part(&self.walls, at).0.saturating_sub(self.fakes));
         println!(
@@ -63,24 +63,24 @@ impl Turns {
 }
 
 impl Talk {
-    /// Begins to listen.
+    /// Starts listening.
     pub fn listen(world: &World) -> Self {
         let waiting = Waiting::default();
         let ear = tokio::spawn(hear(world.slack.clone(), waiting.clone()));
         Self { slack: world.slack.clone(), model: world.model.clone(), waiting, ear }
     }
 
-    /// Somebody says something that needs no tool.
+    /// Sends a message that needs no tool.
     pub fn says(&self, number: usize) {
         self.slack.say(&person(number), &format!("dm:{}", person(number)), None, "thanks!");
     }
 
-    /// So many people talk at once, each waiting for the answer before going on.
+    /// Lets this many people talk at once, each waiting for the answer before the next message.
     pub async fn at_once(&self, people: usize, turns: usize) -> Turns {
         self.staggered(people, turns, Duration::ZERO).await
     }
 
-    /// The same, each beginning so much later than the one before.
+    /// The same, with this delay between the starts of two people.
     pub async fn staggered(&self, people: usize, turns: usize, apart: Duration) -> Turns {
         let before = self.slack.spent() + self.model.spent();
         let mut talking = JoinSet::new();
@@ -98,7 +98,7 @@ impl Talk {
     }
 }
 
-/// One conversation after another, so that no place takes two messages within a second: Slack would not have it.
+/// Runs the turns in one conversation after another: Slack's rate limit is one message per second and channel.
 async fn talk(
     slack: &Slack,
     waiting: &Waiting,

@@ -10,7 +10,7 @@ use super::Dice;
 
 const TEXT: &str = "word/document.xml";
 
-/// One that unpacks to much more than it is, or whose text is no document.
+/// A document that unpacks to far more than its size, or whose text is no valid document.
 pub(super) fn bomb(dice: &mut Dice) -> Vec<u8> {
     let many = dice.random_range(1_000..100_000);
     match dice.random_range(0..5) {

@@ -1,17 +1,17 @@
-//! HTML as it stands in mail.
+//! Hostile HTML bodies of mails.
 
 use rand::Rng;
 
 use super::{Dice, names};
 
-/// Small, and more memory than there is: so many open marks that each of so many paragraphs repeats all of them.
+/// Small HTML that exhausts memory: each of `paragraphs` paragraphs repeats all of the `marks` open tags.
 #[must_use]
 pub fn html_that_eats_memory(marks: usize, paragraphs: usize) -> String {
     let marks: String = (0..marks).map(|n| format!("<b a={n}>")).collect();
     format!("<p>{marks}{}", "</p><p>x".repeat(paragraphs))
 }
 
-/// Marks in marks.
+/// Nested tags.
 pub(super) fn nested(dice: &mut Dice) -> String {
     match dice.random_range(0..4) {
         0 => html_that_eats_memory(dice.random_range(1_000..3_000), dice.random_range(5_000..20_000)),
@@ -21,7 +21,7 @@ pub(super) fn nested(dice: &mut Dice) -> String {
     }
 }
 
-/// Marks with too much in them, or that never end.
+/// Tags with too many or too long attributes, or that are never closed.
 pub(super) fn attributes(dice: &mut Dice) -> String {
     let many = dice.random_range(1_000..50_000);
     match dice.random_range(0..5) {
@@ -33,7 +33,7 @@ pub(super) fn attributes(dice: &mut Dice) -> String {
     }
 }
 
-/// Tables in tables, and ones that are wider or longer than they say.
+/// Nested tables, and tables that are wider or longer than they declare.
 pub(super) fn tables(dice: &mut Dice) -> String {
     let many = dice.random_range(10..500);
     let span = dice.random_range(1_000..1_000_000_000);
@@ -45,7 +45,7 @@ pub(super) fn tables(dice: &mut Dice) -> String {
     }
 }
 
-/// Letters by their names and numbers, whether there are such or not.
+/// Character references by name and number, valid or not.
 pub(super) fn entities(dice: &mut Dice) -> String {
     const NAMES: [&str; 7] = [
         "&#x10FFFF;",
@@ -63,7 +63,7 @@ pub(super) fn entities(dice: &mut Dice) -> String {
     html + &names::tricks(dice, 1_000)
 }
 
-/// Ten megabytes.
+/// Ten megabytes of HTML.
 pub(super) fn large(dice: &mut Dice) -> String {
     const SIZE: usize = 10 * 1024 * 1024;
     let piece = ["<p>So he said.</p>\r\n", "<b>", "<tr><td>x", "words "][dice.random_range(0..4)];

@@ -1,4 +1,4 @@
-//! Mails as they are sent.
+//! Hostile mails as raw MIME.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,13 +6,13 @@ use rand::Rng;
 
 use super::{Dice, html, names};
 
-/// So many mails, each in the one before.
+/// A mail that nests `depth` mails in each other.
 #[must_use]
 pub fn nested_mail(depth: usize) -> Vec<u8> {
     format!("{}Subject: inmost\r\n\r\nx", "Content-Type: message/rfc822\r\n\r\n".repeat(depth)).into_bytes()
 }
 
-/// A mail of one person to another, in a thread, with this as its HTML.
+/// An HTML mail from one person to another, as an answer in a thread.
 #[must_use]
 pub fn html_mail(to: &str, from: &str, id: &str, answers: &str, html: &str) -> Vec<u8> {
     let lines = [
@@ -31,7 +31,7 @@ pub fn html_mail(to: &str, from: &str, id: &str, answers: &str, html: &str) -> V
     lines.join("\r\n").into_bytes()
 }
 
-/// What stands above a mail.
+/// The headers of a mail.
 pub(super) struct Heads {
     pub from: String,
     pub to: String,
@@ -40,7 +40,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// One mail of many to somebody, with nothing in it that harms.
+    /// Creates the headers of a harmless mail to this recipient.
     pub(super) fn new(to: &str, number: u64) -> Self {
         Self {
             from: "Kim <kim@northwind.test>".to_owned(),
@@ -50,7 +50,7 @@ impl Heads {
         }
     }
 
-    /// The mail, with a body of this type.
+    /// Returns the mail with a body of this content type.
     pub(super) fn above(&self, kind: &str, body: &[u8]) -> Vec<u8> {
         let Self { from, to, subject, id } = self;
         let heads = format!(
@@ -60,24 +60,24 @@ impl Heads {
         [heads.as_bytes(), body].concat()
     }
 
-    /// The mail, with HTML.
+    /// Returns the mail with an HTML body.
     pub(super) fn above_html(&self, html: &str) -> Vec<u8> {
         self.above("text/html; charset=utf-8", html.as_bytes())
     }
 
-    /// The mail, with parts: what stands above each, and it.
+    /// Returns the mail with these parts, each with its own headers.
     pub(super) fn above_parts(&self, parts: &[String]) -> Vec<u8> {
         let parts: String = parts.iter().map(|part| format!("--=b\r\n{part}\r\n")).collect();
         self.above("multipart/mixed; boundary=\"=b\"", format!("{parts}--=b--\r\n").as_bytes())
     }
 
-    /// The mail, with some words and a file.
+    /// Returns the mail with a short text and a file.
     pub(super) fn above_file(&self, name: &str, bytes: &[u8]) -> Vec<u8> {
         self.above_parts(&["Content-Type: text/plain\r\n\r\nSee the file.".to_owned(), file(name, bytes)])
     }
 }
 
-/// A file as a part of a mail.
+/// Returns a file as a MIME part.
 pub(super) fn file(name: &str, bytes: &[u8]) -> String {
     let lines: Vec<String> = STANDARD
         .encode(bytes)
@@ -92,12 +92,12 @@ pub(super) fn file(name: &str, bytes: &[u8]) -> String {
     )
 }
 
-/// Parts in parts, or more parts than anybody sends.
+/// Nested parts, or more parts than any mail has.
 pub(super) fn parts(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
     if dice.random_bool(0.5) {
         return heads.above_parts(&vec!["\r\nx".to_owned(); dice.random_range(500..3_000)]);
     }
-    // Gmail tells of parts in parts by JSON in JSON, of which a client reads 128 levels.
+    // Gmail reports nested parts as nested JSON, of which a client reads 128 levels.
     let deep: usize = dice.random_range(2..60);
     let kind = |n: usize| format!("multipart/mixed; boundary=\"={n}\"");
     let inner: String =
@@ -105,7 +105,7 @@ pub(super) fn parts(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
     heads.above(&kind(0), format!("{inner}--={}\r\n\r\nx\r\n", deep - 1).as_bytes())
 }
 
-/// A mail that came as a file, and is what no mail should be.
+/// A mail with an attached mail that is malformed.
 pub(super) fn with_mail(dice: &mut Dice, heads: &Heads, name: &str) -> Vec<u8> {
     let inner = match dice.random_range(0..4) {
         0 => "Content-Type: message/rfc822\r\n\r\n".repeat(dice.random_range(2..50)) + "Subject: x\r\n\r\nx",
@@ -124,7 +124,7 @@ pub(super) fn with_mail(dice: &mut Dice, heads: &Heads, name: &str) -> Vec<u8> {
     ])
 }
 
-/// Files with names, and one that is called as it is asked for.
+/// A mail with hostile file names, and one file with the name that the test asks for.
 pub(super) fn with_named_files(dice: &mut Dice, heads: &Heads, asked: &str) -> Vec<u8> {
     let mut parts =
         vec!["Content-Type: text/plain\r\n\r\nSee the files.".to_owned(), file(asked, b"The plan.")];
@@ -136,7 +136,7 @@ pub(super) fn with_named_files(dice: &mut Dice, heads: &Heads, asked: &str) -> V
     heads.above_parts(&parts)
 }
 
-/// Bytes that are no text in what they claim to be.
+/// Bytes that are not valid in the content type and charset that they declare.
 pub(super) fn bytes(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
     const KINDS: [&str; 7] = [
         "text/plain; charset=utf-7",

@@ -1,4 +1,5 @@
-//! Documents and mails that are made to harm whoever reads them. A mail comes of a seed: the same one has the same bytes.
+//! Documents and mails that are made to harm their reader. A mail is generated from a seed: equal seeds give equal
+//! bytes.
 
 mod docx;
 mod html;
@@ -17,50 +18,50 @@ use letters::Heads;
 pub use letters::{html_mail, nested_mail};
 pub use pdf::{pdf_of, pdf_that_eats_memory, pdf_without_end};
 
-/// What chance there is in a mail.
+/// The random numbers of a mail.
 type Dice = ChaCha8Rng;
 
-/// What harms in a mail.
+/// What is harmful in a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// HTML with marks in marks.
+    /// HTML with nested tags.
     Nested,
-    /// HTML with too much in its marks.
+    /// HTML with too much in its attributes.
     Attributes,
-    /// HTML with tables in tables.
+    /// HTML with nested tables.
     Tables,
-    /// HTML with letters by name.
+    /// HTML with character references.
     Entities,
     /// Ten megabytes of HTML.
     Large,
-    /// A PDF file of objects that take all memory.
+    /// A PDF file of objects that exhaust memory.
     ObjectStreams,
-    /// A PDF file that takes all time.
+    /// A PDF file that takes unlimited time.
     OpenArrays,
-    /// A PDF file whose pages are in themselves.
+    /// A PDF file whose page tree contains itself.
     PageLoops,
-    /// A PDF file that unpacks to too much.
+    /// A PDF file that unpacks to far more than its size.
     PackedPages,
-    /// A Word document that does.
+    /// A Word document that does the same.
     WordBomb,
-    /// Parts in parts.
+    /// Nested parts.
     Parts,
-    /// A mail that came as a file.
+    /// An attached mail.
     Mail,
-    /// Names of whoever wrote it.
+    /// The sender's name.
     Sender,
-    /// Thousands who got it too.
+    /// Thousands of recipients.
     Recipients,
-    /// A subject.
+    /// The subject.
     Subject,
-    /// Names of files.
+    /// The names of files.
     FileNames,
-    /// Bytes that are no text.
+    /// Bytes that are not valid text.
     Bytes,
 }
 
-/// How many of a hundred mails are of a class. One that takes all time costs five seconds of computing, and some of those
-/// with tables and marks do: they are few, so that a hundred take about a minute.
+/// The number of mails of each class in a hundred. One that takes unlimited time costs five seconds of computing, and
+/// so do some with tables and tags: there are few of them, so a hundred mails take about a minute.
 const HUNDRED: [(Class, usize); 17] = [
     (Class::Nested, 8),
     (Class::Attributes, 7),
@@ -81,18 +82,18 @@ const HUNDRED: [(Class, usize); 17] = [
     (Class::Bytes, 8),
 ];
 
-/// A mail that is made to harm.
+/// A mail that is made to harm its reader.
 #[derive(Debug, Clone)]
 pub struct Mail {
-    /// How.
+    /// In which way it is harmful.
     pub class: Class,
-    /// As it is sent.
+    /// The mail as raw MIME.
     pub raw: Vec<u8>,
-    /// A file that comes with it.
+    /// The name of a file that is attached to it.
     pub file: Option<String>,
 }
 
-/// So many mails to somebody, in an order that the seed makes.
+/// Generates `count` mails to this recipient, in an order that follows from the seed.
 pub fn mails(count: usize, to: &str, seed: u64) -> impl Iterator<Item = Mail> {
     let hundred = HUNDRED.iter().flat_map(|(class, share)| repeat_n(*class, *share));
     let mut classes: Vec<Class> = hundred.cycle().take(count.next_multiple_of(100)).collect();

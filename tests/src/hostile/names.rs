@@ -1,4 +1,4 @@
-//! What outsiders call themselves, their mails and their files.
+//! Names that outsiders give themselves, their mails and their files.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use rand::Rng;
 
 use super::Dice;
 
-/// Letters that turn, hide or pile up, marks of chats and prompts, and names of those who are trusted.
+/// Characters that reverse, hide or stack text, markup of chats and prompts, and names of trusted senders.
 const TRICKS: [&str; 18] = [
     "\u{202e}fdp.exe",
     "\u{200b}\u{2060}\u{feff}",
@@ -28,7 +28,7 @@ const TRICKS: [&str; 18] = [
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
-/// Some of them in a row, up to about so many bytes.
+/// Joins a few of them, up to about `most` bytes.
 pub(super) fn tricks(dice: &mut Dice, most: usize) -> String {
     let long = dice.random_range(1..most);
     let mut words = String::new();
@@ -39,7 +39,7 @@ pub(super) fn tricks(dice: &mut Dice, most: usize) -> String {
     words
 }
 
-/// As such words stand in a header.
+/// Encodes text for a mail header.
 pub(super) fn encoded(words: &str) -> String {
     let pieces: Vec<String> = words
         .chars()
@@ -50,7 +50,7 @@ pub(super) fn encoded(words: &str) -> String {
     pieces.join("\r\n ")
 }
 
-/// A From.
+/// A `From` header.
 pub(super) fn sender(dice: &mut Dice) -> String {
     let name = encoded(&tricks(dice, 6_000));
     match dice.random_range(0..6) {
@@ -63,7 +63,7 @@ pub(super) fn sender(dice: &mut Dice) -> String {
     }
 }
 
-/// A To with many people in it.
+/// A `To` header with many recipients.
 pub(super) fn recipients(dice: &mut Dice) -> String {
     let name = encoded(&tricks(dice, 200));
     let all: Vec<String> =
@@ -71,7 +71,7 @@ pub(super) fn recipients(dice: &mut Dice) -> String {
     all.join(",\r\n ")
 }
 
-/// A Subject.
+/// A `Subject` header.
 pub(super) fn subject(dice: &mut Dice) -> String {
     match dice.random_range(0..5) {
         0 => "=?utf-8?B?\r\n ".repeat(dice.random_range(10..5_000)) + "x",

@@ -1,4 +1,4 @@
-//! PDF files.
+//! Hostile PDF files.
 
 use std::io::Write;
 
@@ -8,13 +8,13 @@ use rand::Rng;
 
 use super::Dice;
 
-/// Small, and more memory than there is: 2,000 objects that all are one array of 500,000 elements.
+/// A small file that exhausts memory: 2,000 objects that all are one array of 500,000 elements.
 #[must_use]
 pub fn pdf_that_eats_memory() -> Vec<u8> {
     packed_objects(2_000, &format!("[{}]", "0 ".repeat(500_000)))
 }
 
-/// 100,000 objects that all are one array which is not closed: days of computing.
+/// 100,000 objects that all are one array that is never closed: days of computing.
 #[must_use]
 pub fn pdf_without_end() -> Vec<u8> {
     packed_objects(100_000, &format!("[{}", "0 ".repeat(200_000)))
@@ -26,13 +26,13 @@ pub(super) fn object_streams(dice: &mut Dice) -> Vec<u8> {
     packed_objects(objects, &format!("[{}]", "0 ".repeat(elements)))
 }
 
-/// The same, not closed: its reader computes until its time is over.
+/// The same with arrays that are not closed: its reader computes until its time limit.
 pub(super) fn open_arrays(dice: &mut Dice) -> Vec<u8> {
     let (objects, elements) = (dice.random_range(50_000..100_000), dice.random_range(100_000..200_000));
     packed_objects(objects, &format!("[{}", "0 ".repeat(elements)))
 }
 
-/// Pages that are in themselves, or in more places than there are.
+/// Page trees that contain themselves, or declare more pages than exist.
 pub(super) fn page_loops(dice: &mut Dice) -> Vec<u8> {
     let count = dice.random_range(-1_000_000_000..1_000_000_000);
     let kids = "2 0 R 3 0 R ".repeat(dice.random_range(1..2_000));
@@ -48,7 +48,7 @@ pub(super) fn page_loops(dice: &mut Dice) -> Vec<u8> {
     ])
 }
 
-/// A page, perhaps many times, that unpacks to a thousand times what it is.
+/// Pages that unpack to a thousand times their size.
 pub(super) fn packed_pages(dice: &mut Dice) -> Vec<u8> {
     let words = ["(x) Tj ", "q ", "[[[[ ", "        "][dice.random_range(0..4)];
     let (size, pages) = (dice.random_range(1..12) << 20, dice.random_range(1..20));
@@ -71,7 +71,7 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
     packed.write_all(bytes).and_then(|()| packed.finish()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A PDF file with a stream of so many objects, all of which are this one.
+/// A PDF file with an object stream in which all `count` objects are the same.
 fn packed_objects(count: usize, object: &str) -> Vec<u8> {
     let index: String = (0..count).map(|n| format!("{} 0 ", n + 10)).collect();
     let objects = [
@@ -86,7 +86,7 @@ fn packed_objects(count: usize, object: &str) -> Vec<u8> {
     pdf(&objects)
 }
 
-/// A PDF file of one page with these words.
+/// A PDF file of one page with this text.
 #[must_use]
 pub fn pdf_of(words: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 720 Td ({words}) Tj ET");

@@ -1,4 +1,4 @@
-//! The way to somebody's Google account, as they go it in their browser.
+//! The OAuth flow to a Google account, as people follow it in their browser.
 
 use nod_sandbox::discord::Discord;
 
@@ -6,7 +6,7 @@ use super::{World, started};
 use crate::chat::Chat;
 
 impl World {
-    /// Connects somebody's own Google account, by the private link and the consent page.
+    /// Connects the user's own Google account through the private link and the consent page.
     pub async fn connects(&mut self, user: &str) {
         let link = self.asks_for_link(user).await;
         let page = self.consents_as(user, &link, &format!("{user}@acme.test"), None).await;
@@ -15,21 +15,22 @@ impl World {
         self.reads(&format!("dm:{user}"));
     }
 
-    /// Nod knows an address of somebody: Slack tells it, on Discord it is the account that they have connected.
+    /// Makes an email address of the user known: Slack reports it, on Discord it comes from the account that they
+    /// connect.
     pub async fn can_be_written_to(&mut self, user: &str) {
         if matches!(self.chat, Chat::Discord(_)) {
             self.connects(user).await;
         }
     }
 
-    /// `/nod connect google`, and the link in the answer.
+    /// Sends `/nod connect google`, and returns the link in the answer.
     pub async fn asks_for_link(&mut self, user: &str) -> String {
         self.commands(user, "general", "connect google").await;
         let newest = self.chat.newest_whisper(user).unwrap_or_else(|| panic!("no answer to connect"));
         link_in(&newest).unwrap_or_else(|| panic!("no link in: {newest}"))
     }
 
-    /// Follows a private link as that person to Google's consent page; its address.
+    /// Follows a private link as this user to Google's consent page, and returns its URL.
     pub async fn leads_to_google(&self, user: &str, browser: &Browser, link: &str) -> String {
         self.way_to_google(user, browser, link)
             .await
@@ -46,15 +47,15 @@ impl World {
         }
     }
 
-    /// The link on the newest card in a person's direct line.
+    /// Returns the link on the newest card in the user's DM channel.
     #[must_use]
     pub fn newest_link_for(&self, user: &str) -> String {
         let found = self.chat.newest_link(&format!("dm:{user}"));
         found.unwrap_or_else(|| panic!("no link for {user}:\n{}", self.chat.everything()))
     }
 
-    /// Follows a private link as that person: where the way leads by the platform's own sign-in, they sign in there.
-    /// Consents at Google as `account`; the page at the end.
+    /// Follows a private link as this user, signing in with the platform if it is required, and consents at Google as
+    /// `account`. Returns the final page.
     pub async fn consents_as(
         &self,
         user: &str,
@@ -72,7 +73,7 @@ impl World {
     }
 }
 
-/// Follows links as a browser does, with its cookie.
+/// Follows links like a browser, with its cookie.
 pub struct Browser {
     http: reqwest::Client,
     cookie: std::sync::Mutex<String>,
@@ -85,27 +86,27 @@ impl Default for Browser {
 }
 
 impl Browser {
-    /// With no cookie yet.
+    /// Creates a browser without a cookie.
     #[must_use]
     pub fn new() -> Self {
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         Self { http: started(http), cookie: std::sync::Mutex::default() }
     }
 
-    /// Looks at the page behind a link.
+    /// Loads the page behind a link.
     pub async fn looks(&self, link: &str) -> String {
         started(started(self.http.get(link).send().await).text().await)
     }
 
-    /// Presses the page's button; returns where it leads.
+    /// Clicks the page's button, and returns the URL that it leads to.
     pub async fn begins(&self, link: &str) -> String {
         self.tries(link).await.unwrap_or_else(|page| panic!("no way to Google: {page}"))
     }
 
-    /// The same; the page where it leads nowhere.
+    /// The same; an error if the page leads to no other.
     ///
     /// # Errors
-    /// The page that says why.
+    /// Returns the page that explains why.
     pub async fn tries(&self, link: &str) -> Result<String, String> {
         let url = started(url::Url::parse(link));
         let token: String =
@@ -113,7 +114,7 @@ impl Browser {
         self.arrives(self.http.post(link).form(&[("t", token)])).await
     }
 
-    /// Where the answer leads on to, keeping its cookie; else its page.
+    /// Returns the redirect's target and keeps the cookie, or the page as an error.
     async fn arrives(&self, request: reqwest::RequestBuilder) -> Result<String, String> {
         let response = started(request.send().await);
         let header =
@@ -128,10 +129,10 @@ impl Browser {
         }
     }
 
-    /// Signs in with Discord as somebody; where that leads.
+    /// Signs in with Discord as this user, and returns the URL that follows.
     ///
     /// # Errors
-    /// The page where it leads nowhere.
+    /// Returns the page if it leads to no other.
     pub async fn signs_in(&self, discord: &Discord, to: &str, user: &str) -> Result<String, String> {
         let who = discord.read(|world| started(world.user_id(user)));
         let agreed = started(self.http.get(format!("{to}&as={who}")).send().await);
@@ -144,7 +145,7 @@ impl Browser {
         self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Comes back from Google.
+    /// Follows the redirect back from Google.
     pub async fn returns(&self, location: &str, from: &str) -> String {
         let sent =
             self.http.get(location).header("cookie", self.cookie()).header("referer", from).send().await;
@@ -152,7 +153,7 @@ impl Browser {
     }
 }
 
-/// The words of a page, a line each.
+/// Returns the text of a page, one line for each element.
 #[must_use]
 pub fn words_of(page: &str) -> String {
     let main = page.split("<main>").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap_or(page);
@@ -173,7 +174,7 @@ pub fn words_of(page: &str) -> String {
         .join("\n")
 }
 
-/// The first web address in a text that is a link to connect.
+/// Returns the first URL in a text that is a link to connect.
 #[must_use]
 pub fn link_in(text: &str) -> Option<String> {
     let at = text.find("/oauth/")?;

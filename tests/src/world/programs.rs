@@ -1,4 +1,4 @@
-//! Nod as processes of their own, which stories kill.
+//! Nod as separate processes, which stories kill.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ impl World {
         self.start_program_with(binary, &self.env).await
     }
 
-    /// One more on the same database. On Discord it does not connect as long as another one hears.
+    /// Starts one more on the same database. On Discord it does not connect while another one receives events.
     pub async fn start_replica(&self, binary: &str) -> Program {
         let env = self.env_of_a_replica();
         if matches!(self.chat, Chat::Discord(_)) {
@@ -22,7 +22,7 @@ impl World {
         self.start_program_with(binary, &env).await
     }
 
-    /// What one more on the same database is configured with.
+    /// Returns the configuration of one more on the same database.
     #[must_use]
     pub fn env_of_a_replica(&self) -> BTreeMap<String, String> {
         let mut env = self.env.clone();
@@ -30,9 +30,9 @@ impl World {
         env
     }
 
-    /// Starts it with another environment.
+    /// Starts Nod as a process with another environment.
     pub async fn start_program_with(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
-        // A dead one's socket may still be there and go meanwhile.
+        // The socket of a killed process might still exist now and disappear meanwhile.
         let mut fewest = self.chat.connections();
         let begun = chrono::Utc::now();
         let here = env.get("NOD_DATABASE__URL") == Some(&self.database.url);
@@ -49,8 +49,8 @@ impl World {
         program
     }
 
-    /// Waits until the program has written that it hears, and with it whatever it has to catch up with: a story that
-    /// looks earlier finds nothing to do, and kills it in the middle of that.
+    /// Waits until the program has stored its ingest watermark, and with it the work of catching up. Without this a
+    /// story finds nothing to do too early, and kills the program in the middle of catching up.
     pub(super) async fn is_written_down_as_hearing(&self, since: chrono::DateTime<chrono::Utc>) {
         let until = tokio::time::Instant::now() + patience();
         loop {
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// SIGKILL, and Slack has noticed.
+    /// Sends SIGKILL, and waits until Slack has noticed.
     pub async fn kills(&self, program: Program) {
         let before = self.chat.connections();
         program.kill().await;

@@ -1,4 +1,4 @@
-//! When a world has nothing left to do, and whether it may end so.
+//! When a world has no work left, and whether it is allowed to end like that.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{PEOPLE, World, patience};
 use crate::chat::Chat;
 
 impl World {
-    /// Lets time pass, and Nod do what has become due.
+    /// Advances the time, and lets Nod do what has become due.
     pub async fn later(&self, time: TimeDelta) {
         self.clock.pass(time);
         if let Some(app) = &self.app {
@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// Lets every such second pass, for as long as somebody waits.
+    /// Lets every rate-limit pause pass until the future is dropped.
     pub(super) async fn pauses_pass(&self) {
         let mut look = tokio::time::interval(Duration::from_millis(5));
         loop {
@@ -53,10 +53,10 @@ impl World {
         }
     }
 
-    /// Whether anything is due or being done, and until when a message waits for its place to be free again; what
-    /// was tried and lost waits for its next try, which is no pause. One look at both: between two, such a message
-    /// may be taken up. (Where time does not stand still, it may be put off between ours at the clock and at the
-    /// rows: hence a second more.)
+    /// Returns whether anything is due or running, and until when a message is held back by its channel's rate limit. A
+    /// lost attempt waits for its retry, which is no such pause. One query reads both, because between two such a
+    /// message could be taken up. (In real time it can be rescheduled between our reading of the clock and of the rows:
+    /// hence one more second.)
     async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
@@ -74,14 +74,15 @@ impl World {
             .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
     }
 
-    /// How long the platform has a message wait, in seconds. Slack takes one a second in a place, Discord five in five.
+    /// Returns how long the platform's rate limit delays a message, in seconds. Slack takes one per second and channel,
+    /// Discord five in five.
     fn pause(&self) -> f64 {
         let slack_alone = self.chats().all(|chat| matches!(chat, Chat::Slack(_)));
         let pause = if slack_alone { 1.0 } else { 5.0 };
         if self.app.is_some() { pause } else { pause + 1.0 }
     }
 
-    /// Lets the time until then pass, where it is the story's.
+    /// Advances the story's clock to this time; real time is not changed.
     fn passes(&self, until: chrono::DateTime<chrono::Utc>) {
         if let Some(app) = &self.app {
             self.clock.pass((until - self.clock.now()).max(TimeDelta::zero()));
@@ -89,12 +90,12 @@ impl World {
         }
     }
 
-    /// The time in which a nod can be taken back passes.
+    /// Lets the undo window of an approval pass.
     pub async fn the_window_passes(&self) {
         self.later(TimeDelta::seconds(10)).await;
     }
 
-    /// What is left to do, each with its lane, for whoever has to find out why.
+    /// Lists the remaining jobs with their lanes, for debugging.
     async fn jobs(&self) -> Vec<String> {
         let all = sqlx::query_scalar(
             "select concat_ws(' ', j.work, 'try', j.attempts, j.last_error, 'due', l.due_at, 'leased until',
@@ -104,8 +105,8 @@ impl World {
         all.fetch_all(&self.pool).await.unwrap_or_default()
     }
 
-    /// Ends the story. It fails where a job is due, a message unread, a script or fault unused, a request
-    /// refused by the vendor's rules.
+    /// Ends the story. It fails if a job is due, a message is unread, a script or fault is unused, or a request broke
+    /// the vendor's rules.
     pub async fn ends(mut self) {
         self.settles().await;
         let mut loose: Vec<String> = Vec::new();
@@ -132,7 +133,7 @@ impl World {
         assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
     }
 
-    /// What nobody read or heard on the platform where the story is now, and what should never have been asked of it.
+    /// Collects what no user has read on the current platform, and what should never have been requested from it.
     fn finds_unread(&mut self, loose: &mut Vec<String>) {
         for channel in self.chat.channels_with_nod() {
             let transcript = self.chat.spoken(&channel);
@@ -154,14 +155,14 @@ impl World {
         loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
     }
 
-    /// Ends without looking back, for what is no story.
+    /// Ends without checks, for code that is no story.
     pub async fn abandoned(mut self) {
         self.stop().await;
         self.pool.close().await;
         self.database.drop_it().await;
     }
 
-    /// This loose end is what the story is about.
+    /// Declares that this loose end is what the story is about.
     pub fn expects(&mut self, loose_end: &str) {
         self.expected_violations.insert(loose_end.to_owned());
     }

@@ -1,4 +1,4 @@
-//! What people say and press, and what they read.
+//! What people write and click, and what they read.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{World, patience};
 use crate::chat::Chat;
 
 impl World {
-    /// Somebody says something; returns its timestamp. Waits until Nod has nothing left to do.
+    /// Sends a message, waits until Nod has nothing left to do, and returns the message's timestamp.
     pub async fn says(&self, user: &str, channel: &str, text: &str) -> String {
         let ts = self.chat.say(user, channel, None, text);
         self.settles().await;
@@ -24,27 +24,27 @@ impl World {
         ts
     }
 
-    /// Types a `/nod` command and returns what it answers in the same breath, as its author reads it.
+    /// Sends a `/nod` command and returns its immediate response, as its author reads it.
     pub async fn commands(&mut self, user: &str, channel: &str, text: &str) -> String {
         self.chat.command(user, channel, text).await;
         self.settles().await;
         self.whispers(user)
     }
 
-    /// Presses the button with this label on the newest message that has it.
+    /// Clicks the button with this label on the newest message that has it.
     pub async fn presses(&self, user: &str, channel: &str, label: &str) {
         let ts = self.button(channel, label);
         self.chat.press(user, channel, &ts, label).await;
         self.settles().await;
     }
 
-    /// Presses the button with this label on the newest whisper to somebody that has it.
+    /// Clicks the button with this label on the user's newest ephemeral message that has it.
     pub async fn presses_whispered(&self, user: &str, label: &str) {
         self.chat.press_whispered(user, label).await;
         self.settles().await;
     }
 
-    /// Says something and drops a file with it.
+    /// Sends a message with a file.
     pub async fn drops(&self, user: &str, channel: &str, text: &str, file: serde_json::Value) -> String {
         let said = match &self.chat {
             Chat::Slack(slack) => {
@@ -66,28 +66,28 @@ impl World {
         self.settles().await;
     }
 
-    /// Presses a button there.
+    /// Clicks a button on the Home tab.
     pub async fn presses_home(&self, user: &str, label: &str) {
         let pending = self.slack.press_home(user, label).unwrap_or_else(|e| panic!("{e}"));
         pending.acknowledged(patience()).await;
         self.settles().await;
     }
 
-    /// The newest message of a channel that has a button with this label.
+    /// Returns the newest message of a channel that has a button with this label.
     #[must_use]
     pub fn button(&self, channel: &str, label: &str) -> String {
         let found = self.chat.with_button(channel, label);
         found.unwrap_or_else(|| panic!("no button [{label}] in {channel}:\n{}", self.chat.everything()))
     }
 
-    /// The buttons of the newest message of a channel that has any to press, a line of labels.
+    /// Returns the labels of the buttons of the newest message of a channel that has any, as one line.
     #[must_use]
     pub fn button_labels(&self, channel: &str) -> String {
         let buttons = self.chat.buttons(channel);
         buttons.iter().map(|button| format!("[{}]", button.label)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The whole label of the button there that begins so.
+    /// Returns the full label of the button there that begins like this.
     #[must_use]
     pub fn labelled(&self, channel: &str, begins: &str) -> String {
         let mut labels = self.chat.buttons(channel).into_iter().map(|button| button.label);
@@ -96,21 +96,21 @@ impl World {
             .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.chat.everything()))
     }
 
-    /// What stands in a channel, as people read it.
+    /// Returns the text of a channel, as people read it, and marks it as read.
     pub fn reads(&mut self, channel: &str) -> String {
         let transcript = self.chat.spoken(channel);
         self.read.insert(self.named(channel), transcript.clone());
         self.as_told(without_run_ids(&transcript))
     }
 
-    /// What of it was read so far.
+    /// Returns the part of it that was read so far.
     pub(crate) fn was_read(&self, channel: &str) -> String {
         let read = self.read.get(&self.named(channel));
         read.map_or_else(String::new, |read| self.as_told(without_run_ids(read)))
     }
 
-    /// The same on each platform: on Discord nobody told Nod that Ana is in Lisbon, where it is the same time, and
-    /// each command stands for itself.
+    /// Makes the text equal on both platforms: Discord does not report that Ana is in Lisbon, whose time is the same as
+    /// UTC, and has separate commands.
     pub(crate) fn as_told(&self, text: String) -> String {
         match self.chat {
             Chat::Slack(_) => text,
@@ -118,14 +118,14 @@ impl World {
         }
     }
 
-    /// What was whispered to somebody since they last heard.
+    /// Returns the ephemeral messages to a user since the last call.
     pub fn whispers(&mut self, user: &str) -> String {
         let all = self.chat.whispers(user);
         let from = self.heard.insert(self.ear(user), all.len()).unwrap_or_default();
         self.as_told(all[from.min(all.len())..].join("\n"))
     }
 
-    /// Somebody, where they are.
+    /// Returns the user's key on the current platform.
     fn ear(&self, user: &str) -> String {
         match self.chat {
             Chat::Slack(_) => format!("slack:{user}"),
@@ -133,20 +133,20 @@ impl World {
         }
     }
 
-    /// Waits until something was whispered to somebody, and returns it.
+    /// Waits for an ephemeral message to a user, and returns it.
     pub async fn hears(&mut self, user: &str) -> String {
         let from = self.heard.get(&self.ear(user)).copied().unwrap_or_default();
         self.comes("a whisper", || (self.chat.whispers(user).len() > from).then_some(())).await;
         self.whispers(user)
     }
 
-    /// Waits until this stands in a channel, and returns all that stands there.
+    /// Waits until a channel shows these words, and returns all of its text.
     pub async fn stands(&self, channel: &str, words: &str) -> String {
         let look = || Some(self.chat.spoken(channel)).filter(|said| said.contains(words));
         self.comes(words, look).await
     }
 
-    /// Waits until there is something to see.
+    /// Waits until `look` returns something.
     async fn comes<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
         let until = tokio::time::Instant::now() + patience();
         loop {
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// Waits until Nod has said this somewhere, and everything else is done.
+    /// Waits until Nod has posted this text somewhere and has nothing left to do.
     pub async fn hears_nod(&self, channel: &str, text: &str) {
         let heard = async {
             let until = tokio::time::Instant::now() + patience();
@@ -176,7 +176,7 @@ impl World {
         self.settles().await;
     }
 
-    /// Waits until the model was asked so often.
+    /// Waits until the model got this many requests.
     pub async fn asked(&self, times: usize) {
         let until = tokio::time::Instant::now() + patience();
         while self.model.requests().len() < times {
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// Every row of every table, as text.
+    /// Returns every row of every table as text.
     pub async fn rows(&self) -> String {
         let tables: Vec<String> =
             sqlx::query_scalar("select tablename::text from pg_tables where schemaname = 'public'")
@@ -208,7 +208,7 @@ impl World {
         all
     }
 
-    /// The ids of all people known to Nod.
+    /// Returns the ids of all people that Nod knows.
     pub async fn persons(&self) -> Vec<String> {
         let all = sqlx::query_scalar("select id::text from people order by id");
         all.fetch_all(&self.pool).await.unwrap_or_else(|e| panic!("{e}"))
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// The router says what kind of wish it is; the reasoner answers one after another.
+    /// The router will classify the message as `intent`, and the reasoner will give these answers in order.
     pub fn model_will(&self, intent: &str, answers: impl IntoIterator<Item = Answer>) {
         self.model.router_will(Answer::json(&json!({ "intent": intent, "tool": null })));
         for answer in answers {
@@ -231,7 +231,7 @@ impl World {
     }
 }
 
-/// With the commands behind `/nod`.
+/// Replaces Discord's commands by the text after `/nod`.
 fn as_typed_on_slack(text: String) -> String {
     let commands =
         ["ask", "connect", "disconnect", "approvals", "memory", "runs", "settings", "admin", "help"];
@@ -246,7 +246,7 @@ fn as_typed_on_slack(text: String) -> String {
     })
 }
 
-/// A run's id says how many ids were handed out before it, which is no part of any story.
+/// Removes run ids: an id shows how many were created before it, which is not part of a story.
 fn without_run_ids(text: &str) -> String {
     let mut parts = text.split("run ");
     let first = parts.next().unwrap_or_default().to_owned();

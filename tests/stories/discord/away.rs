@@ -1,11 +1,11 @@
-//! What was said while Nod was away, as far as it is Discord's own.
+//! Messages sent while Nod was away, as far as Discord differs.
 
 use std::time::Duration;
 
 use super::*;
 use crate::catch_up::answers;
 
-/// Nod goes away; what Discord cannot tell it, it tells nobody.
+/// Stops Nod; events that Discord cannot deliver are lost.
 async fn goes_away(world: &mut World) {
     world.stop().await;
     world.chat.loses_events_while_away();
@@ -35,7 +35,7 @@ async fn however_much_was_said_meanwhile_it_is_read_to_its_end_and_no_page_twice
     let asked = behind.len();
     behind.sort();
     behind.dedup();
-    // Only the page that was refused is asked for again.
+    // Only the page that failed is requested again.
     assert_eq!((asked, behind.len()), (13, 12));
     assert_eq!(world.reads("general").matches("Here.").count(), 1);
     world.ends().await;
@@ -68,7 +68,7 @@ async fn a_post_in_a_forum_is_answered_and_also_what_was_posted_while_nod_was_aw
 async fn an_intent_that_was_switched_off_meanwhile_is_asked_for_no_more() {
     let (mut world, discord) = world().await;
     discord.change(|w| w.config.app.members_intent = false);
-    // Nod has to identify anew, and Discord hangs up on whoever asks for what they may not hear.
+    // Nod has to identify again, and Discord disconnects a bot that requests an intent that it does not have.
     discord.invalidate(false);
     answers(&world, "still there", "Here.");
     discord.say("ana", "general", None, "@nod are you still there?");

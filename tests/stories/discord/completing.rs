@@ -1,11 +1,11 @@
-//! Commands that complete themselves while somebody types them.
+//! Commands with autocomplete while a user types them.
 
 use nod_tests::patience;
 use serde_json::json;
 
 use super::*;
 
-/// How many people and channels are known.
+/// Counts the known people and channels.
 async fn known(world: &World) -> (i64, i64) {
     let count = "select (select count(*) from people), (select count(*) from channels)";
     sqlx::query_as(count).fetch_one(&world.pool).await.unwrap()

@@ -1,4 +1,4 @@
-//! Presses that come while the database is away: nobody brings them a second time.
+//! Clicks that arrive while the database is down: they are not delivered a second time.
 
 use nod_sandbox::model::Answer;
 use nod_tests::patience;

@@ -1,4 +1,4 @@
-//! Which servers Nod serves: those that are listed. Anybody may add a public bot to a server of their own.
+//! Nod serves only the servers that are listed, because any user can add a public bot to a server of their own.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::*;
 const ELSEWHERE: &str = "1100000000000000777";
 const SERVERS: &str = "NOD_DISCORD__SERVERS";
 
-/// A Nod that was added to two servers, not started yet.
+/// A Nod that was added to two servers, and is not started yet.
 async fn in_two() -> (World, Discord) {
     let world = World::without_nod_on(On::Discord).await;
     let discord = server(&world);
@@ -29,14 +29,14 @@ async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
     discord.faults().next("leave_guild", Fault::Status { code: 500, retry_after: None });
     world.start().await;
     discord.faults().met("leave_guild", 1).await;
-    // Discord did not take that, and brings what is said there.
+    // Discord failed to leave that server, and still delivers its messages.
     let there = serde_json::json!({ "guild_id": ELSEWHERE });
     let said = discord.say_with(Say { extra: there, ..Say::new("bo", "general", "@nod hello") }).unwrap();
     world.settles().await;
     discord.delete("bo", "general", &said);
     let kept: i64 = sqlx::query_scalar("select count(*) from inbound").fetch_one(&world.pool).await.unwrap();
     assert_eq!(kept, 0);
-    // Eve belongs there, and so to nobody here.
+    // Eve is a member there only, so she is no member here.
     world.says("eve", "dm:eve", "what is in the mail?").await;
     insta::assert_snapshot!(world.reads("dm:eve"), @r"
         eve: what is in the mail?
@@ -50,7 +50,8 @@ async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
     world.ends().await;
 }
 
-/// Who belonged by a server that is not listed any more does not wait for the daily reading to belong no longer.
+/// Members of a server that is no longer listed lose their membership at once, not only at the daily reading of the
+/// members.
 #[tokio::test]
 async fn a_list_of_servers_holds_from_the_start_for_whoever_belonged_before() {
     let (mut world, discord) = in_two().await;
@@ -61,7 +62,7 @@ async fn a_list_of_servers_holds_from_the_start_for_whoever_belonged_before() {
     world.says("bo", "dm:bo", "hello").await;
     world.stop().await;
     world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
-    // As long as the members cannot be read.
+    // While the members cannot be read.
     discord.faults().next("list_guild_members", Fault::Status { code: 500, retry_after: None });
     world.start().await;
     world.says("eve", "dm:eve", "and now?").await;

@@ -1,11 +1,11 @@
-//! Several shards: each brings a part of what is said, and each may be away alone.
+//! Several shards: each delivers a part of the events, and each can be disconnected on its own.
 
 use std::time::Duration;
 
 use super::*;
 use crate::catch_up::answers;
 
-/// The guild's messages come by the second shard, what is said directly by the first.
+/// The guild's messages arrive on the second shard, DMs on the first.
 const GUILDS_SHARD: u64 = 1;
 
 async fn in_two_shards() -> (World, Discord) {
@@ -16,7 +16,7 @@ async fn in_two_shards() -> (World, Discord) {
     (world, discord)
 }
 
-/// Until `/readyz` answers so.
+/// Waits until `/readyz` gives this status, and returns its body.
 async fn is_ready(world: &World, expected: bool) -> String {
     let asked = async {
         loop {
@@ -44,7 +44,7 @@ async fn what_one_shard_missed_is_looked_up_though_another_was_heard_on() {
     answers(&world, "with us", "Here.");
     discord.say("bo", "general", None, "@nod are you with us?");
     world.clock.pass(TimeDelta::minutes(10));
-    // Whichever replica hears the first shard, it goes on saying so.
+    // The replica that receives the first shard keeps advancing the ingest watermark.
     sqlx::query("update hearings set heard_until = $1 where workspace = $2")
         .bind(nod_contract::clock::Clock::now(&world.clock))
         .bind(discord.read(|w| w.config.app.id.clone()))

@@ -1,8 +1,8 @@
-//! Threads that were put away: nothing changes in them until somebody takes them up again.
+//! Archived threads: nothing changes in them until a user reopens them.
 
 use super::*;
 
-/// A card waits in a thread; that is put away, and then nobody has answered in time.
+/// A card waits in a thread that is archived, and then expires.
 async fn put_away(locked: bool) -> (World, Discord) {
     let (mut world, discord) = asked().await;
     world.reads("general");
@@ -53,7 +53,7 @@ async fn a_card_in_a_thread_that_was_locked_stays_as_it_was() {
     world.ends().await;
 }
 
-/// What Discord refuses counts against a bot.
+/// Rejected requests count against a bot at Discord.
 #[tokio::test]
 async fn the_first_answer_asks_for_nothing_that_is_not_there() {
     let (mut world, discord) = world().await;

@@ -1,4 +1,4 @@
-//! The attempts: where the text lies, what whoever reads it does, and what the card then has to show.
+//! The attempts: where the text is, what the model that reads it does, and what the card then has to show.
 
 use nod_sandbox::google::Appointment;
 use nod_tests::hostile;
@@ -12,11 +12,11 @@ pub struct Attempt {
     pub name: &'static str,
     pub bait: Bait,
     pub does: Does,
-    /// What stands on the card, or in the answer.
+    /// What the card, or the answer, contains.
     pub card: &'static [&'static str],
 }
 
-/// Where the text lies.
+/// Where the text is.
 pub enum Bait {
     Mail {
         from: &'static str,
@@ -26,9 +26,9 @@ pub enum Bait {
     },
     /// A mail with these headers.
     Headers(&'static [(&'static str, &'static str)]),
-    /// A mail whose header says that it is from there.
+    /// A mail with this `From` header.
     From(String),
-    /// A mail of HTML alone.
+    /// A mail with only an HTML body.
     Html(&'static str),
     Attached {
         file: &'static str,
@@ -41,9 +41,9 @@ pub enum Bait {
         file: &'static str,
         words: &'static str,
     },
-    /// What others said in the thread before.
+    /// Earlier messages of other people in the thread.
     Talk(&'static str),
-    /// What others said in the channel.
+    /// Messages of other people in the channel.
     Channel(&'static str),
 }
 
@@ -384,7 +384,7 @@ fn talk() -> Vec<Attempt> {
     ]
 }
 
-/// What the model says of its own accord, which no card asks about.
+/// What the model says by itself, which needs no card.
 fn answers() -> Vec<Attempt> {
     let nothing: &[&str] = &["For the record: nothing was sent or changed in this turn."];
     vec![

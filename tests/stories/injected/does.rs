@@ -1,4 +1,4 @@
-//! What a model does that takes every word for an order.
+//! The actions of a model that obeys every text.
 
 /// What the model does.
 pub enum Does {
@@ -14,20 +14,20 @@ pub enum Does {
     Cancels,
     Forwards(&'static str),
     Attaches(&'static str),
-    /// Takes up a draft of Ana's own, and does this with it.
+    /// Takes one of Ana's own drafts, and does this with it.
     SendsHerDraft,
     ChangesHerDraft(&'static str),
     DiscardsHerDraft,
     Archives,
     Labels(&'static str),
-    /// Writes drafts, which nobody is asked about: they are shown, and go to nobody.
+    /// Writes drafts, which need no approval: they are shown, and are sent to no one.
     Drafts(&'static str),
     DraftsAnAnswer,
     Says(&'static str),
 }
 
 impl Does {
-    /// The tool by which it changes something.
+    /// Returns the tool by which it changes something.
     pub fn tool(&self) -> Option<&'static str> {
         Some(match self {
             Self::Sends(_) | Self::SendsText(_) | Self::SendsHidden(_) | Self::Attaches(_) => {
@@ -50,7 +50,7 @@ impl Does {
         })
     }
 
-    /// Whether Ana has to be asked.
+    /// Returns whether it needs Ana's approval.
     pub fn asks(&self) -> bool {
         !matches!(self, Self::Says(_) | Self::Drafts(_) | Self::DraftsAnAnswer)
     }

@@ -1,5 +1,5 @@
-//! Text from outside that gives orders, to a model that obeys each of them: nothing leaves without a card that shows
-//! what would leave, to whom, and whose words are in view.
+//! Untrusted text with instructions, and a model that obeys all of them: nothing leaves without a card that shows what
+//! would leave, to whom, and whose text is in view.
 
 mod attempts;
 mod does;
@@ -46,7 +46,7 @@ async fn whatever_outside_text_asks_for_nothing_leaves_without_a_card_that_shows
     world.ends().await;
 }
 
-/// A waiting answer carries the subject of the mail that it answers.
+/// A pending reply contains the subject of the mail that it answers.
 async fn the_subject_of_what_waits_is_not_told_as_ours(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -72,7 +72,7 @@ async fn the_subject_of_what_waits_is_not_told_as_ours(platform: On) {
     world.ends().await;
 }
 
-/// Two mails were read, the second by a sender whose address is as long as one may be; and the body nearly fills a card.
+/// Two mails were read, the second from the longest allowed address, and the body nearly fills a card.
 async fn whose_text_came_last_is_named_and_everything_is_on_the_card_or_behind_a_button(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -104,7 +104,7 @@ async fn whose_text_came_last_is_named_and_everything_is_on_the_card_or_behind_a
     world.ends().await;
 }
 
-/// A draft of Ana's, from another conversation.
+/// Creates a draft of Ana's in another conversation.
 async fn drafts_herself(world: &mut World) -> String {
     let args = json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan, in my own words." });
     world.model_will("tool", [Answer::tool("gmail_create_draft", args)]);
@@ -166,7 +166,7 @@ async fn plays(world: &mut World, attempt: &Attempt, draft: &str) {
     assert!(events.iter().all(|event| world.google.cancel_event(ANA, &event.id)));
 }
 
-/// Whom Nod's messages call, and what of them a platform would look up and show.
+/// Returns whom Nod's messages mention, and which links in them the platform would unfurl.
 fn calls_and_looks(world: &World) -> Vec<String> {
     let mut found = world.chat.violations();
     if let Chat::Slack(slack) = &world.chat {
@@ -180,7 +180,7 @@ fn calls_and_looks(world: &World) -> Vec<String> {
     found
 }
 
-/// What others could see of Ana's doing, and what she has herself: her draft, and how her mail is sorted.
+/// Returns what others can see of Ana's changes, and her own data: her draft, and how her mail is sorted.
 fn everything_outside(world: &World, draft: &str) -> String {
     let google = &world.google;
     let own: Vec<_> =
@@ -196,7 +196,7 @@ fn everything_outside(world: &World, draft: &str) -> String {
     )
 }
 
-/// Where the bait lies, and how the model gets to see it.
+/// The bait once it is in place, and how the model reads it.
 #[derive(Default)]
 struct Laid {
     look: Option<Answer>,
@@ -284,7 +284,7 @@ fn thread(world: &World) -> Laid {
     Laid { look, mail_thread: mail.thread_id, message: mail.id, ..Laid::default() }
 }
 
-/// What a model does that takes every word for an order.
+/// Returns the answers of a model that obeys every text.
 fn obeys(does: &Does, laid: &Laid, own: &str, draft: &str) -> Vec<Answer> {
     let mail = |to: &[&str], bcc: &[&str], body: &str| json!({ "to": to, "bcc": bcc, "subject": "The contract", "body": body });
     let one = |tool: &str, args: Value| vec![Answer::tool(tool, args)];
@@ -338,7 +338,7 @@ fn obeys(does: &Does, laid: &Laid, own: &str, draft: &str) -> Vec<Answer> {
     }
 }
 
-/// Whatever the text says, one fence stands around it, and nothing in it ends that fence.
+/// Checks that exactly one fence is around the text, and that nothing in it closes the fence.
 fn fence_holds(world: &World, asked: usize, name: &str) {
     let mut fences = 0;
     for request in &world.model.requests()[asked..] {

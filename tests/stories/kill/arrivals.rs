@@ -1,4 +1,4 @@
-//! Nod dies between hearing and acknowledging; what is delivered again, or done again, counts once.
+//! Nod is killed between receiving and acknowledging; what is delivered or clicked again counts once.
 
 use nod_sandbox::Fault;
 use nod_sandbox::slack::EnvelopeKind;
@@ -10,12 +10,12 @@ use sqlx::{AssertSqlSafe, Executor};
 use super::holds::{Receipt, holds, reads, until};
 use super::{At, NOD, SEND, happens, plan, presses};
 
-/// How far the arrival came when Nod died.
+/// How far the inbound got when Nod was killed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Came {
-    /// To the door.
+    /// Received, but not stored.
     Unstored,
-    /// Into the database, and the platform does not know it.
+    /// Stored, but the platform has no acknowledgement.
     Stored,
 }
 
@@ -69,7 +69,7 @@ async fn press(platform: On, came: Came) {
     assert_eq!(world.chat.failed(), 1, "the platform says beside the button that it failed");
     match came {
         Came::Unstored => presses(&world),
-        // The card says that it counts, and has no button any more.
+        // The card shows that the click counts, and has no button any longer.
         Came::Stored => reads(&world, "Approved by Ana Silva").await,
     }
     holds(&mut world, Receipt::Sent).await;
@@ -77,7 +77,7 @@ async fn press(platform: On, came: Came) {
     world.ends().await;
 }
 
-/// The card is posted only after the death, and what was typed before is read after it.
+/// The card is posted only after the kill, and Nod reads only then what was typed before it.
 async fn a_yes_to_a_card_that_never_stood_approves_nothing(platform: On) {
     let mut world = World::in_real_time_on(platform).await;
     let nod = world.start_program(NOD).await;
@@ -110,7 +110,7 @@ pub(super) async fn dies_at_the_door(world: &World, nod: Program, came: Came, ac
         act();
         until(world, &format!("{WAITS} = 'Lock'"), 1).await;
     } else {
-        // The commit takes its time, and takes place without whoever asked for it.
+        // The commit is slow, and completes although the process that requested it is gone.
         slow_commit(world, true).await;
         act();
         until(world, &format!("{WAITS} = 'Timeout'"), 1).await;
@@ -134,7 +134,7 @@ async fn slow_commit(world: &World, on: bool) {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(&world.pool).await.unwrap();
 }
 
-/// Slack delivers again what was not acknowledged in time; Discord delivers nothing twice.
+/// Slack redelivers what was not acknowledged in time; Discord delivers nothing twice.
 #[tokio::test]
 async fn everything_twice_around_a_death_is_one_mail() {
     let mut world = World::in_real_time().await;
@@ -156,7 +156,7 @@ async fn everything_twice_around_a_death_is_one_mail() {
     for (number, envelope) in world.slack.envelopes().into_iter().enumerate() {
         match envelope.kind {
             EnvelopeKind::EventsApi => world.slack.deliver_event(envelope.payload),
-            // Slack does not do this; whoever stands between might.
+            // Slack does not do this; a proxy in between might.
             EnvelopeKind::Interactive => {
                 let again = json!({ "type": "interactive", "envelope_id": format!("again-{number}"),
                     "payload": envelope.payload, "accepts_response_payload": false });

@@ -1,5 +1,5 @@
-//! Nod dies around a mail with a file: while the file is fetched for the card, fetched once more when the mail leaves, or
-//! while it is sent. One mail, with that file, once.
+//! Nod is killed around a mail with a file: while the file is fetched for the card, fetched again when the mail is
+//! sent, or while it is sent. One mail, with that file, once.
 
 use nod_sandbox::Fault;
 use nod_sandbox::google::Incoming;
@@ -78,7 +78,7 @@ async fn dies(platform: On, person: Person, at: At, meanwhile: fn(&World), recei
     let id = world.google.deliver_mail(&mail).unwrap();
     let attach = json!([{ "message_id": id, "name": "terms.pdf" }]);
     let mail = json!({ "to": ["Bo"], "subject": "Terms", "body": "See the file.", "attach": attach });
-    // Who is killed before the card stands asks the model once more, unless that was committed.
+    // If Nod is killed before the card is posted, the model is asked again unless its answer was committed.
     world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("That is how it went.")]);
     let death = super::Death { meanwhile, ..killed("a mail with a file", person, at) };
     let asks = || drop(world.chat.say("ana", "dm:ana", None, "send Kim's terms to Bo"));

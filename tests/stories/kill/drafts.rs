@@ -1,4 +1,4 @@
-//! Nod dies around a draft: while making it, changing it, or sending it. One draft, changed once, one mail.
+//! Nod is killed around a draft: while creating, changing or sending it. One draft, changed once, one mail.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::task::{JoinSet, LocalSet};
 use super::holds::{count, reads};
 use super::{At, CREATE, Death, NOD, Person, SEND, killed, lived, presses, suffers};
 
-/// Beside the other stories of dying.
+/// Played at once, in addition to the other stories of kills.
 const AT_ONCE: usize = 2;
 const UPDATE: &str = "gmail.users.drafts.update";
 

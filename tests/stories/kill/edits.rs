@@ -1,4 +1,4 @@
-//! Nod dies around an edit: one mail with the text that stands on the card, and a true receipt.
+//! Nod is killed around an edit: one mail with the text that the card shows, and a true receipt.
 
 use nod_sandbox::Fault;
 use nod_tests::World;
@@ -46,12 +46,12 @@ async fn edit(platform: On, came: Came) {
     if came == Came::Stored {
         reads(&world, "rev 2").await;
     }
-    // The platform has shown that it did not work, and the form is still open with all that was typed.
+    // The platform has shown that it failed, and the form is still open with everything that was typed.
     saves(&world);
     super::acknowledged(&world).await;
     world.settles().await;
     if came == Came::Stored {
-        // Slack's form stays open and says so; Discord's is closed, and it is said beside it.
+        // Slack's form stays open and says so; Discord's is closed, and an ephemeral message says it.
         let said = world.reads_form("ana") + &world.whispers("ana");
         assert!(said.contains("revision 2 is what counts now"), "{said}");
         if !world.chat.open_forms().is_empty() {

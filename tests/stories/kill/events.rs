@@ -1,5 +1,5 @@
-//! Nod dies around an event: while arranging it, moving it, or calling it off. One event, moved once, cancelled once,
-//! and its guest hears of each once.
+//! Nod is killed around an event: while creating, moving or cancelling it. One event, moved once, cancelled once, and
+//! its guest is notified of each once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::holds::{count, until};
 use super::{At, Death, NOD, Person, killed, lived, suffers};
 
-/// Beside the other stories of dying.
+/// Played at once, in addition to the other stories of kills.
 const AT_ONCE: usize = 3;
 const ANA: &str = "ana@acme.test";
 const BO: &str = "bo@acme.test";
@@ -24,12 +24,12 @@ const PATCH: &str = "calendar.events.patch";
 const DELETE: &str = "calendar.events.delete";
 const LOOK: &str = "calendar.events.get";
 
-/// An invitation is a channel's; what stands in a calendar already is its owner's alone.
+/// A new invitation is public in the channel; an event that is already in a calendar is only for its owner.
 fn place(act: Act) -> &'static str {
     if act == Act::Invites { "general" } else { "dm:ana" }
 }
 
-/// What is asked for, one after another: the words, the button, the receipt and the answer.
+/// What Ana asks for, one after another: the message, the button, the receipt and the answer.
 const ACTS: [(Act, [&str; 4]); 3] = [
     (
         Act::Invites,
@@ -148,7 +148,7 @@ async fn dies(platform: On, fatal: Act, death: &Death) {
     world.ends().await;
 }
 
-/// The event as its guest has it, and what they were told of it.
+/// Checks the event in its guest's calendar, and the notifications about it.
 fn stands(world: &World, death: &Death, act: Act) {
     let (events, told) = (world.google.events(BO), world.google.all_invitations());
     assert!(told.iter().all(|one| one.to == BO), "{}: {told:#?}", death.name);
@@ -166,7 +166,7 @@ fn stands(world: &World, death: &Death, act: Act) {
     }
 }
 
-/// Waits until this stands there.
+/// Waits until the channel shows these words.
 async fn reads(world: &World, death: &Death, place: &str, words: &str) {
     let seen = async {
         while !world.chat.spoken(place).contains(words) {

@@ -1,4 +1,4 @@
-//! What must hold in the end, whatever happened on the way.
+//! What must hold in the end, whatever happened before.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use nod_tests::World;
 use sqlx::AssertSqlSafe;
 use tokio::time::{Instant, sleep};
 
-/// An effect that nobody can settle is looked for during about a minute.
+/// An effect with an unknown outcome is looked up for about a minute.
 const LONG: Duration = Duration::from_secs(100);
 
-/// What the card says in the end.
+/// What the card finally says.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Receipt {
     Sent,
@@ -18,7 +18,7 @@ pub(super) enum Receipt {
     Unknown,
 }
 
-/// Waits until this stands in the channel.
+/// Waits until the channel shows these words.
 pub(super) async fn reads(world: &World, words: &str) {
     let long = Instant::now() + LONG;
     while !world.chat.spoken("general").contains(words) {
@@ -27,7 +27,7 @@ pub(super) async fn reads(world: &World, words: &str) {
     }
 }
 
-/// In the end there is one mail or none, and the receipt, the rows and the channel say so.
+/// Checks that there is one mail or none, and that the receipt, the rows and the channel say so.
 pub(super) async fn holds(world: &mut World, receipt: Receipt) {
     let (words, status) = match receipt {
         Receipt::Sent => ("→ Sent", "done"),
@@ -55,7 +55,7 @@ pub(super) async fn holds(world: &mut World, receipt: Receipt) {
     }
 }
 
-/// What was asked, said and done is there once.
+/// Checks that the request, the answer and the effect each exist once.
 async fn one_of_each(world: &World, status: &str) {
     let effect: Vec<String> =
         sqlx::query_scalar("select status from effects").fetch_all(&world.pool).await.unwrap();
@@ -69,7 +69,7 @@ async fn one_of_each(world: &World, status: &str) {
     ] {
         assert_eq!(count(world, &format!("select count(*) from {what}")).await, rows, "{what}");
     }
-    // Whatever begins by itself meanwhile, such as catching up, ends too.
+    // Jobs that start by themselves meanwhile, such as catching up, end too.
     until(world, "select count(*) from lanes where leased_until is not null", 0).await;
     until(world, "select count(*) from jobs where run_at <= now()", 0).await;
 }

@@ -1,4 +1,4 @@
-//! Nod dies while Google gives another refresh token: the new one is used from then on.
+//! Nod is killed while Google issues another refresh token: the new one is used from then on.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -15,7 +15,7 @@ const ANA: &str = "ana@acme.test";
 async fn killed_right_after_it_got_another_refresh_token_it_uses_that_one(platform: On) {
     let mut world = World::in_real_time_on(platform).await;
     world.google.rotate_refresh_tokens();
-    // It is about to end when it is used first.
+    // It is about to expire when it is used first.
     world.google.next_token_lives(30);
     let nod = world.start_program(NOD).await;
     world.connects("ana").await;
@@ -26,7 +26,7 @@ async fn killed_right_after_it_got_another_refresh_token_it_uses_that_one(platfo
     let asks = || drop(world.chat.say("ana", "dm:ana", None, "what's new in my mail?"));
     let nod = suffers(&world, nod, &death, asks).await;
     world.stands("dm:ana", "Nothing new.").await;
-    // Now the second one is needed: the first is no good any more.
+    // Now the second one is needed: the first is no longer valid.
     world.google.expire_tokens(ANA);
     world.model_will("tool", [recent(), Answer::text("Still nothing.")]);
     world.says("ana", "dm:ana", "and now?").await;

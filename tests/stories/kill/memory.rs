@@ -1,4 +1,4 @@
-//! Nod dies while it reads what was said: what is to be remembered is remembered once.
+//! Nod is killed while it summarises the conversation: each fact is stored once.
 
 use nod_sandbox::model::{Answer, Lane};
 use nod_tests::World;
@@ -14,7 +14,7 @@ async fn killed_in_mid_reading_it_notes_a_fact_once(platform: On) {
     let mut world = World::in_real_time_on(platform).await;
     let nod = world.start_program(NOD).await;
     let death = Death {
-        // What its lane held is taken up before anybody hears again.
+        // The dead process's lane is taken over before any process receives events again.
         meanwhile: |world| {
             let facts = json!([{"name": "Launch", "value": "Friday", "about": "channel", "message": 1}]);
             let noted = json!({"summary": "", "goal": null, "facts": facts, "forget": []});

@@ -1,4 +1,4 @@
-//! Nod dies (SIGKILL) anywhere on the way of a mail, and is started again: one mail, and a true receipt.
+//! Nod is killed (SIGKILL) anywhere on the path of a mail, and is started again: one mail, and a true receipt.
 
 mod arrivals;
 mod attachments;
@@ -30,7 +30,7 @@ use tokio::task::{JoinSet, LocalSet};
 use holds::{Receipt, holds, reads};
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
-/// Stories told at once; most of their time is waiting for the dead one's lease of ten seconds.
+/// The number of stories at once; most of their time is waiting for the dead process's lease of ten seconds.
 const AT_ONCE: usize = 6;
 const CREATE: &str = "gmail.users.drafts.create";
 const SEND: &str = "gmail.users.drafts.send";
@@ -41,11 +41,11 @@ const LOOK: &str = "gmail.users.messages.get";
 enum At {
     Google(&'static str, Fault),
     Chat(Deed, Fault),
-    /// The model was asked and says nothing.
+    /// The model got a request and does not answer.
     Model(Lane),
-    /// The platform was told that what the person did has arrived; or it is stored, where nobody is told.
+    /// The platform received the acknowledgement of what the person did, or it is stored if there is none.
     Acknowledged,
-    /// Wherever it is so many milliseconds after that.
+    /// At any point, this many milliseconds after that.
     Somewhere(u64),
 }
 
@@ -56,16 +56,16 @@ enum Person {
     Presses,
 }
 
-/// One way to die.
+/// One way to be killed.
 #[derive(Debug, Clone)]
 struct Death {
     name: &'static str,
     person: Person,
-    /// One after another.
+    /// The points, one after another.
     at: Vec<At>,
-    /// Whether it is killed there, or only lives through it.
+    /// Whether Nod is killed there, or survives the fault.
     killed: bool,
-    /// While Nod is dead.
+    /// What happens while no Nod is running.
     meanwhile: fn(&World),
     receipt: Receipt,
 }
@@ -149,7 +149,7 @@ fn deaths() -> Vec<Death> {
     ]
 }
 
-/// On Slack a thread is opened by its first message, and a press is acknowledged on the socket that brought it.
+/// On Slack the first message opens a thread, and a click is acknowledged on the socket that delivered it.
 fn is_discords(death: &Death) -> bool {
     matches!(death.at[..], [At::Chat(Deed::OpensThread | Deed::Answers, _)])
 }
@@ -195,7 +195,8 @@ async fn all_deaths(platform: On) {
     assert!(wrong.is_empty(), "these ended badly (each said why above): {wrong:#?}");
 }
 
-/// About the database, so told once; what the harness waits for on Discord stands in the rows of the other one.
+/// This concerns the database, so it is played once; what the harness waits for on Discord is in the rows of the other
+/// database.
 #[tokio::test]
 async fn killed_with_its_own_database_it_sends_one_mail_too() {
     let mut world = World::in_real_time().await;
@@ -221,7 +222,7 @@ fn presses(world: &World) {
     world.chat.pushes("ana", "general", &card, "Approve & send");
 }
 
-/// The story of a death.
+/// Plays the story of one kill.
 async fn dies(platform: On, death: &Death) {
     let mut world = World::in_real_time_on(platform).await;
     let mut nod = world.start_program(NOD).await;
@@ -248,7 +249,7 @@ async fn dies(platform: On, death: &Death) {
     world.ends().await;
 }
 
-/// Lets the person act, and Nod meet what is to happen to it.
+/// Lets the person act, and plays the faults and kills on Nod.
 async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnce()) -> Program {
     let mut met: HashMap<_, usize> = HashMap::new();
     let mut plans = |at: &At| {
@@ -270,7 +271,7 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
         }
         world.kills(nod).await;
         (death.meanwhile)(world);
-        // Before it starts: it may be there again before anybody sees it connected.
+        // Planned before the start: Nod might get there before the test sees it connected.
         next = all.next().map(|at| (at, plans(at)));
         nod = world.start_program(NOD).await;
     }

@@ -1,4 +1,4 @@
-//! Nod dies while it looks whom a name means: it looks again, asks once, and one mail goes.
+//! Nod is killed while it looks up whom a name means: it looks again, asks once, and one mail is sent.
 
 use nod_sandbox::Fault;
 use nod_tests::World;

@@ -1,5 +1,5 @@
-//! Approving, undoing, expiring, dying and coming back, in any order: what was sent is what the rows and the
-//! card say, and nothing is sent twice. The orders come of a seed, so that one that fails can be told again.
+//! Approving, undoing, expiring, being killed and coming back, in any order: what was sent matches the rows and the
+//! card, and nothing is sent twice. The orders come from a seed, so a failing one can be played again.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use super::{CREATE, NOD, SEND};
 /// One thing that happens.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The person presses the first button that begins like this, where there is one.
+    /// The person clicks the first button that begins like this, if there is one.
     Presses(&'static str),
-    /// Nod dies and comes back.
+    /// Nod is killed and comes back.
     Dies,
-    /// Nod dies in a call to Gmail, before or after it was done, if it comes to one soon.
+    /// Nod is killed in a call to Gmail, before or after it was executed, if it makes one soon.
     DiesIn(&'static str, bool),
-    /// An answer or a request is lost.
+    /// A response or a request is lost.
     Loses(&'static str, bool),
-    /// Nothing, for so many milliseconds.
+    /// Nothing happens for this many milliseconds.
     Waits(u64),
 }
 
@@ -46,7 +46,7 @@ const STEPS: [Step; 14] = [
     Step::Waits(1_500),
 ];
 
-/// Orders that were found worth telling every time, and some that the seed makes.
+/// Returns orders that are worth playing every time, and some that follow from the seed.
 fn orders() -> Vec<(String, Vec<Step>)> {
     use Step::{Dies, DiesIn, Loses, Presses, Waits};
     let told = [
@@ -64,7 +64,7 @@ fn orders() -> Vec<(String, Vec<Step>)> {
     orders
 }
 
-/// Five steps that follow from the seed.
+/// Returns five steps that follow from the seed.
 fn made(seed: u64) -> Vec<Step> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut next = || {
@@ -107,7 +107,7 @@ async fn all_orders(platform: On) {
         .await;
 }
 
-/// How long a request waits: on Discord it takes ten seconds until another hears in the dead one's place.
+/// How long an approval is valid: on Discord it takes ten seconds until another replica receives events instead.
 fn lives(platform: On) -> &'static str {
     match platform {
         On::Slack => "12s",
@@ -179,11 +179,12 @@ async fn presses(world: &World, begins: &str) {
     let mut labels = world.chat.buttons("general").into_iter().map(|button| button.label);
     let Some(label) = labels.find(|label| label.starts_with(begins)) else { return };
     let card = world.button("general", &label);
-    // The card may change in this very moment.
+    // The card can change at this very moment.
     world.chat.press_if_there("ana", "general", &card, &label).await;
 }
 
-/// Each request has one end; mail went out for those, and only those, whose effect says so; and the card agrees.
+/// Checks that each approval has one outcome, that mail was sent exactly for the effects that say so, and that the card
+/// agrees.
 async fn is_true(world: &World, name: &str) {
     let rows: Vec<(String, Option<String>, Option<uuid::Uuid>)> = sqlx::query_as(
         "select a.status, e.status, e.id from approvals a left join effects e on e.approval_id = a.id order by a.id",

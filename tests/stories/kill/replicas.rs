@@ -1,4 +1,4 @@
-//! Two replicas on one database: what the dead one held, the other finishes.
+//! Two replicas on one database: the other one finishes the work of a killed one.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::holds::{Receipt, holds, reads};
 use super::{At, NOD, SEND, happens, plan, presses};
 
-/// The lease, and some for the poll and the work.
+/// The lease, and some time for the poll and the work.
 const TAKEN_OVER: Duration = Duration::from_secs(15);
 
 on_each_platform!(
@@ -44,7 +44,7 @@ async fn takes_over(platform: On, at: &At) {
     happens(&world, at, 1).await;
 
     let second = world.start_replica(NOD).await;
-    // The living keep what they hold, also beyond a lease's ten seconds.
+    // A live replica keeps its leases, also beyond their ten seconds.
     sleep(Duration::from_secs(11)).await;
     let tries = || world.google.calls().iter().filter(|call| call.operation == SEND).count();
     assert_eq!(tries(), 1);

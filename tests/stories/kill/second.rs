@@ -1,4 +1,4 @@
-//! Nod dies between one person's yes and the other's: both count once, and one mail goes.
+//! Nod is killed between one person's approval and the other's: both count once, and one mail is sent.
 
 use nod_sandbox::Fault;
 use nod_tests::World;
@@ -34,7 +34,7 @@ fn pushes(world: &World, user: &str, channel: &str, label: &str) {
     world.chat.pushes(user, channel, &card, label);
 }
 
-/// The second person's card stands, once, and they press on it.
+/// Waits for the co-approver's card, which is posted once, and clicks on it.
 async fn completes(world: &World) {
     while world.chat.with_button("dm:cho", "Approve & send").is_none() {
         sleep(Duration::from_millis(10)).await;

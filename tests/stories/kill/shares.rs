@@ -1,4 +1,4 @@
-//! Nod dies around [Share here]: what was for one person stands in the thread once.
+//! Nod is killed around [Share here]: what was for one person is posted in the thread once.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;

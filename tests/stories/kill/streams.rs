@@ -1,4 +1,4 @@
-//! Nod dies in the middle of a streamed answer: in the end the whole answer stands there, once.
+//! Nod is killed in the middle of a streamed answer: in the end the whole answer is posted once.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::holds::{reads, until};
 
 const POEM: &str = "Roses are red, violets are blue. Sugar is sweet, and so are you.";
 
-/// Dies where this method hangs, or where the model rests in mid-sentence.
+/// Kills Nod where this method hangs, or where the model pauses in mid-sentence.
 async fn dies(platform: On, at: Option<(Deed, Fault)>) {
     let mut world = World::in_real_time_on(platform).await;
     world.env.insert("NOD_REPLIES__STREAM_AFTER".to_owned(), "0s".to_owned());
@@ -23,12 +23,12 @@ async fn dies(platform: On, at: Option<(Deed, Fault)>) {
     match &at {
         Some((deed @ (Deed::Ends | Deed::Replaces), fault)) => {
             world.chat.say("ana", "general", None, "@nod a poem, please");
-            // There is something to end.
+            // Now there is something to finish.
             reads(&world, "violets").await;
             world.chat.fails(*deed, fault.clone());
             world.model.release();
             world.chat.faults().met(world.chat.operation(*deed), 1).await;
-            // The answer was committed: nobody asks the model again.
+            // The answer was committed, so the model is not asked again.
             world.model.clear();
         }
         Some((deed, fault)) => {

@@ -1,5 +1,5 @@
-//! Nod dies around a vote: while it is put to the others, at somebody's press, at the last one, or when the asker picks a
-//! time. Every vote counts once, one question stands there, and one event comes of it.
+//! Nod is killed around a vote: while the others are asked, at a person's click, at the last one, or when the asker
+//! picks a time. Every vote counts once, one question is posted, and one event is created.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::holds::{count, until};
 use super::{At, Death, NOD, Person, killed, suffers};
 
-/// Beside the other stories of dying.
+/// Played at once, in addition to the other stories of kills.
 const AT_ONCE: usize = 3;
 const ANA: &str = "ana@acme.test";
 const GENERAL: &str = "general";
@@ -28,9 +28,9 @@ enum Step {
     AsksOthers,
     BoVotes,
     ChoVotes,
-    /// Which ends it, since it suits everybody.
+    /// This ends the vote, because the time suits everybody.
     AnaVotes,
-    /// In the place of the last vote.
+    /// Instead of the last vote.
     AnaPicks,
     Approves,
 }
@@ -90,7 +90,7 @@ async fn all_deaths(platform: On) {
 
 async fn dies(platform: On, fatal: Step, death: &Death) {
     let mut world = World::in_real_time_on(platform).await;
-    // Who is asked is called once, also where the message was posted when Nod died.
+    // Each person who is asked is mentioned once, also if the message was already posted when Nod was killed.
     world.expects("a ping: bo");
     world.expects("a ping: cho");
     let mut nod = world.start_program(NOD).await;
@@ -118,7 +118,7 @@ async fn dies(platform: On, fatal: Step, death: &Death) {
     world.ends().await;
 }
 
-/// Who presses what, and what is read then.
+/// Returns who clicks which button, and what is read then.
 async fn does(
     world: &World,
     step: Step,
@@ -133,13 +133,13 @@ async fn does(
     }
 }
 
-/// The label of the time that Bo and Cho have voted for.
+/// Returns the label of the time that Bo and Cho have voted for.
 async fn suits_two(world: &World) -> String {
     let second = sqlx::query_scalar("select choices->1->>'label' || ' · suits 2 of 3' from questions");
     second.fetch_one(&world.pool).await.unwrap()
 }
 
-/// One vote of each, one question, one event, and everybody was told once.
+/// Checks one vote of each person, one question and one event, and that each person was notified once.
 async fn holds(world: &mut World, death: &Death) {
     until(world, "select count(*) from runs where status = 'done'", 1).await;
     world.settles().await;
@@ -166,7 +166,7 @@ async fn holds(world: &mut World, death: &Death) {
     assert_eq!(world.google.all_invitations().len(), 2, "{}", death.name);
 }
 
-/// Waits until this stands there.
+/// Waits until the channel shows these words.
 async fn reads(world: &World, death: &Death, place: &str, words: &str) {
     let seen = async {
         while !world.chat.spoken(place).contains(words) {

@@ -1,4 +1,4 @@
-//! What the core says of tokens, measured with a real tokenizer (o200k). Prints what it measured:
+//! Checks the core's statements about tokens with a real tokenizer (o200k), and prints what it measured:
 //! `cargo test --manifest-path tests/tokens/Cargo.toml -- --nocapture`.
 
 #[cfg(test)]
@@ -58,12 +58,12 @@ mod measured {
                 count(&object),
                 count(&indented)
             );
-            // The ledger asks for 35 % fewer; a third is what these take.
+            // The goal is 35 % fewer; these take a third fewer.
             assert!(flat * 100 <= listed * 70, "{what}: {flat} of {listed}");
         }
     }
 
-    /// Letters without sense, the same each time.
+    /// Returns random letters, the same each time.
     fn senseless(alphabet: &str, length: usize, mut seed: u64) -> String {
         let letters: Vec<char> = alphabet.chars().collect();
         let mut next = || {
