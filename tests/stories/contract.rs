@@ -2,7 +2,7 @@
 //!
 //! To add a platform:
 //! 1. write its adapter (`nod_contract::chat::ChatAdapter`), its ingest (what arrives becomes an `Inbound`) and, in
-//!       `sandbox/`, a fake that is at least as strict as the vendor;
+//!    `sandbox/`, a fake that is at least as strict as the vendor;
 //! 2. give the fake to `nod_tests::chat::Chat`, and describe in `nod_tests::contract` what differs there;
 //! 3. add a line to `kept_everywhere!`, and fix it until all ten hold. All stories of `on_each_platform!` come next.
 //!
