@@ -22,7 +22,7 @@ pub(super) fn abilities(
         let google = config.google.clone();
         all.push(Box::new(move |chat| Ability {
             tools: google::tools(&google, &accounts, &chat.pool),
-            ..Ability::named("google")
+            ..Ability::with_name("google")
         }));
     }
     all

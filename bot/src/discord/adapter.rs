@@ -208,7 +208,7 @@ impl ChatAdapter for DiscordAdapter {
         render::fits(card)
     }
 
-    fn most(&self) -> usize {
+    fn max_message_chars(&self) -> usize {
         limits::TEXT
     }
 
@@ -407,7 +407,7 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
 
 /// Rejects an approval card that cannot be shown in full.
 fn shown_whole(card: &Card) -> Result<(), ChatError> {
-    if card.asks() && !render::fits(card) {
+    if card.is_approval_request() && !render::fits(card) {
         return Err(ChatError::Rejected { code: "too_long".to_owned() });
     }
     Ok(())

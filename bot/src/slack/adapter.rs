@@ -114,7 +114,9 @@ impl SlackAdapter {
         body["blocks"] = render::blocks(card).into();
         match self.web.call(method, &body).await {
             // An approval card is shown in full or not at all.
-            Err(ChatError::Rejected { code }) if code == "msg_blocks_too_long" && !card.asks() => {
+            Err(ChatError::Rejected { code })
+                if code == "msg_blocks_too_long" && !card.is_approval_request() =>
+            {
                 body["blocks"] = render::within(card, limits::BLOCKS_JSON / 2).into();
                 self.web.call(method, &body).await
             }
@@ -239,7 +241,7 @@ impl ChatAdapter for SlackAdapter {
         render::fits(card)
     }
 
-    fn most(&self) -> usize {
+    fn max_message_chars(&self) -> usize {
         limits::BLOCKS_JSON
     }
 

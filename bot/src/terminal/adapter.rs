@@ -91,7 +91,7 @@ impl ChatAdapter for TerminalAdapter {
         true
     }
 
-    fn most(&self) -> usize {
+    fn max_message_chars(&self) -> usize {
         MOST
     }
 

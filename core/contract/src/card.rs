@@ -246,7 +246,7 @@ impl Card {
 
     /// Returns whether the card has an approve button, so it must be shown in full.
     #[must_use]
-    pub fn asks(&self) -> bool {
+    pub fn is_approval_request(&self) -> bool {
         self.buttons
             .iter()
             .any(|button| matches!(&button.on_click, OnClick::Action(verb) if verb.is_approval()))
@@ -289,7 +289,7 @@ impl Card {
 }
 
 /// Returns the text as one line, cut after `most` characters.
-pub fn clipped(text: &str, most: usize) -> String {
+pub fn truncate(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -444,7 +444,7 @@ pub trait ChatAdapter: Send + Sync {
     /// Returns whether one message can show the whole card.
     fn fits_in_one_message(&self, card: &Card) -> bool;
     /// Returns an upper bound for the characters of a message. Less might fit.
-    fn most(&self) -> usize;
+    fn max_message_chars(&self) -> usize;
     /// Returns how much of a request its card can show: fields, risks and body together, counted as in
     /// `approval::whole`. Its frame, buttons and receipt are not included.
     fn display_limit(&self) -> usize;
@@ -556,7 +556,7 @@ impl CommandSyntax<'_> {
     }
 
     /// Formats `connect google` as it is typed there, where `google` is a value of its option `account`.
-    pub fn with(self, command: &str, option: &str, value: &str) -> String {
+    pub fn format_with_option(self, command: &str, option: &str, value: &str) -> String {
         self.0.map_or_else(
             || format!("{command} {value}"),
             |adapter| adapter.format_command(command, Some((option, value))),

@@ -74,7 +74,7 @@ impl fmt::Display for Source {
 
 /// Returns an outsider's address if it is valid: at most 64 characters before the @ and 254 in total.
 #[must_use]
-pub fn address(written: &str) -> Option<&str> {
+pub fn valid_email(written: &str) -> Option<&str> {
     let written = written.trim();
     let plain = !written.chars().any(|c| c.is_control() || is_hidden_char(c));
     (plain && EmailAddress::from_str(written).is_ok()).then_some(written)
@@ -101,11 +101,11 @@ mod tests {
     #[test]
     fn an_address_is_one_or_nothing() {
         for good in ["eve@x.test", " jörg@example.com "] {
-            assert_eq!(address(good), Some(good.trim()));
+            assert_eq!(valid_email(good), Some(good.trim()));
         }
         let (long_name, long_domain) = ("a".repeat(65) + "@x.test", format!("a@{}.test", "x".repeat(260)));
         for bad in ["eve", "eve@x.test\nBcc: bo@x.test", "eve\u{202e}@x.test", "", &long_name, &long_domain] {
-            assert_eq!(address(bad), None, "{bad:?}");
+            assert_eq!(valid_email(bad), None, "{bad:?}");
         }
     }
 

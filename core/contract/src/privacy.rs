@@ -52,7 +52,7 @@ impl Provenance {
 
     /// Creates provenance from these sources, in the order in which their texts came; trusted if there are none.
     #[must_use]
-    pub fn of<S: Into<Source>>(sources: impl IntoIterator<Item = S>) -> Self {
+    pub fn from_sources<S: Into<Source>>(sources: impl IntoIterator<Item = S>) -> Self {
         let each = sources.into_iter().map(|source| Self::untrusted(source.into()));
         each.fold(Self::Trusted, Self::merge)
     }
@@ -95,16 +95,16 @@ mod tests {
 
     #[test]
     fn the_source_whose_text_came_last_stands_last() {
-        let read = Provenance::of(["mail from eve@x.test", "mail from lena@y.test"]);
+        let read = Provenance::from_sources(["mail from eve@x.test", "mail from lena@y.test"]);
         let again = read.merge(Provenance::untrusted("mail from eve@x.test"));
         assert_eq!(again.sources(), ["mail from lena@y.test", "mail from eve@x.test"]);
         assert_eq!(Provenance::Trusted.merge(again.clone()), again);
-        assert_eq!(Provenance::of::<&str>([]), Provenance::Trusted);
+        assert_eq!(Provenance::from_sources::<&str>([]), Provenance::Trusted);
     }
 
     #[test]
     fn of_very_many_sources_the_newest_are_kept() {
-        let many = Provenance::of((0..60).map(|n| format!("mail from {n}@x.test")));
+        let many = Provenance::from_sources((0..60).map(|n| format!("mail from {n}@x.test")));
         let kept = many.sources();
         assert_eq!((kept.len(), kept[0].as_str()), (50, "mail from 10@x.test"));
     }

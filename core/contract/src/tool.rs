@@ -8,7 +8,7 @@ pub mod draft;
 pub mod effect;
 mod summary;
 
-pub use summary::{Summary, join_emails, quoted};
+pub use summary::{Summary, join_emails, quote_title};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -251,7 +251,7 @@ pub enum ToolError {
     #[error("not possible until an admin mends it: {reason}")]
     NeedsAdmin { reason: String },
     /// The object changed since the model or the person saw it. They look at its `current` form.
-    #[error("{}", outdated(current))]
+    #[error("{}", conflict_text(current))]
     #[serde(alias = "outdated")]
     Conflict {
         #[serde(alias = "now")]
@@ -274,7 +274,7 @@ pub enum ToolError {
     Internal { reason: String },
 }
 
-fn outdated(now: &ToolOutput) -> &str {
+fn conflict_text(now: &ToolOutput) -> &str {
     now.content["why"].as_str().unwrap_or("it was changed meanwhile")
 }
 

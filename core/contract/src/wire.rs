@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 /// incremented when a parser changes between two releases.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
 /// The longest request line, in bytes.
-pub const MOST_REQUEST: usize = 4 * 1024;
+pub const MAX_REQUEST_BYTES: usize = 4 * 1024;
 /// The largest document, in bytes: Gmail's largest mail in its encoded form.
-pub const MOST_BYTES: usize = 40 * 1024 * 1024;
+pub const MAX_BYTES: usize = 40 * 1024 * 1024;
 /// The longest line of an answer, in bytes.
-pub const MOST_LINE: usize = 64 * 1024;
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
 /// The longest text of one block, in bytes. As JSON it can be six times as long.
-pub const MOST_TEXT: usize = 8 * 1024;
+pub const MAX_TEXT_BYTES: usize = 8 * 1024;
 
 /// How to read a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

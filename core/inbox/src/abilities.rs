@@ -35,7 +35,7 @@ impl Abilities {
         let mut seen: BTreeSet<(&str, &str)> = commands.chain(buttons).collect();
         for ability in &all {
             let commands = ability.commands.iter().map(|command| ("the command", command.spec().name));
-            let verbs = ability.buttons.iter().flat_map(|buttons| buttons.verbs());
+            let verbs = ability.buttons.iter().flat_map(|buttons| buttons.action_kinds());
             let buttons = verbs.map(|verb| ("the button", *verb));
             let tools = ability.tools.iter().map(|tool| ("the tool", tool.spec().name));
             for (what, name) in commands.chain(buttons).chain(tools) {
@@ -70,6 +70,6 @@ impl Abilities {
 
     pub(crate) fn buttons(&self, verb: &str) -> Option<&dyn Buttons> {
         let mut all = self.0.iter().flat_map(|ability| &ability.buttons);
-        all.find(|buttons| buttons.verbs().contains(&verb)).map(AsRef::as_ref)
+        all.find(|buttons| buttons.action_kinds().contains(&verb)).map(AsRef::as_ref)
     }
 }

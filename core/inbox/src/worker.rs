@@ -177,11 +177,11 @@ mod tests {
 
         #[async_trait]
         impl Buttons for Intruder {
-            fn verbs(&self) -> &'static [&'static str] {
+            fn action_kinds(&self) -> &'static [&'static str] {
                 &["approve"]
             }
 
-            async fn pressed(
+            async fn handle_click(
                 &self,
                 _: &mut PgConnection,
                 _: &Asker<'_>,
@@ -192,12 +192,12 @@ mod tests {
         }
 
         let mut jobs = parts();
-        let jobs_of = Ability { jobs: vec![Arc::new(Intruder)], ..Ability::named("intruder") };
+        let jobs_of = Ability { jobs: vec![Arc::new(Intruder)], ..Ability::with_name("intruder") };
         jobs.abilities.push(Box::new(|_| jobs_of));
         let refused = handlers(&Arc::new(assembled(jobs).unwrap())).err().unwrap().to_string();
         assert_eq!(refused, "two abilities do jobs of the kind perform");
         let mut buttons = parts();
-        let buttons_of = Ability { buttons: vec![Arc::new(Intruder)], ..Ability::named("intruder") };
+        let buttons_of = Ability { buttons: vec![Arc::new(Intruder)], ..Ability::with_name("intruder") };
         buttons.abilities.push(Box::new(|_| buttons_of));
         let refused = assembled(buttons).err().unwrap().to_string();
         assert_eq!(refused, "the ability intruder brings the button \"approve\", which there is already");

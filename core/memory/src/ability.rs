@@ -24,7 +24,7 @@ pub fn plug(model: Arc<dyn Model>) -> Plug {
         jobs: vec![Arc::new(Memory { chat: chat.clone(), model })],
         buttons: vec![Arc::new(Forgetting(chat.clone()))],
         commands: vec![Arc::new(Showing(chat.clone()))],
-        ..Ability::named("memory")
+        ..Ability::with_name("memory")
     })
 }
 
@@ -62,7 +62,7 @@ impl Command for Showing {
         }
     }
 
-    async fn typed(
+    async fn handle_command(
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
@@ -86,11 +86,11 @@ struct Forgetting(Chat);
 
 #[async_trait]
 impl Buttons for Forgetting {
-    fn verbs(&self) -> &'static [&'static str] {
+    fn action_kinds(&self) -> &'static [&'static str] {
         &["forget", "forget_all", "forget_yes"]
     }
 
-    async fn pressed(
+    async fn handle_click(
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,

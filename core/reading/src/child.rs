@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use nod_contract::wire::{Block, Line, MOST_BYTES, MOST_REQUEST, Request};
+use nod_contract::wire::{Block, Line, MAX_BYTES, MAX_REQUEST_BYTES, Request};
 
 use crate::limits;
 
@@ -22,7 +22,7 @@ fn serve(input: &mut dyn BufRead, output: &mut dyn Write, hello: Line) -> io::Re
     say(output, &hello)?;
     output.flush()?;
     while let Some(request) = next(input)? {
-        if request.length > MOST_BYTES {
+        if request.length > MAX_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut bytes = vec![0; request.length];
@@ -45,7 +45,7 @@ fn serve(input: &mut dyn BufRead, output: &mut dyn Write, hello: Line) -> io::Re
 /// Returns the next request, or `None` at the end of the input.
 fn next(input: &mut dyn BufRead) -> io::Result<Option<Request>> {
     let mut line = Vec::new();
-    input.take(MOST_REQUEST as u64).read_until(b'\n', &mut line)?;
+    input.take(MAX_REQUEST_BYTES as u64).read_until(b'\n', &mut line)?;
     match line.is_empty() {
         true => Ok(None),
         false => Ok(Some(serde_json::from_slice(&line)?)),

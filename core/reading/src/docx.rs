@@ -12,23 +12,23 @@ use crate::sink::Sink;
 /// The archive entry that holds the text.
 const TEXT: &str = "word/document.xml";
 /// The largest unpacked text, in bytes.
-const MOST_UNPACKED: u64 = 8 * 1024 * 1024;
+const MAX_UNPACKED_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Elements whose content is not the document's text: text moved away, copies for older programs, paragraph properties.
-const PASSED_OVER: [&str; 3] = ["moveFrom", "Fallback", "pPr"];
+const SKIPPED_ELEMENTS: [&str; 3] = ["moveFrom", "Fallback", "pPr"];
 
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| Failure::Unknown)?;
     let packed = archive.by_name(TEXT).map_err(|_| Failure::Unknown)?;
     let mut text = Vec::new();
     // The size that the archive states can be wrong.
-    packed.take(MOST_UNPACKED + 1).read_to_end(&mut text).map_err(|_| Failure::Broken)?;
-    if text.len() as u64 > MOST_UNPACKED {
+    packed.take(MAX_UNPACKED_BYTES + 1).read_to_end(&mut text).map_err(|_| Failure::Broken)?;
+    if text.len() as u64 > MAX_UNPACKED_BYTES {
         return Err(Failure::Large);
     }
     let text = std::str::from_utf8(&text).ok();
-    let words = text.and_then(|xml| spoken(xml, sink.left())).ok_or(Failure::Broken)?;
-    let cut = (words.len() > sink.left()).then_some(Cut::Size);
+    let words = text.and_then(|xml| paragraphs_text(xml, sink.remaining_bytes())).ok_or(Failure::Broken)?;
+    let cut = (words.len() > sink.remaining_bytes()).then_some(Cut::Size);
     match words.trim() {
         "" => Err(Failure::Empty),
         words => {
@@ -40,7 +40,7 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
 
 /// Returns paragraphs as lines, and stops a few bytes after `most`. Text that tracked changes deleted or moved away is
 /// left out.
-fn spoken(xml: &str, most: usize) -> Option<String> {
+fn paragraphs_text(xml: &str, most: usize) -> Option<String> {
     let mut reader = Reader::from_str(xml);
     let mut words = String::new();
     // Whether the reader is inside a text element, and inside how many elements that are skipped.
@@ -48,8 +48,8 @@ fn spoken(xml: &str, most: usize) -> Option<String> {
     while words.len() <= most {
         let event = reader.read_event().ok()?;
         match &event {
-            Event::Start(tag) if PASSED_OVER.contains(&tag.local_name().as_ref()) => over += 1,
-            Event::End(tag) if PASSED_OVER.contains(&tag.local_name().as_ref()) => {
+            Event::Start(tag) if SKIPPED_ELEMENTS.contains(&tag.local_name().as_ref()) => over += 1,
+            Event::End(tag) if SKIPPED_ELEMENTS.contains(&tag.local_name().as_ref()) => {
                 over = over.saturating_sub(1)
             }
             Event::Eof => break,
@@ -99,9 +99,9 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::tests::{MOST_OUT, words};
+    use crate::tests::{MAX_OUTPUT_BYTES, extract_text};
 
-    fn packed(name: &str, content: &[u8]) -> Vec<u8> {
+    fn zip_with(name: &str, content: &[u8]) -> Vec<u8> {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
         archive.start_file(name, SimpleFileOptions::default()).unwrap_or_else(|e| panic!("{e}"));
         archive.write_all(content).unwrap_or_else(|e| panic!("{e}"));
@@ -111,7 +111,7 @@ mod tests {
     fn document(body: &str) -> Vec<u8> {
         let xml =
             format!("<?xml version=\"1.0\"?><w:document xmlns:w=\"w\"><w:body>{body}</w:body></w:document>");
-        packed(TEXT, xml.as_bytes())
+        zip_with(TEXT, xml.as_bytes())
     }
 
     #[test]
@@ -122,27 +122,30 @@ mod tests {
                     <w:moveFrom><w:r><w:t>Paid twice</w:t></w:r></w:moveFrom>\
                     <w:p><w:r><w:t>Due</w:t><w:tab/><w:t>Friday</w:t></w:r></w:p>";
         assert_eq!(
-            words(Kind::Docx, &document(body)),
+            extract_text(Kind::Docx, &document(body)),
             Ok(("Terms & priceä\nnet\nDue\tFriday".to_owned(), None))
         );
     }
 
     #[test]
     fn of_a_long_one_no_more_is_read_than_is_kept() {
-        let read = words(Kind::Docx, &document(&"<w:p><w:r><w:t>я</w:t></w:r></w:p>".repeat(MOST_OUT)));
-        assert_eq!(read.map(|(words, cut)| (words.len(), cut)), Ok((MOST_OUT, Some(Cut::Size))));
+        let read = extract_text(
+            Kind::Docx,
+            &document(&"<w:p><w:r><w:t>я</w:t></w:r></w:p>".repeat(MAX_OUTPUT_BYTES)),
+        );
+        assert_eq!(read.map(|(words, cut)| (words.len(), cut)), Ok((MAX_OUTPUT_BYTES, Some(Cut::Size))));
     }
 
     #[test]
     fn what_cannot_be_read_says_why() {
         for (bytes, why) in [
             (document("<w:p/>"), Failure::Empty),
-            (packed(TEXT, b"<w:p><w:t>a</w:x>"), Failure::Broken),
-            (packed(TEXT, &vec![b' '; 9 * 1024 * 1024]), Failure::Large),
-            (packed("readme.txt", b"hello"), Failure::Unknown),
+            (zip_with(TEXT, b"<w:p><w:t>a</w:x>"), Failure::Broken),
+            (zip_with(TEXT, &vec![b' '; 9 * 1024 * 1024]), Failure::Large),
+            (zip_with("readme.txt", b"hello"), Failure::Unknown),
             (b"PK\x03\x04rest".to_vec(), Failure::Unknown),
         ] {
-            assert_eq!(words(Kind::Docx, &bytes), Err(why));
+            assert_eq!(extract_text(Kind::Docx, &bytes), Err(why));
         }
     }
 }

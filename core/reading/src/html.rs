@@ -8,13 +8,13 @@ use nod_contract::wire::{Cut, Done, Failure, Kind};
 use crate::sink::Sink;
 
 /// HTML beyond this is not rendered, because it would take long and is cut anyway.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 const COLUMNS: usize = 100;
 const WIDE_COLUMNS: usize = 200;
 
 pub(crate) fn read(kind: Kind, bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let html = String::from_utf8_lossy(bytes);
-    let html = &html[..html.floor_char_boundary(MOST_BYTES)];
+    let html = &html[..html.floor_char_boundary(MAX_BYTES)];
     let text = text(kind, html.as_bytes()).map_err(|_| Failure::Broken)?;
     let cut = (!sink.text(&text, None)).then_some(Cut::Size);
     Ok(Done { cut, ..Done::default() })
@@ -31,7 +31,7 @@ fn text(kind: Kind, html: &[u8]) -> Result<String, html2text::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::words;
+    use crate::tests::extract_text;
 
     #[test]
     fn html_is_read_as_text() {
@@ -45,7 +45,7 @@ mod tests {
             ),
             (Kind::Html, "", ""),
         ] {
-            let read = words(kind, html.as_bytes());
+            let read = extract_text(kind, html.as_bytes());
             assert_eq!(read.map(|(words, cut)| (words.trim().to_owned(), cut)), Ok((text.to_owned(), None)));
         }
     }

@@ -36,10 +36,10 @@ mod tests {
     use super::*;
 
     /// How many bytes of text the tests request.
-    pub(crate) const MOST_OUT: usize = 20_000;
+    pub(crate) const MAX_OUTPUT_BYTES: usize = 20_000;
 
     /// Returns the text of a document, and why it is incomplete.
-    pub(crate) fn words(kind: Kind, bytes: &[u8]) -> Result<(String, Option<Cut>), Failure> {
+    pub(crate) fn extract_text(kind: Kind, bytes: &[u8]) -> Result<(String, Option<Cut>), Failure> {
         let (blocks, cut) = blocks(kind, bytes)?;
         let text = |block| match block {
             Block::Text { text, .. } => text,
@@ -56,7 +56,7 @@ mod tests {
             name: String::new(),
             length: bytes.len(),
             most_pages: 200,
-            most_bytes_out: MOST_OUT,
+            most_bytes_out: MAX_OUTPUT_BYTES,
             seconds: 10,
         };
         let done = read(&request, bytes, &mut |block| blocks.push(block))?;

@@ -8,9 +8,9 @@ use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use nod_contract::wire::{Hello, VERSION};
 
 /// The memory limit in bytes; together with the pages of the program it is about 256 MB.
-const MOST_MEMORY: usize = 240 * 1024 * 1024;
+const MAX_MEMORY_BYTES: usize = 240 * 1024 * 1024;
 /// CPU time for everything that the process reads, in seconds.
-const MOST_SECONDS: u64 = 120;
+const MAX_CPU_SECONDS: u64 = 120;
 
 /// Gives up everything that reading does not need.
 pub(crate) fn confine() -> Hello {
@@ -18,7 +18,7 @@ pub(crate) fn confine() -> Hello {
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
     #[cfg(target_os = "linux")]
     linux::confine();
-    let _ = setrlimit(Resource::RLIMIT_CPU, MOST_SECONDS, MOST_SECONDS);
+    let _ = setrlimit(Resource::RLIMIT_CPU, MAX_CPU_SECONDS, MAX_CPU_SECONDS);
     Hello {
         version: VERSION.to_owned(),
         memory: is_refused_memory(),
@@ -33,13 +33,13 @@ pub(crate) fn allow(seconds: u64) {
         let (user, system) = (usage.user_time(), usage.system_time());
         u64::try_from(user.tv_sec() + system.tv_sec() + 1).unwrap_or_default()
     });
-    let soft = (used + seconds.div_ceil(2).clamp(1, MOST_SECONDS)).min(MOST_SECONDS);
-    let _ = setrlimit(Resource::RLIMIT_CPU, soft, MOST_SECONDS);
+    let soft = (used + seconds.div_ceil(2).clamp(1, MAX_CPU_SECONDS)).min(MAX_CPU_SECONDS);
+    let _ = setrlimit(Resource::RLIMIT_CPU, soft, MAX_CPU_SECONDS);
 }
 
 fn is_refused_memory() -> bool {
     let mut taken = Vec::<u8>::new();
-    let refused = taken.try_reserve_exact(MOST_MEMORY).is_err();
+    let refused = taken.try_reserve_exact(MAX_MEMORY_BYTES).is_err();
     black_box(&taken);
     refused
 }
@@ -63,18 +63,18 @@ mod linux {
         SeccompRule, apply_filter,
     };
 
-    use super::MOST_MEMORY;
+    use super::MAX_MEMORY_BYTES;
 
     /// Standard input, output and error.
-    const MOST_FILES: u64 = 3;
+    const MAX_OPEN_FILES: u64 = 3;
 
     /// The order matters: Landlock needs its own file descriptor, and no step here is possible after the last filter.
     pub(super) fn confine() {
         // An idle process ends when its input does; this also ends a busy one when the parent dies.
         let _ = set_pdeathsig(Signal::SIGKILL);
-        let _ = setrlimit(Resource::RLIMIT_DATA, MOST_MEMORY as u64, MOST_MEMORY as u64);
+        let _ = setrlimit(Resource::RLIMIT_DATA, MAX_MEMORY_BYTES as u64, MAX_MEMORY_BYTES as u64);
         let _ = keep_from_files_and_network();
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, MOST_FILES, MOST_FILES);
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, MAX_OPEN_FILES, MAX_OPEN_FILES);
         let _ = keep_from_system_calls();
     }
 

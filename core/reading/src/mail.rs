@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::sink::Sink;
 
 /// The most parts of a mail; one with more is not read.
-const MOST_PARTS: usize = 1_000;
+const MAX_PARTS: usize = 1_000;
 /// The name of a file that has none, as Gmail shows it.
 const NAMELESS: &str = "noname";
 const HEADER_CHARS: usize = 1_000;
@@ -17,7 +17,7 @@ const HEADER_BYTES: usize = 8 * 1024;
 
 /// Reads an attached mail: its main headers, the names of its files, and its text.
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
-    let mail = parsed(bytes)?;
+    let mail = parse_message(bytes)?;
     let mut lines = Vec::new();
     for name in ["From", "To", "Cc", "Date", "Subject"] {
         if let Some(value) = mail.header_raw(name) {
@@ -31,12 +31,12 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     }
     lines.push(String::new());
     lines.push(body(&mail).trim_end().to_owned());
-    Ok(ended(sink.text(&lines.join("\n"), None)))
+    Ok(finish_reading(sink.text(&lines.join("\n"), None)))
 }
 
 /// Reads a draft: each header that counts, the digests of its files in order, whether it is formatted, and its text.
 pub(crate) fn draft(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
-    let mail = parsed(bytes)?;
+    let mail = parse_message(bytes)?;
     let mut whole = true;
     for (name, list) in [("from", mail.from()), ("to", mail.to()), ("cc", mail.cc()), ("bcc", mail.bcc())] {
         for one in list.map(Address::iter).into_iter().flatten() {
@@ -58,18 +58,18 @@ pub(crate) fn draft(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> 
         whole &= sink.block(field("formatted", "yes"));
     }
     whole &= sink.text(&body(&mail), None);
-    Ok(ended(whole))
+    Ok(finish_reading(whole))
 }
 
-fn parsed(bytes: &[u8]) -> Result<Message<'_>, Failure> {
+fn parse_message(bytes: &[u8]) -> Result<Message<'_>, Failure> {
     let mail = MessageParser::new().parse(bytes).ok_or(Failure::Broken)?;
-    match mail.parts.len() > MOST_PARTS {
+    match mail.parts.len() > MAX_PARTS {
         true => Err(Failure::Large),
         false => Ok(mail),
     }
 }
 
-fn ended(whole: bool) -> Done {
+fn finish_reading(whole: bool) -> Done {
     Done { cut: (!whole).then_some(Cut::Size), ..Done::default() }
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use nod_contract::wire::Kind;
 
     use super::*;
-    use crate::tests::{blocks, words};
+    use crate::tests::{blocks, extract_text};
 
     const MAIL: &str = "From: =?utf-8?Q?J=C3=B6rg?= <j@example.com>\r\nTo: Ana <ana@acme.test>, bo@acme.test\r\n\
         Subject: Plan\r\nIn-Reply-To: <1@acme.test>\r\nMIME-Version: 1.0\r\n\
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_attached_mail_says_who_wrote_it() {
-        let read = words(Kind::Mail, MAIL.as_bytes()).map(|(words, _)| words);
+        let read = extract_text(Kind::Mail, MAIL.as_bytes()).map(|(words, _)| words);
         let said = "From: Jörg <j@example.com>\nTo: Ana <ana@acme.test>, bo@acme.test\nSubject: Plan\n\
                     Files, which cannot be read from here: sums.csv\n\nHi Bo";
         assert_eq!(read.as_deref(), Ok(said));
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn a_mail_of_too_many_parts_is_not_read() {
-        let parts = "--b\r\n\r\nx\r\n".repeat(MOST_PARTS + 1);
+        let parts = "--b\r\n\r\nx\r\n".repeat(MAX_PARTS + 1);
         let mail = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}--b--\r\n");
-        assert_eq!(words(Kind::Mail, mail.as_bytes()), Err(Failure::Large));
+        assert_eq!(extract_text(Kind::Mail, mail.as_bytes()), Err(Failure::Large));
     }
 }

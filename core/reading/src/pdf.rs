@@ -7,10 +7,10 @@ use nod_contract::wire::{Cut, Done, Failure};
 use crate::sink::Sink;
 
 /// The largest unpacked size of one page, or of one compressed part of the file, in bytes.
-const MOST_UNPACKED: usize = 8 * 1024 * 1024;
+const MAX_UNPACKED_BYTES: usize = 8 * 1024 * 1024;
 
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
-    let options = LoadOptions { max_decompressed_size: Some(MOST_UNPACKED), ..LoadOptions::default() };
+    let options = LoadOptions { max_decompressed_size: Some(MAX_UNPACKED_BYTES), ..LoadOptions::default() };
     let file = Document::load_mem_with_options(bytes, options).map_err(|_| Failure::Broken)?;
     if file.is_encrypted() {
         return Err(Failure::Locked);
@@ -20,7 +20,7 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let mut blank = true;
     for page in pages.keys().take(sink.most_pages) {
         // A page that cannot be read does not hide the others.
-        let text = file.extract_text_with_limit(&[*page], MOST_UNPACKED).unwrap_or_else(|_| {
+        let text = file.extract_text_with_limit(&[*page], MAX_UNPACKED_BYTES).unwrap_or_else(|_| {
             cut = Some(Cut::Pages);
             String::new()
         });
@@ -47,7 +47,7 @@ mod tests {
     use nod_contract::wire::Kind;
 
     use super::*;
-    use crate::tests::words;
+    use crate::tests::extract_text;
 
     /// Builds a compressed file with these page contents.
     fn file(pages: &[Vec<u8>]) -> Vec<u8> {
@@ -92,23 +92,23 @@ mod tests {
 
     #[test]
     fn pages_are_read_in_order() {
-        let read = words(Kind::Pdf, &file(&[page("The plan"), page("is late.")]));
+        let read = extract_text(Kind::Pdf, &file(&[page("The plan"), page("is late.")]));
         assert_eq!(read, Ok(("The plan\nis late.\n".to_owned(), None)));
     }
 
     #[test]
     fn a_page_that_would_unpack_to_too_much_is_left_out() {
-        let bomb = b" ".repeat(MOST_UNPACKED + 1);
+        let bomb = b" ".repeat(MAX_UNPACKED_BYTES + 1);
         let packed = file(&[page("The plan"), bomb]);
         assert!(packed.len() < 100_000, "it is a small file");
-        assert_eq!(words(Kind::Pdf, &packed), Ok(("The plan\n\n".to_owned(), Some(Cut::Pages))));
+        assert_eq!(extract_text(Kind::Pdf, &packed), Ok(("The plan\n\n".to_owned(), Some(Cut::Pages))));
     }
 
     #[test]
     fn what_cannot_be_read_says_why() {
         for (bytes, why) in [(b"%PDF-1.7 rest".to_vec(), Failure::Broken), (file(&[page("")]), Failure::Scan)]
         {
-            assert_eq!(words(Kind::Pdf, &bytes), Err(why));
+            assert_eq!(extract_text(Kind::Pdf, &bytes), Err(why));
         }
     }
 }

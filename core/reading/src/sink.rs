@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nod_contract::wire::{Block, MOST_TEXT, Request};
+use nod_contract::wire::{Block, MAX_TEXT_BYTES, Request};
 
 pub(crate) struct Sink<'a> {
     out: &'a mut dyn FnMut(Block),
@@ -19,7 +19,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Returns how many bytes of text are still wanted.
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn remaining_bytes(&self) -> usize {
         self.left
     }
 
@@ -31,7 +31,7 @@ impl<'a> Sink<'a> {
     /// Emits a block that is small by itself. Returns false if it was too large or no longer wanted.
     pub(crate) fn block(&mut self, block: Block) -> bool {
         let size = block.size();
-        let wanted = size <= self.left.min(MOST_TEXT);
+        let wanted = size <= self.left.min(MAX_TEXT_BYTES);
         if wanted {
             self.left -= size;
             (self.out)(block);
@@ -45,7 +45,7 @@ impl<'a> Sink<'a> {
         let whole = rest.len() == text.len();
         self.left -= rest.len();
         while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(MOST_TEXT));
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_TEXT_BYTES));
             (self.out)(Block::Text { text: piece.to_owned(), page });
             rest = after;
         }

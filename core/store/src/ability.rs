@@ -33,7 +33,7 @@ pub struct Ability {
 impl Ability {
     /// Creates an ability that adds nothing yet.
     #[must_use]
-    pub fn named(name: &'static str) -> Self {
+    pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
         Self { name, tools, jobs, buttons, commands: Vec::new(), hooks: Vec::new() }
     }
@@ -71,7 +71,7 @@ pub trait Command: Send + Sync {
     ///
     /// # Errors
     /// If the database does not answer; nothing has changed then.
-    async fn typed(
+    async fn handle_command(
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
@@ -97,13 +97,13 @@ pub trait Command: Send + Sync {
 #[async_trait]
 pub trait Buttons: Send + Sync {
     /// The kinds of its [`Action`]s, which no other ability uses.
-    fn verbs(&self) -> &'static [&'static str];
+    fn action_kinds(&self) -> &'static [&'static str];
 
     /// Handles a click.
     ///
     /// # Errors
     /// If the database does not answer; nothing has changed then.
-    async fn pressed(
+    async fn handle_click(
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,

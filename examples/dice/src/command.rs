@@ -29,7 +29,7 @@ impl Command for Rolling {
         }
     }
 
-    async fn typed(
+    async fn handle_command(
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
@@ -40,7 +40,7 @@ impl Command for Rolling {
             Some(sides) => roll(&self.0, conn, asker, sides).await,
             None => Ok(InteractionResponse::ephemeral(format!(
                 "A die has 2 to {MOST_SIDES} sides: `{}`. Nothing was rolled.",
-                self.0.adapters.command_syntax(asker.platform).with("dice", "sides", "20")
+                self.0.adapters.command_syntax(asker.platform).format_with_option("dice", "sides", "20")
             ))),
         }
     }
@@ -51,11 +51,11 @@ pub(crate) struct Again(pub(crate) Chat);
 
 #[async_trait]
 impl Buttons for Again {
-    fn verbs(&self) -> &'static [&'static str] {
+    fn action_kinds(&self) -> &'static [&'static str] {
         &[AGAIN]
     }
 
-    async fn pressed(
+    async fn handle_click(
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,

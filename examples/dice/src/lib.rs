@@ -28,7 +28,7 @@ pub fn plug() -> Plug {
         jobs: vec![Arc::new(job::Telling(chat.clone()))],
         buttons: vec![Arc::new(command::Again(chat.clone()))],
         commands: vec![Arc::new(command::Rolling(chat.clone()))],
-        ..Ability::named("dice")
+        ..Ability::with_name("dice")
     })
 }
 

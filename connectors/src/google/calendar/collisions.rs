@@ -4,7 +4,7 @@
 use google_calendar3::api::{Event, FreeBusyCalendar};
 use jiff::tz::TimeZone;
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::quoted;
+use nod_contract::tool::quote_title;
 
 use super::diary::{Diary, Wanted};
 use super::room::Room;
@@ -113,7 +113,7 @@ fn named(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
         more => format!(", and {more} more"),
     };
     let when = show::times(first, zone).map_or_else(String::new, |times| times.said(zone, now));
-    format!("your calendar has {} at that time ({when}){more}", quoted(&show::title(first)))
+    format!("your calendar has {} at that time ({when}){more}", quote_title(&show::title(first)))
 }
 
 fn busy(

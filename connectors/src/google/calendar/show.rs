@@ -53,7 +53,7 @@ pub(super) fn provenance(events: &[Event]) -> Provenance {
         Some(stranger) => format!("calendar event with {stranger}"),
         None => format!("calendar event of {}", made_by(event).unwrap_or("somebody unnamed")),
     };
-    Provenance::of(events.iter().filter(|event| !is_written_here(event)).map(source))
+    Provenance::from_sources(events.iter().filter(|event| !is_written_here(event)).map(source))
 }
 
 /// Returns whether only the person wrote in it, or Nod with their approval.

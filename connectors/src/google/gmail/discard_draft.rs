@@ -46,7 +46,7 @@ impl ActTool for DiscardDraft {
     }
 
     async fn preview(&self, _: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let open = Open::handed(args).map_err(|error| ToolError::internal(error.to_string()))?;
+        let open = Open::from_payload(args).map_err(|error| ToolError::internal(error.to_string()))?;
         let words = ActionLabels {
             approve: "Discard".into(),
             in_progress: "Discarding…".into(),

@@ -37,7 +37,7 @@ pub(super) fn sender(message: &Message) -> Option<String> {
     let from = raw_header(message, "From").filter(|from| from.len() <= HEADER_BYTES)?;
     let line = format!("From: {from}\r\n\r\n");
     let mail = MessageParser::new().parse_headers(line.as_bytes())?;
-    outside::address(mail.from()?.first()?.address()?).map(str::to_owned)
+    outside::valid_email(mail.from()?.first()?.address()?).map(str::to_owned)
 }
 
 /// Returns the addresses of a header that mail can be sent to. A name that could deceive is left out.

@@ -36,7 +36,7 @@ pub(super) fn argument() -> Value {
 
 /// Returns the open draft from the core, in the version last seen.
 pub(super) fn named(args: &Value) -> Result<(Open, Seen), ToolError> {
-    let open = Open::handed(args).map_err(|error| ToolError::internal(error.to_string()))?;
+    let open = Open::from_payload(args).map_err(|error| ToolError::internal(error.to_string()))?;
     let seen = Seen { id: open.id.clone(), version: open.version.clone() };
     Ok((open, seen))
 }

@@ -39,6 +39,7 @@ fn summary(message: &Message, cx: &ToolContext) -> Value {
 /// Marks the content as untrusted mail, private to this person. Without messages it is trusted.
 pub(super) fn from_outside(cx: &ToolContext, content: Value, messages: &[Message]) -> ToolOutput {
     let from = |message| sender(message).unwrap_or_else(|| "an unnamed sender".to_owned());
-    let provenance = Provenance::of(messages.iter().map(|message| format!("mail from {}", from(message))));
+    let provenance =
+        Provenance::from_sources(messages.iter().map(|message| format!("mail from {}", from(message))));
     ToolOutput::trusted(content).with_provenance(provenance).private_to(cx.principal.person)
 }

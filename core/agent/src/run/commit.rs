@@ -237,7 +237,7 @@ impl<'a> Commit<'a> {
     ) -> Result<(), WorkError> {
         let adapter = self.core.adapters.get(&self.venue.platform);
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
-        let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
+        let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
         let Said { card, whole } = long::said(card);
         let card = card.with_mention(self.called(conn, audience).await?.as_deref());
         let first = self.core.id();

@@ -263,7 +263,7 @@ async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
     jobs::sql::assert_lease(&mut tx, claim).await?;
-    let at = if jobs::sql::news_first(&mut tx, claim).await? { now } else { now + A_MOMENT };
+    let at = if jobs::sql::move_run_event_first(&mut tx, claim).await? { now } else { now + A_MOMENT };
     jobs::sql::reschedule(&mut tx, claim, at, None, false).await?;
     tx.commit().await?;
     core.jobs.wake();

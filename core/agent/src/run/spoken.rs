@@ -23,7 +23,7 @@ pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result
         Some((at, card, audience)) if here(work, audience) => {
             let adapter = work.core.adapters.get(&work.venue.platform);
             let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
-            let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
+            let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
             let Said { card, whole } = long::said(card);
             let pages = delivery::pages(&card, most, fits);
             close(work, conn, pages.first(), audience).await?;

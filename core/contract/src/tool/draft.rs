@@ -41,7 +41,7 @@ impl Draft {
     ///
     /// # Errors
     /// If it contains no draft.
-    pub fn handed(payload: &Value) -> serde_json::Result<Self> {
+    pub fn from_payload(payload: &Value) -> serde_json::Result<Self> {
         Self::deserialize(&payload["draft"])
     }
 }

@@ -23,13 +23,13 @@ pub struct Summary {
 impl Summary {
     /// Builds both lines with `line`: `full` from the title, and `redacted` from `thing`, the kind of thing it is.
     pub fn from_title(title: &str, thing: &str, line: impl Fn(&str) -> String) -> Self {
-        Self { full: line(&quoted(title)), redacted: line(thing) }
+        Self { full: line(&quote_title(title)), redacted: line(thing) }
     }
 }
 
 /// Returns the title as "“Standup”": quoted, on one line, and shortened if it is too long.
 #[must_use]
-pub fn quoted(title: &str) -> String {
+pub fn quote_title(title: &str) -> String {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     match title.char_indices().nth(MAX_TITLE_CHARS) {
         Some((end, _)) => format!("“{}…”", &title[..end]),

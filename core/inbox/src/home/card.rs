@@ -2,7 +2,7 @@
 
 use super::Seen;
 use nod_agent::rows::{Listed, became::became};
-use nod_contract::card::{Block, Card, clipped};
+use nod_contract::card::{Block, Card, truncate};
 use nod_contract::chat::CommandSyntax;
 use nod_contract::provider::Provider;
 use nod_requests::approval::{self, Approval, Status};
@@ -49,7 +49,7 @@ fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: CommandS
 }
 
 fn connecting(typing: CommandSyntax<'_>, provider: &str) -> String {
-    typing.with("connect", "account", provider)
+    typing.format_with_option("connect", "account", provider)
 }
 
 fn asked(runs: &[Listed], zone: &str) -> Card {
@@ -61,7 +61,7 @@ fn asked(runs: &[Listed], zone: &str) -> Card {
     }
     let line = |run: &Listed| {
         let became = became(&run.status, &run.asked);
-        (local_time(run.at, zone), format!("{} → {became}", clipped(&run.said, LONGEST)))
+        (local_time(run.at, zone), format!("{} → {became}", truncate(&run.said, LONGEST)))
     };
     card.with_block(Block::Fields(runs.iter().map(line).collect()))
 }

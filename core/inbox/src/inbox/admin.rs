@@ -24,7 +24,7 @@ pub(super) async fn command(
     match text {
         "policy" => rules(arrival, conn).await,
         _ => {
-            let policy = arrival.typing().with("admin", "what", "policy");
+            let policy = arrival.typing().format_with_option("admin", "what", "policy");
             Ok(InteractionResponse::ephemeral(format!("`{policy}` shows the rules about asking for a nod.")))
         }
     }

@@ -36,10 +36,13 @@ pub(crate) fn help_text(abilities: &[CommandSpec], typing: CommandSyntax<'_>) ->
     let usual = Provider::DEFAULT_SCOPES.as_str();
     let line = |typed: String, does: &str| format!("`{typed}` {does}");
     let mut commands = vec![
-        line(typing.with("ask", "question", "…"), "asks me anything"),
-        line(typing.with("connect", "account", usual), "connects your account"),
+        line(typing.format_with_option("ask", "question", "…"), "asks me anything"),
+        line(typing.format_with_option("connect", "account", usual), "connects your account"),
         line(typing.format_command("disconnect"), "takes your account back"),
-        line(typing.with("connect", "account", "chat"), "tells me who you are where you also talk to me"),
+        line(
+            typing.format_with_option("connect", "account", "chat"),
+            "tells me who you are where you also talk to me",
+        ),
         line(typing.format_command("approvals"), "shows what waits for your nod"),
     ];
     commands.extend(abilities.iter().map(|command| line(typing.format_command(command.name), command.does)));
@@ -79,7 +82,7 @@ pub(super) async fn accept(
     let immediate = match name {
         "" | "help" => InteractionResponse::ephemeral((arrival.core.help)(arrival.typing())),
         "ask" if text.trim().is_empty() => {
-            let asked = arrival.typing().with("ask", "question", "what is new in my mail?");
+            let asked = arrival.typing().format_with_option("ask", "question", "what is new in my mail?");
             InteractionResponse::ephemeral(format!("Ask me something: `{asked}`"))
         }
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
@@ -101,7 +104,9 @@ pub(super) async fn accept(
         "settings" => settings::show(arrival, &mut tx, place, person).await?,
         "admin" => admin::command(arrival, &mut tx, text.trim()).await?,
         other => match arrival.core.abilities.command(other) {
-            Some(command) => command.typed(&mut tx, &arrival.asker(person, place), text.trim()).await?,
+            Some(command) => {
+                command.handle_command(&mut tx, &arrival.asker(person, place), text.trim()).await?
+            }
             None if LATER.contains(&other) => InteractionResponse::ephemeral(format!(
                 "`{other}` comes later: I can't do that yet. I know {}.",
                 known(arrival)
@@ -222,7 +227,8 @@ async fn connect(
     if text.is_empty()
         && let Some(card) = disconnect::list(&arrival.core.accounts, conn, arrival.tenant, person).await?
     {
-        let again = arrival.typing().with("connect", "account", Provider::DEFAULT_SCOPES.as_str());
+        let again =
+            arrival.typing().format_with_option("connect", "account", Provider::DEFAULT_SCOPES.as_str());
         let more = format!("{again} connects another account, or allows me more.");
         return Ok(InteractionResponse::Ephemeral(card.with_block(Block::Note(more))));
     }
@@ -235,9 +241,9 @@ async fn connect(
         let typing = arrival.typing();
         return Ok(InteractionResponse::ephemeral(format!(
             "`{}` connects your {} account, `{}` tells me who you are where you also talk to me.",
-            typing.with("connect", "account", Provider::DEFAULT_SCOPES.as_str()),
+            typing.format_with_option("connect", "account", Provider::DEFAULT_SCOPES.as_str()),
             Provider::DEFAULT_SCOPES.display_name(),
-            typing.with("connect", "account", "chat")
+            typing.format_with_option("connect", "account", "chat")
         )));
     };
     let offer: OfferId = arrival.core.id();

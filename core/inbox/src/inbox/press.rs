@@ -130,7 +130,7 @@ async fn pressed(
     let subject = verb.subject;
     let Some((_, does)) = OWN.iter().find(|(own, _)| *own == verb.kind) else {
         return match core.abilities.buttons(&verb.kind) {
-            Some(buttons) => buttons.pressed(conn, &arrival.asker(person, place), verb).await,
+            Some(buttons) => buttons.handle_click(conn, &arrival.asker(person, place), verb).await,
             None => Ok(unknown()),
         };
     };

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::Arrival;
 use nod_agent::rows::{self, Listed, became::became};
-use nod_contract::card::{Action, Block, Card, OnClick, Style, clipped};
+use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;
 use nod_people::people;
@@ -31,7 +31,7 @@ pub(super) async fn show(
 fn card(runs: &[Listed], zone: &str) -> Card {
     let line = |(at, run): (usize, &Listed)| {
         let when = format!("{}. {}", at + 1, local_time(run.at, zone));
-        (when, format!("{} → {}", clipped(&run.said, LONGEST), became(&run.status, &run.asked)))
+        (when, format!("{} → {}", truncate(&run.said, LONGEST), became(&run.status, &run.asked)))
     };
     let card = Card::default().with_title("Your latest runs");
     let card = card.with_block(Block::Fields(runs.iter().enumerate().map(line).collect()));

@@ -108,7 +108,7 @@ pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
         1 => card.with_block(Block::Note("And a summary of one conversation here.".to_owned())),
         n => card.with_block(Block::Note(format!("And summaries of {n} conversations here."))),
     };
-    let export = all.typing.with("memory", "what", "export");
+    let export = all.typing.format_with_option("memory", "what", "export");
     card.with_block(Block::Note(format!("{export} sends you all of it as a file."))).with_button(
         "Forget all",
         Style::Danger,

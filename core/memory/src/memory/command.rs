@@ -33,7 +33,8 @@ pub async fn command(
         "export" => export(core, asker, conn).await,
         _ => {
             let typing = core.adapters.command_syntax(asker.platform);
-            let (show, export) = (typing.format_command("memory"), typing.with("memory", "what", "export"));
+            let (show, export) =
+                (typing.format_command("memory"), typing.format_with_option("memory", "what", "export"));
             Ok(InteractionResponse::ephemeral(format!(
                 "`{show}` shows what I remember, `{export}` sends it to you as a file."
             )))

@@ -95,7 +95,7 @@ impl View {
 
     /// Returns the provenance for the state of a run.
     pub fn provenance(&self) -> Provenance {
-        Provenance::of(self.outside.iter().map(String::as_str))
+        Provenance::from_sources(self.outside.iter().map(String::as_str))
     }
 }
 

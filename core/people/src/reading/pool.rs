@@ -17,7 +17,7 @@ use super::unreadable::Document;
 use super::{Desk, Limits, PATIENCE, Read, Reader, Unread, Whose};
 use nod_contract::clock::Clock;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_contract::wire::{Failure, Kind, MOST_BYTES, Request};
+use nod_contract::wire::{Failure, Kind, MAX_BYTES, Request};
 
 /// Readers at once.
 const PLACES: usize = 4;
@@ -75,7 +75,7 @@ struct OneDesk {
 #[async_trait]
 impl Desk for OneDesk {
     async fn read(&mut self, kind: Kind, bytes: &[u8], limits: Limits) -> Result<Read, Unread> {
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MAX_BYTES {
             return Err(Unread::Failed(Failure::Large));
         }
         let document = Document::of(self.whose.tenant, kind, bytes);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use nod_contract::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
+use nod_contract::wire::{Block, Done, Failure, Hello, Line, MAX_LINE_BYTES, Request};
 
 /// Bytes that the lines of one document can have in addition to its escaped text.
 const MOST_BESIDE: usize = 1024 * 1024;
@@ -52,7 +52,7 @@ impl Program {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let mut output = BufReader::new(output);
-        match next(&mut output, &mut { MOST_LINE }).await? {
+        match next(&mut output, &mut { MAX_LINE_BYTES }).await? {
             Some(Line::Hello { hello }) => Ok(Process { child, input, output, hello }),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
@@ -140,7 +140,7 @@ impl Process {
 
 /// Returns the next line; `None` if the output ended.
 async fn next(output: &mut BufReader<ChildStdout>, left: &mut usize) -> io::Result<Option<Line>> {
-    let most = MOST_LINE.min(*left);
+    let most = MAX_LINE_BYTES.min(*left);
     let mut line = Vec::new();
     output.take(most as u64).read_until(b'\n', &mut line).await?;
     *left -= line.len();

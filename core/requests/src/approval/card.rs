@@ -6,7 +6,7 @@ use super::second::{self, Role};
 use super::{Approval, EffectEnd, Status, batch, whole};
 use crate::busy::asks_to_wait;
 use nod_contract::card::reconnect::with_reconnect;
-use nod_contract::card::{Action, Block, Card, OnClick, Style, clipped};
+use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::clock::Timestamp;
 use nod_contract::hidden_chars::{self, show_hidden_chars};
 use nod_contract::ids::PersonId;
@@ -151,7 +151,7 @@ fn waiting(card: Card, approval: &Approval) -> Card {
 
 /// Returns a name as a receipt shows it.
 pub(super) fn name(name: &str) -> String {
-    escape(&clipped(name, LONGEST_NAME))
+    escape(&truncate(name, LONGEST_NAME))
 }
 
 /// Adds the outcome; `room` limits the length of reasons, in characters.
@@ -171,7 +171,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
             let why = approval
                 .reason
                 .as_ref()
-                .map_or_else(String::new, |why| format!(" ({})", escape(&clipped(why, room))));
+                .map_or_else(String::new, |why| format!(" ({})", escape(&truncate(why, room))));
             card.with_block(Block::Markdown(format!(
                 "{first}Denied by {who} {decided}{why}. **{}**.",
                 words.not_done
@@ -193,7 +193,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
             .with_block(Block::Markdown(format!("A newer request took its place. **{}**.", words.not_done))),
         (Status::Withdrawn, _) if approval.reason.is_some() => card.with_block(Block::Markdown(format!(
             "{first}The rules here never allow this: {}. **{}**.",
-            escape(&clipped(approval.reason.as_deref().unwrap_or_default(), room)),
+            escape(&truncate(approval.reason.as_deref().unwrap_or_default(), room)),
             words.not_done
         ))),
         (Status::Withdrawn, _) => card.with_block(Block::Markdown(format!(
@@ -244,7 +244,7 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             )))
             .with_block(Block::Note(format!(
                 "Nod {}. Please check before {} it again.",
-                clipped(sentence(reason), room),
+                truncate(sentence(reason), room),
                 words.in_progress_verb().to_lowercase()
             ))),
         Err(fault) => {
@@ -258,8 +258,11 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
                 ToolError::Conflict { .. } => "ask again if it is still wanted",
                 _ => "ask again once that is mended",
             };
-            let note =
-                format!("{}. Nothing was {}; {then}.", clipped(&why(fault), room), words.done.to_lowercase());
+            let note = format!(
+                "{}. Nothing was {}; {then}.",
+                truncate(&why(fault), room),
+                words.done.to_lowercase()
+            );
             let card = card.with_block(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
             let card = card.with_block(Block::Note(note));
             match fault {

@@ -182,7 +182,7 @@ pub async fn left_here(
         open.push(OpenDraft {
             draft: from_json(draft)?,
             audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
-            provenance: Provenance::of(outside),
+            provenance: Provenance::from_sources(outside),
             seen: false,
             latest: row.latest,
             made: row.made,

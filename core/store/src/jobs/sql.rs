@@ -290,7 +290,7 @@ pub async fn has_pending_message_change(
 /// Finds the first job with an event behind this one, moves it before this one and keeps the order of the others;
 /// returns false if there is none. The rows stay and their payloads move, so the caller must not have begun any work of
 /// its own.
-pub async fn news_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
+pub async fn move_run_event_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
     let moved = sqlx::query!(
         "with news as (
              select id, work from jobs

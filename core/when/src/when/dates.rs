@@ -101,7 +101,7 @@ const WEEK: i64 = 7;
 const RECENT_PAST_DAYS: i64 = 60;
 
 fn out_of_range<E>(_: E) -> TimeError {
-    TimeError::not("That is too far off.")
+    TimeError::not_understood("That is too far off.")
 }
 
 fn plus(date: Date, days: i64) -> Result<Date, TimeError> {
@@ -283,7 +283,7 @@ fn of_month(day: i64, today: Date) -> Result<DateReadings, TimeError> {
         }
         first = first.checked_add(1.month()).map_err(out_of_range)?;
     }
-    Err(TimeError::not(format!("No month has a day {day}.")))
+    Err(TimeError::not_understood(format!("No month has a day {day}.")))
 }
 
 /// Returns the first of the month, and whether the phrase names a past month.
@@ -296,7 +296,7 @@ fn first_of(month: Month, today: Date) -> Result<(Date, bool), TimeError> {
         }
         Month::Named(month, year) => {
             let of = |year: i64| {
-                iso::date(year, month, 1).ok_or_else(|| TimeError::not("There is no such month."))
+                iso::date(year, month, 1).ok_or_else(|| TimeError::not_understood("There is no such month."))
             };
             let this_year = i64::from(today.year());
             match year {
@@ -310,9 +310,9 @@ fn first_of(month: Month, today: Date) -> Result<(Date, bool), TimeError> {
 
 fn nth_of(nth: i8, weekday: Weekday, month: Month, today: Date) -> Result<DateReadings, TimeError> {
     let of = |first: Date| {
-        first
-            .nth_weekday_of_month(nth, weekday)
-            .map_err(|_| TimeError::not(format!("{} has no fifth one of those.", first.strftime("%B %Y"))))
+        first.nth_weekday_of_month(nth, weekday).map_err(|_| {
+            TimeError::not_understood(format!("{} has no fifth one of those.", first.strftime("%B %Y")))
+        })
     };
     let (first, back) = first_of(month, today)?;
     let date = of(first)?;
@@ -337,7 +337,7 @@ fn later(amount: i64, unit: Unit, from: &DayPhrase, today: Date) -> Result<DateR
     let span = span.map_err(out_of_range)?;
     let moved = begins.readings.iter().map(|range| match range {
         Range::Day(date) => date.checked_add(span).map(Range::Day).map_err(out_of_range),
-        _ => Err(TimeError::not("Say from which day on.")),
+        _ => Err(TimeError::not_understood("Say from which day on.")),
     });
     let readings = moved.collect::<Result<_, _>>()?;
     Ok(DateReadings { readings, is_past: amount < 0, alternatives: Vec::new(), ..begins })
@@ -347,7 +347,9 @@ fn through(first: &DayPhrase, last: &DayPhrase, today: Date) -> Result<DateReadi
     let begins = dates(first, today)?;
     let mut readings = Vec::new();
     for range in &begins.readings {
-        let Range::Day(from) = *range else { return Err(TimeError::not("Say from which day to which.")) };
+        let Range::Day(from) = *range else {
+            return Err(TimeError::not_understood("Say from which day to which."));
+        };
         // The end is resolved relative to the start: "Friday to Monday" is one weekend.
         let ends = dates(last, from)?;
         if let Some(why) = ends.no_such_day {
@@ -358,7 +360,10 @@ fn through(first: &DayPhrase, last: &DayPhrase, today: Date) -> Result<DateReadi
             _ => None,
         };
         let to = ends.readings.iter().filter_map(day).find(|date| *date > from);
-        readings.push(Range::Days(from, to.ok_or_else(|| TimeError::not("That ends before it begins."))?));
+        readings.push(Range::Days(
+            from,
+            to.ok_or_else(|| TimeError::not_understood("That ends before it begins."))?,
+        ));
     }
     Ok(DateReadings { readings, alternatives: Vec::new(), ..begins })
 }

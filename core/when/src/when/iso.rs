@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str, now: &Zoned) -> Option<Result<ResolvedTime, Time
         None => (text, None),
     };
     let said = match text.strip_prefix("within ") {
-        Some(both) => interval(both, now)?.and_then(|(from, to)| within(from, to)),
+        Some(both) => interval(both, now)?.and_then(|(from, to)| window_between(from, to)),
         None => match interval(text, now) {
             Some(both) => both.and_then(|(from, to)| between(from, to)),
             None => parse_instant(text, now)?,
@@ -61,14 +61,14 @@ fn between(from: ResolvedTime, to: ResolvedTime) -> Result<ResolvedTime, TimeErr
             Ok(TimeSpec::Days { first, last }.into())
         }
         (TimeSpec::Day(first), TimeSpec::Day(last)) if first == last => Ok(TimeSpec::Day(first).into()),
-        _ => Err(TimeError::not("That ends before it begins.")),
+        _ => Err(TimeError::not_understood("That ends before it begins.")),
     }
 }
 
-fn within(from: ResolvedTime, to: ResolvedTime) -> Result<ResolvedTime, TimeError> {
+fn window_between(from: ResolvedTime, to: ResolvedTime) -> Result<ResolvedTime, TimeError> {
     match (from.time, to.time) {
         (TimeSpec::At(from), TimeSpec::At(to)) if from < to => Ok(TimeSpec::Within { from, to }.into()),
-        _ => Err(TimeError::not("That ends before it begins.")),
+        _ => Err(TimeError::not_understood("That ends before it begins.")),
     }
 }
 
@@ -93,7 +93,7 @@ fn parse_instant(text: &str, now: &Zoned) -> Option<Result<ResolvedTime, TimeErr
 
 /// Reads text that has the form but is not valid as an ordinary phrase: a missing day gets its neighbours as choices.
 fn nearest_days(text: &str, now: &Zoned) -> Result<ResolvedTime, TimeError> {
-    let none = || TimeError::not(format!("There is no “{text}” in the calendar."));
+    let none = || TimeError::not_understood(format!("There is no “{text}” in the calendar."));
     let number = |at: std::ops::Range<usize>| text.get(at).and_then(|digits| digits.parse::<i64>().ok());
     let (Some(year), Some(month), Some(day)) = (number(0..4), number(5..7), number(8..10)) else {
         return Err(none());
@@ -129,9 +129,14 @@ fn exact(pieces: &Pieces<'_>, text: &str, now: &Zoned) -> Result<ResolvedTime, T
             _ => jiff::tz::Offset::UTC,
         },
     };
-    let at = offset.to_timestamp(civil).map_err(|_| TimeError::not("That is too far off."))?.to_zoned(zone);
+    let at = offset
+        .to_timestamp(civil)
+        .map_err(|_| TimeError::not_understood("That is too far off."))?
+        .to_zoned(zone);
     if pieces.time_zone_annotation().is_some() && at.offset() != offset {
-        return Err(TimeError::not(format!("“{text}” says two times: that zone has another offset then.")));
+        return Err(TimeError::not_understood(format!(
+            "“{text}” says two times: that zone has another offset then."
+        )));
     }
     Ok(TimeSpec::At(at).into())
 }

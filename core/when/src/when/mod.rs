@@ -92,7 +92,7 @@ pub enum TimeError {
 }
 
 impl TimeError {
-    fn not(why: impl Into<String>) -> Self {
+    fn not_understood(why: impl Into<String>) -> Self {
         Self::NotUnderstood { message: why.into() }
     }
 

@@ -117,7 +117,7 @@ pub(super) fn with_duration(mut unclear: TimeError, lasts: Option<SignedDuration
 
 fn from_now(heard: &ParsedPhrase, minutes: i64, now: &Zoned) -> Result<ResolvedTime, TimeError> {
     if heard.day.is_some() || heard.weekday.is_some() || heard.hours.is_some() || heard.part.is_some() {
-        return Err(TimeError::not("It says two times."));
+        return Err(TimeError::not_understood("It says two times."));
     }
     let whole = now.with().second(0).subsec_nanosecond(0).build().map_err(out_of_range)?;
     let at = whole.checked_add(SignedDuration::from_mins(minutes)).map_err(out_of_range)?;
@@ -129,7 +129,7 @@ fn from_now(heard: &ParsedPhrase, minutes: i64, now: &Zoned) -> Result<ResolvedT
 fn days(heard: &ParsedPhrase, today: Date) -> Result<DateReadings, TimeError> {
     let Some(day) = &heard.day else {
         if heard.hours.is_none() && heard.part.is_none() && !heard.all_day {
-            return Err(TimeError::not("It does not say when."));
+            return Err(TimeError::not_understood("It does not say when."));
         }
         return dates::dates(&dates::DayPhrase::From(0), today);
     };
@@ -151,7 +151,7 @@ fn days(heard: &ParsedPhrase, today: Date) -> Result<DateReadings, TimeError> {
 
 fn mismatch(dates: &DateReadings, weekday: Weekday, today: Date) -> Result<DateReadings, TimeError> {
     let Some(Range::Day(date)) = dates.readings.first() else {
-        return Err(TimeError::not("It says two days."));
+        return Err(TimeError::not_understood("It says two days."));
     };
     let after = date.nth_weekday(1, weekday).map_err(out_of_range)?;
     let before = date.nth_weekday(-1, weekday).map_err(out_of_range)?;
@@ -221,7 +221,7 @@ fn civil_times(
     let hours = heard.hours.is_some() || heard.part.is_some();
     if !hours || heard.all_day {
         if heard.hours.is_some() {
-            return Err(TimeError::not("It says both an hour and all day."));
+            return Err(TimeError::not_understood("It says both an hour and all day."));
         }
         let whole = |range: &Range| match *range {
             Range::Day(day) => CivilTime::Day(day),
@@ -240,9 +240,9 @@ fn civil_times(
             Range::Day(day) => vec![day],
             Range::Within(first, end) => {
                 why = Some("It does not say on which day.".to_owned());
-                working_days(first, end).ok_or_else(|| TimeError::not("Say on which day."))?
+                working_days(first, end).ok_or_else(|| TimeError::not_understood("Say on which day."))?
             }
-            Range::Days(..) => return Err(TimeError::not("Say one day when you say hours.")),
+            Range::Days(..) => return Err(TimeError::not_understood("Say one day when you say hours.")),
         };
         for day in days {
             let (civil, asked) = civil_times_on(heard, day)?;
@@ -385,7 +385,7 @@ pub(super) fn single_or_ambiguous(
         return Err(TimeError::Past { message: why, resolved: Box::new(said), choices: Vec::new() });
     }
     if all.is_empty() {
-        return Err(TimeError::not("That is too far off, or ends before it begins."));
+        return Err(TimeError::not_understood("That is too far off, or ends before it begins."));
     }
     if all.iter().all(|(said, _)| is_over(said, now)) && !back {
         let was = all[0].0.clone();
@@ -491,10 +491,10 @@ pub(super) fn check_range(date: Date, now: &Zoned) -> Result<Date, TimeError> {
     let years = now.year() - BACK..=now.year() + AHEAD;
     match years.contains(&date.year()) {
         true => Ok(date),
-        false => Err(TimeError::not(format!("The year {} is too far off.", date.year()))),
+        false => Err(TimeError::not_understood(format!("The year {} is too far off.", date.year()))),
     }
 }
 
 fn out_of_range<E>(_: E) -> TimeError {
-    TimeError::not("That is too far off.")
+    TimeError::not_understood("That is too far off.")
 }

@@ -338,7 +338,7 @@ fn at(local: &str, zone: &TimeZone) -> Timestamp {
     Timestamp::from_timestamp(second, 0).unwrap()
 }
 
-fn zoned<'a>(when: &'a TimeSpec, asker: &'a TimeZone) -> &'a TimeZone {
+fn zone_for<'a>(when: &'a TimeSpec, asker: &'a TimeZone) -> &'a TimeZone {
     match when {
         TimeSpec::At(at) | TimeSpec::Span { from: at, .. } | TimeSpec::Within { from: at, .. } => {
             at.time_zone()
@@ -347,12 +347,12 @@ fn zoned<'a>(when: &'a TimeSpec, asker: &'a TimeZone) -> &'a TimeZone {
     }
 }
 
-fn shown(text: &str, now: Timestamp, zone: &TimeZone) -> String {
+fn format_phrase(text: &str, now: Timestamp, zone: &TimeZone) -> String {
     match resolve(text, now, zone) {
         Ok(said) => {
             let within = if matches!(said.time, TimeSpec::Within { .. }) { "within " } else { "" };
             let assumed = if said.assumption.is_some() { " *" } else { "" };
-            format!("{within}{}{assumed}", said.format(zoned(&said.time, zone), now))
+            format!("{within}{}{assumed}", said.format(zone_for(&said.time, zone), now))
         }
         Err(unclear) => {
             let kind = match &unclear {
@@ -390,7 +390,7 @@ fn each(mut check: impl FnMut(&str, &str, Timestamp, &TimeZone)) -> usize {
 fn every_phrase_is_what_people_mean_by_it_or_is_asked() {
     let mut wrong = Vec::new();
     let count = each(|text, expected, now, zone| {
-        let is = shown(text, now, zone);
+        let is = format_phrase(text, now, zone);
         if is != expected {
             wrong.push(format!("{text}\n   is  {is}\n  not  {expected}"));
         }
@@ -430,7 +430,7 @@ fn an_offset_that_is_how_the_asker_s_clocks_are_written_is_their_zone() {
     ] {
         let own = TimeZone::get(own).unwrap();
         let said = resolve(text, at("2026-03-04T09:00", &own), &own).unwrap();
-        assert_eq!(zoned(&said.time, &own).iana_name(), zone, "{text}");
+        assert_eq!(zone_for(&said.time, &own).iana_name(), zone, "{text}");
     }
 }
 
@@ -450,8 +450,8 @@ fn what_a_reader_cannot_see_is_refused() {
 fn typographic_dashes_and_spaces_are_read() {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
     let now = at("2026-03-04T09:00", &zone);
-    assert_eq!(shown("Friday 3–4\u{202f}pm", now, &zone), "Fri 6 Mar, 15:00–16:00 CET");
-    assert_eq!(shown("tomorrow, 3 o’clock p.m.", now, &zone), "Thu 5 Mar, 15:00 CET");
+    assert_eq!(format_phrase("Friday 3–4\u{202f}pm", now, &zone), "Fri 6 Mar, 15:00–16:00 CET");
+    assert_eq!(format_phrase("tomorrow, 3 o’clock p.m.", now, &zone), "Thu 5 Mar, 15:00 CET");
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl ClockTime {
             };
             let said =
                 if minute == 0 { format!("{hour}{half}") } else { format!("{hour}:{minute:02}{half}") };
-            return Err(TimeError::not(format!("There is no hour “{said}”.")));
+            return Err(TimeError::not_understood(format!("There is no hour “{said}”.")));
         }
         let half = if half == DayHalf::Unspecified && (hour == 0 || hour > 12) {
             DayHalf::TwentyFourHour
@@ -166,7 +166,7 @@ pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Resul
     }
     both.retain(|(start, end)| minutes_between(*start, *end) <= 14 * 60);
     if both.is_empty() {
-        return Err(TimeError::not("That ends before it begins."));
+        return Err(TimeError::not_understood("That ends before it begins."));
     }
     Ok(both.into_iter().map(|(start, end)| (start, end, end <= start)).collect())
 }

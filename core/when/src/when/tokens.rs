@@ -23,7 +23,9 @@ pub(super) enum Token {
 pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
     let text = text.trim();
     if text.chars().count() > MAX_INPUT_CHARS {
-        return Err(TimeError::not("That is too long for a time. Say only when, like “Friday at 15:00”."));
+        return Err(TimeError::not_understood(
+            "That is too long for a time. Say only when, like “Friday at 15:00”.",
+        ));
     }
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
@@ -35,13 +37,15 @@ pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
             c if c.is_ascii() && !c.is_ascii_control() => clean.push(c),
             c if c.is_alphabetic() => clean.push(c),
             c if c.is_numeric() => {
-                return Err(TimeError::not("I read a time in plain digits only (0 to 9)."));
+                return Err(TimeError::not_understood("I read a time in plain digits only (0 to 9)."));
             }
-            _ => return Err(TimeError::not("There are signs in it that I cannot read as a time.")),
+            _ => {
+                return Err(TimeError::not_understood("There are signs in it that I cannot read as a time."));
+            }
         }
     }
     let clean = clean.trim();
-    if clean.is_empty() { Err(TimeError::not("It says no time.")) } else { Ok(clean.to_owned()) }
+    if clean.is_empty() { Err(TimeError::not_understood("It says no time.")) } else { Ok(clean.to_owned()) }
 }
 
 /// Splits normalized text into tokens.
@@ -86,7 +90,7 @@ fn tokenize_chunk(chunk: &str, tokens: &mut Vec<Token>) -> Result<(), TimeError>
 fn number(digits: &str) -> Result<Token, TimeError> {
     match digits.parse() {
         Ok(value) if digits.len() <= 6 => Ok(Token::Number(value, digits.len())),
-        _ => Err(TimeError::not(format!("“{digits}” is no time."))),
+        _ => Err(TimeError::not_understood(format!("“{digits}” is no time."))),
     }
 }
 
