@@ -58,9 +58,10 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
                 Arrival::Person { workspace, profile } => {
                     inbox.learn(platform, &workspace, profile).await.map(|()| InteractionResponse::Ack)
                 }
-                Arrival::Unreadable { workspace, raw } => {
-                    inbox.keep_unreadable(platform, &workspace, &raw).await.map(|()| InteractionResponse::Ack)
-                }
+                Arrival::Unreadable { workspace, raw } => inbox
+                    .store_unreadable(platform, &workspace, &raw)
+                    .await
+                    .map(|()| InteractionResponse::Ack),
             };
             answer.map_err(|error| NotStored(error.to_string()))
         })

@@ -19,9 +19,9 @@ use nod_contract::chat::{Adapters, ChatAdapter};
 use nod_contract::clock::Clock;
 use nod_contract::ids::{Ids, SystemIds};
 use nod_contract::model::Model;
-use nod_inbox::{Nod, Parts, Settings};
+use nod_inbox::{Dependencies, Nod, Settings};
 use nod_people::ability::Plug;
-use nod_people::file::Shelf;
+use nod_people::file::AttachmentStore;
 use nod_people::reading::{Program, Reader, Readers};
 use nod_store::vault::Vault;
 use sqlx::PgPool;
@@ -180,7 +180,7 @@ async fn converse(
     let adapters = Adapters::new(adapters);
     let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
     let (nod, connecting) = house.built(config, models, discord_sign_in, Vec::new()).await?;
-    let unserved = nod.unserved().await?;
+    let unserved = nod.list_unserved().await?;
     if !unserved.is_empty() {
         bail!(
             "this database also serves {}, and that is not configured here: jobs for it would fail. Give nod chat \
@@ -190,7 +190,7 @@ async fn converse(
     }
     let mut tasks = JoinSet::new();
     let (worker, asked) = (nod.clone(), stop.clone());
-    tasks.spawn(async move { worker.work(asked).await });
+    tasks.spawn(async move { worker.run_jobs(asked).await });
     if let Some(socket) = socket {
         let router = server::router(Readiness::new(pool), connecting, Router::new());
         let asked = stop.clone();
@@ -237,7 +237,7 @@ impl House {
         let program = Program::new(config.reading.program.as_deref());
         let reading: Arc<dyn Reader> = Arc::new(Readers::new(program, pool.clone(), clock.clone()));
         let accounts = oauth.as_ref().map(|oauth| {
-            let shelf = Shelf::new(pool.clone(), adapters.clone());
+            let shelf = AttachmentStore::new(pool.clone(), adapters.clone());
             google::accounts(
                 &config.google,
                 oauth,
@@ -249,9 +249,9 @@ impl House {
             )
         });
         let house = abilities::abilities(config, accounts.as_ref(), model.clone());
-        let nod = Nod::new(Parts {
+        let nod = Nod::new(Dependencies {
             pool: pool.clone(),
-            door: database::beside(pool),
+            ingest_pool: database::beside(pool),
             clock: clock.clone(),
             ids: ids.clone(),
             adapters: adapters.clone(),
@@ -261,11 +261,11 @@ impl House {
             grantors: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Grantor>).collect(),
             model,
             vault: Vault::clone(&vault),
-            settings: Settings { lending, ..settings(config, url)? },
+            settings: Settings { delegated_access: lending, ..settings(config, url)? },
         })
         .await?;
         let connecting = oauth.map(|google| Connecting {
-            offers: nod.offers(),
+            offers: nod.connect_requests(),
             google,
             discord,
             clock: clock.clone(),
@@ -304,13 +304,13 @@ impl Started {
     fn new(nod: Nod, clock: Arc<dyn Clock>, readiness: Readiness) -> Self {
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         let (worker, asked) = (nod.clone(), stop.clone());
-        tasks.spawn(async move { worker.work(asked).await });
+        tasks.spawn(async move { worker.run_jobs(asked).await });
         Self { nod, clock, readiness, listener: None, routes: Router::new(), tasks, stop }
     }
 
     async fn hear_slack(&mut self, slack: &Slack) -> anyhow::Result<()> {
         let identity = slack.identity();
-        self.nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name, &[]).await?;
+        self.nod.register_workspace(slack::PLATFORM, &identity.team, &identity.team_name, &[]).await?;
         let whole = Whole::new(slack::REDELIVERS);
         let accept = into_inbox(slack::PLATFORM, self.nod.inbox(), whole.clone());
         let heard = match slack.hear(accept, self.clock.clone()) {
@@ -334,7 +334,7 @@ impl Started {
     async fn hear_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
         let identity = discord.identity();
         let (workspace, name) = (&identity.application, &identity.name);
-        self.nod.open_workspace(discord::PLATFORM, workspace, name, discord.servers()).await?;
+        self.nod.register_workspace(discord::PLATFORM, workspace, name, discord.servers()).await?;
         // Events that wait to be stored keep their order.
         let whole = Whole::new(TimeDelta::zero());
         let accept = into_inbox(discord::PLATFORM, self.nod.inbox(), whole.clone());
@@ -381,12 +381,12 @@ impl Started {
 fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {
     Ok(Settings {
         policy: config.approvals.policy.clone(),
-        stream_after: config.replies.stream_after,
+        stream_delay: config.replies.stream_after,
         admins: admins(&config.admin),
         allow_guests: config.slack.allow_guests,
         allow_external: config.slack.allow_external,
         public_url: url.as_str().trim_end_matches('/').to_owned(),
-        answers_within: TimeDelta::from_std(config.slack.answer_within)
+        max_message_age: TimeDelta::from_std(config.slack.answer_within)
             .context("slack.answer_within is too long")?,
         ..Settings::default()
     })

@@ -165,7 +165,7 @@ impl Hearing {
             let (hears, storing) = (*heard.borrow_and_update(), *stored.borrow_and_update());
             if let Some(time) = arrives(hears, storing) {
                 let anew = *self.written.borrow() != Some(time);
-                match self.nod.hears(self.platform, &self.workspace, self.part, anew).await {
+                match self.nod.record_ingest(self.platform, &self.workspace, self.part, anew).await {
                     Ok(()) => drop(self.written.send_replace(Some(time))),
                     Err(error) => {
                         tracing::warn!(platform = self.platform, %error, "not written down that it is heard")

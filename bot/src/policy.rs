@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use nod_contract::clock::Clock;
 use nod_inbox::Settings;
-use nod_requests::policy::{self, OwnRules, Policy};
+use nod_requests::policy::{self, Policy, TenantPolicyStore};
 use serde_json::json;
 
 use crate::cli::print;
@@ -24,7 +24,7 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
     let by = std::env::var("USER").unwrap_or_else(|_| "somebody at the terminal".to_owned());
     let (own, empty) = with(config, async |own, clock| {
         let set = own.set(&text, &rules, &by, clock.now()).await?;
-        let policy = own.in_force(&config.approvals.policy).await?;
+        let policy = own.load_effective(&config.approvals.policy).await?;
         Ok((set, own.empty_lists(&policy).await?))
     })
     .await?;
@@ -48,10 +48,11 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// If the database does not answer.
 pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
-    let (own, policy) =
-        with(config, async |own, _| Ok((own.read().await?, own.in_force(&config.approvals.policy).await?)))
-            .await?;
-    let rules = policy::told(&policy);
+    let (own, policy) = with(config, async |own, _| {
+        Ok((own.load().await?, own.load_effective(&config.approvals.policy).await?))
+    })
+    .await?;
+    let rules = policy::describe(&policy);
     if as_json {
         let own = own.map(|own| {
             json!({
@@ -81,13 +82,13 @@ pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
 
 async fn with<T>(
     config: &Config,
-    work: impl AsyncFnOnce(&OwnRules, &DatabaseClock) -> sqlx::Result<T>,
+    work: impl AsyncFnOnce(&TenantPolicyStore, &DatabaseClock) -> sqlx::Result<T>,
 ) -> anyhow::Result<T> {
     let database = Database::open_or_join(config).await?;
     let done = async {
         database::migrate(&database.pool).await?;
         let clock = DatabaseClock::measured(&database.pool).await?;
-        Ok(work(&OwnRules::new(database.pool.clone(), Settings::default().tenant), &clock).await?)
+        Ok(work(&TenantPolicyStore::new(database.pool.clone(), Settings::default().tenant), &clock).await?)
     };
     let done: anyhow::Result<T> = done.await;
     database.close().await;
@@ -99,6 +100,6 @@ async fn with<T>(
 /// # Errors
 /// If the database does not answer.
 pub async fn empty_lists(pool: sqlx::PgPool, policy: &Policy) -> sqlx::Result<Vec<String>> {
-    let own = OwnRules::new(pool, Settings::default().tenant);
-    own.empty_lists(&own.in_force(policy).await?).await
+    let own = TenantPolicyStore::new(pool, Settings::default().tenant);
+    own.empty_lists(&own.load_effective(policy).await?).await
 }

@@ -63,7 +63,7 @@ async fn consent_gives_tokens_that_open_the_right_mailbox() {
     let (tokens, whose) = oauth.exchange(&code(&back), &secret(VERIFIER), now()).await.unwrap();
     assert!(tokens.refresh.is_some());
     assert!(tokens.expires_at > now() + TimeDelta::minutes(30));
-    assert_eq!(scopes::GOOGLE.missing(&tokens.scopes.unwrap(), &SCOPES), [""; 0]);
+    assert_eq!(scopes::GOOGLE.missing_scopes(&tokens.scopes.unwrap(), &SCOPES), [""; 0]);
     assert_eq!(whose, ANA);
     let twice = oauth.exchange(&code(&back), &secret(VERIFIER), now()).await;
     assert!(matches!(twice, Err(OAuthError::Refused { .. })), "{twice:?}");
@@ -78,7 +78,7 @@ async fn an_unticked_scope_and_a_wrong_verifier_are_noticed() {
     assert!(matches!(oauth.exchange(&code(&back), &wrong, now()).await, Err(OAuthError::Refused { .. })));
     let back = google.consent(url.as_str(), ANA, Some(&SCOPES[..1])).unwrap();
     let (tokens, _) = oauth.exchange(&code(&back), &secret(VERIFIER), now()).await.unwrap();
-    assert_eq!(scopes::GOOGLE.missing(&tokens.scopes.unwrap(), &SCOPES), [SCOPES[1]]);
+    assert_eq!(scopes::GOOGLE.missing_scopes(&tokens.scopes.unwrap(), &SCOPES), [SCOPES[1]]);
     let short = oauth.authorize("s", &secret("short"), &SCOPES, None);
     assert!(matches!(short, Err(OAuthError::Misconfigured { .. })));
 }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use nod_contract::clock::Clock;
 use nod_inbox::Settings;
-use nod_requests::policy::OwnRules;
+use nod_requests::policy::TenantPolicyStore;
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
@@ -73,8 +73,8 @@ async fn approved(platform: On, answers: impl IntoIterator<Item = Answer>) -> Wo
 }
 
 /// Sets the tenant's own rules.
-async fn sets(world: &World, text: &str) -> OwnRules {
-    let own = OwnRules::new(world.pool.clone(), Settings::default().tenant);
+async fn sets(world: &World, text: &str) -> TenantPolicyStore {
+    let own = TenantPolicyStore::new(world.pool.clone(), Settings::default().tenant);
     let rules = nod_bot::config::policy::read(text).unwrap();
     own.set(text, &rules, "ana", world.clock.now()).await.unwrap();
     own
@@ -517,7 +517,7 @@ async fn rules_of_ones_own_come_after_and_a_never_stays(platform: On) {
     let mut world = World::with_rules_on(platform, installation).await;
     let text = world.naming(&format!("{RULES}when.outside_recipients = true\nundo = \"0s\""));
     let own = sets(&world, &text).await;
-    let digest = own.read().await.unwrap().unwrap().digest;
+    let digest = own.load().await.unwrap().unwrap().digest;
     let (admin, other) = (
         world.commands("dana", "general", "admin policy").await,
         world.commands("ana", "general", "admin policy").await,
@@ -547,7 +547,7 @@ async fn rules_of_ones_own_come_after_and_a_never_stays(platform: On) {
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
     // Without rules of the tenant, only the installation's rules apply.
     own.set("", &[], "ana", world.clock.now()).await.unwrap();
-    assert_eq!(own.read().await.unwrap(), None);
+    assert_eq!(own.load().await.unwrap(), None);
     let set: i64 = sqlx::query_scalar("select count(*) from audit where action = 'policy.set'")
         .fetch_one(&world.pool)
         .await

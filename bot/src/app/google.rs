@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use nod_accounts::connection::{Borrowers, Connections, Lending, Loans};
+use nod_accounts::connection::{
+    Connections, DelegatedAccess, DelegatedAccountResolver, OrganisationAccountUsers,
+};
 use nod_connectors::google::{
     Accounts, Calendar, Delegation, GoogleOAuth, GoogleSettings, Lent, SystemAccount,
 };
 use nod_contract::tool::Tool;
-use nod_people::file::Shelf;
+use nod_people::file::AttachmentStore;
 use nod_people::people::colleagues::Colleagues;
 use nod_people::reading::Reader;
 use sqlx::PgPool;
@@ -34,10 +36,11 @@ pub(crate) fn oauth(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleO
 }
 
 /// Returns who has access to which delegated accounts.
-pub(crate) fn lending(google: &config::Google) -> Arc<Lending> {
+pub(crate) fn lending(google: &config::Google) -> Arc<DelegatedAccess> {
     let domains = google.delegation.as_ref().map_or(&[][..], |delegation| &delegation.domains);
-    let borrowers = google.system.as_ref().map_or(Borrowers::Nobody, |system| system.people.clone());
-    Arc::new(Lending::new(domains, borrowers))
+    let borrowers =
+        google.system.as_ref().map_or(OrganisationAccountUsers::Nobody, |system| system.people.clone());
+    Arc::new(DelegatedAccess::new(domains, borrowers))
 }
 
 /// Returns all accounts: people's own and the delegated ones.
@@ -46,14 +49,14 @@ pub(super) fn accounts(
     oauth: &GoogleOAuth,
     pool: &PgPool,
     connections: Connections,
-    lending: Arc<Lending>,
-    shelf: Shelf,
+    lending: Arc<DelegatedAccess>,
+    shelf: AttachmentStore,
     reading: Arc<dyn Reader>,
 ) -> Arc<Accounts> {
     let delegation = google.delegation.as_ref().map(|delegation| Delegation::new(delegation.key.clone()));
     let system = google.system.as_ref();
     let system = system.map(|system| SystemAccount::new(oauth.clone(), system.refresh_token.clone()));
-    let lent = Lent::new(Loans::new(pool.clone(), lending), delegation, system);
+    let lent = Lent::new(DelegatedAccountResolver::new(pool.clone(), lending), delegation, system);
     let calendar = Calendar::new(&google.calendar_url);
     Accounts::new(connections, lent, oauth.clone(), calendar, shelf, reading)
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use figment::value::Value;
-use nod_accounts::connection::Borrowers;
+use nod_accounts::connection::OrganisationAccountUsers;
 use nod_connectors::google::ServiceKey;
 use secrecy::SecretString;
 use url::Url;
@@ -87,7 +87,7 @@ impl Kind for Domains {
     }
 }
 
-struct People(Borrowers);
+struct People(OrganisationAccountUsers);
 
 impl Kind for People {
     const WANTED: &'static str =
@@ -96,10 +96,10 @@ impl Kind for People {
         let people = Vec::<String>::read(given)?;
         match people.as_slice() {
             [] => None,
-            [all] if all == "*" => Some(Self(Borrowers::Everybody)),
+            [all] if all == "*" => Some(Self(OrganisationAccountUsers::AllMembers)),
             some => {
                 let some = some.iter().map(|text| named(text)).collect::<Option<_>>()?;
-                Some(Self(Borrowers::These(some)))
+                Some(Self(OrganisationAccountUsers::Listed(some)))
             }
         }
     }

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nod_accounts::connection::Borrowers;
+use nod_accounts::connection::OrganisationAccountUsers;
 use nod_connectors::google::{Room, ServiceKey};
 use nod_connectors::llm::TierSettings;
 use nod_requests::policy::Policy;
@@ -174,7 +174,7 @@ pub struct System {
     /// A refresh token that was issued to the OAuth client.
     pub refresh_token: SecretString,
     /// The people who can use it.
-    pub people: Borrowers,
+    pub people: OrganisationAccountUsers,
 }
 
 /// The models.

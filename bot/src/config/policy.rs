@@ -9,7 +9,7 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 use figment::{Figment, Profile, Provider};
 use nod_connectors::google;
-use nod_requests::policy::{Approvers, Decider, Rule, When};
+use nod_requests::policy::{ApproverList, Conditions, Decider, Rule};
 use url::Host;
 
 use super::problem::Problem;
@@ -119,7 +119,12 @@ fn flat(given: &Dict) -> Vec<(String, &Value)> {
 }
 
 fn set(rule: &mut Rule, key: &str, value: &Value, lists: &Lists) -> Result<(), String> {
-    let When { recipients_above, recipients_at, outside_recipients, outside_text } = &mut rule.when;
+    let Conditions {
+        recipients_above,
+        recipient_domains: recipients_at,
+        external_recipients: outside_recipients,
+        untrusted_content: outside_text,
+    } = &mut rule.when;
     match key {
         "tool" => rule.tool = Some(wanted(value).map(|ToolName(name)| name)?),
         "when.recipients_above" => *recipients_above = Some(wanted(value)?),
@@ -129,8 +134,8 @@ fn set(rule: &mut Rule, key: &str, value: &Value, lists: &Lists) -> Result<(), S
         "decider" => rule.decider = Some(decider(value, lists)?),
         "expire_after" => rule.expire_after = Some(delta(wanted(value)?)),
         "remind_before" => rule.remind_before = Some(wanted(value).map(|Pause(p)| delta(p))?),
-        "undo" => rule.undo = Some(wanted(value).map(|Seconds(s)| delta(s))?),
-        "never" => rule.never = Some(wanted(value)?),
+        "undo" => rule.undo_window = Some(wanted(value).map(|Seconds(s)| delta(s))?),
+        "never" => rule.forbid = Some(wanted(value)?),
         _ => return Err(format!("there is no such key; there are {}", KEYS.join(", "))),
     }
     Ok(())
@@ -147,7 +152,7 @@ fn decider(value: &Value, lists: &Lists) -> Result<Decider, String> {
         Some((name, people)) => {
             // Problems of the list itself were already reported.
             let people = people.clone().unwrap_or_default();
-            Ok(Decider::OwnerAnd(Approvers { name: name.clone(), people }))
+            Ok(Decider::OwnerAndOneOf(ApproverList { name: name.clone(), people }))
         }
         None => {
             let names: Vec<String> = lists.keys().map(|name| format!("“owner and {name}”")).collect();
@@ -205,7 +210,7 @@ pub(super) fn named(text: &str) -> Option<Named> {
         _ => {
             let (name, at) = text.split_once('@')?;
             let plain = !name.is_empty() && !name.contains(char::is_whitespace);
-            domain(at).filter(|_| plain).map(|at| Named::Address(format!("{name}@{at}")))
+            domain(at).filter(|_| plain).map(|at| Named::Email(format!("{name}@{at}")))
         }
     }
 }

@@ -91,7 +91,7 @@ fn slack(reader: &mut Reader) -> Slack {
         app_token: reader.maybe("slack.app_token"),
         signing_secret: reader.maybe("slack.signing_secret"),
         mode: reader.or("slack.mode", SlackMode::Socket),
-        answer_within: reader.or("slack.answer_within", usual.answers_within.to_std().unwrap_or_default()),
+        answer_within: reader.or("slack.answer_within", usual.max_message_age.to_std().unwrap_or_default()),
         allow_guests: reader.or("slack.allow_guests", usual.allow_guests),
         allow_external: reader.or("slack.allow_external", usual.allow_external),
     }
@@ -215,26 +215,26 @@ impl Given {
 }
 
 fn replies(reader: &mut Reader) -> Replies {
-    let Pause(stream_after) = reader.or("replies.stream_after", Pause(Settings::default().stream_after));
+    let Pause(stream_after) = reader.or("replies.stream_after", Pause(Settings::default().stream_delay));
     Replies { stream_after }
 }
 
 fn approvals(reader: &mut Reader) -> Approvals {
-    let mut usual = Policy::default().usual;
+    let mut usual = Policy::default().default_terms;
     let waits = |given: Option<Duration>, usual: TimeDelta| {
         given.and_then(|given| TimeDelta::from_std(given).ok()).unwrap_or(usual)
     };
     usual = Terms {
         expire_after: waits(reader.maybe("approvals.expire_after"), usual.expire_after),
         remind_before: waits(reader.maybe("approvals.remind_before").map(|Pause(p)| p), usual.remind_before),
-        undo: waits(reader.maybe("approvals.undo").map(|Seconds(s)| s), usual.undo),
+        undo_window: waits(reader.maybe("approvals.undo").map(|Seconds(s)| s), usual.undo_window),
         ..usual
     };
     let file = reader.maybe::<PathBuf>("approvals.policy");
     let mut problems = Vec::new();
     let rules = policy::rules(file.as_deref(), &mut problems);
     reader.found(problems);
-    Approvals { policy: Policy { usual, rules } }
+    Approvals { policy: Policy { default_terms: usual, rules } }
 }
 
 fn not_built_yet(reader: &mut Reader) {

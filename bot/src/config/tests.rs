@@ -278,7 +278,7 @@ fn what_is_wrong_with_accounts_that_are_lent_is_said_all_at_once() {
     );
     let google = google.unwrap().google;
     assert_eq!(google.delegation.as_ref().unwrap().domains, ["acme.test", "b.test"]);
-    assert_eq!(google.system.as_ref().unwrap().people, Borrowers::Nobody);
+    assert_eq!(google.system.as_ref().unwrap().people, OrganisationAccountUsers::Nobody);
     assert!(!format!("{google:?}").contains("hidden") && !format!("{google:?}").contains("PRIVATE"));
 }
 
@@ -299,24 +299,24 @@ fn the_rules_are_read_and_lie_over_the_usual_terms() {
         let (tool, account) = ("gmail_send_email", "ana@acme.test");
         policy::decide(
             &policy,
-            &policy::Call {
+            &policy::PolicyInput {
                 tool,
                 reach: Reach::Others,
                 account,
                 recipients,
-                outside_text: false,
-                overwrites: false,
+                has_untrusted_content: false,
+                overwrites_user_draft: false,
             },
         )
     };
     let undo = |ruling| match ruling {
-        policy::Ruling::Ask(terms) => terms.undo.num_seconds(),
+        policy::Ruling::Ask(terms) => terms.undo_window.num_seconds(),
         other => panic!("{other:?}"),
     };
     assert_eq!(undo(rule(&["bo@acme.test".to_owned()])), 5);
     assert_eq!(undo(rule(&["bo@x.test".to_owned()])), 30);
     let many = vec!["bo@acme.test".to_owned(); 51];
-    assert!(matches!(rule(&many), policy::Ruling::Never(why) if why.contains("mailing list")));
+    assert!(matches!(rule(&many), policy::Ruling::Forbid(why) if why.contains("mailing list")));
 }
 
 #[test]

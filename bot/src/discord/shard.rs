@@ -55,25 +55,26 @@ async fn registers(line: &Line, identity: &Identity, abilities: &[CommandSpec], 
 
 /// Acquires the lease of one shard when it is free, stays connected while it is held, and releases it at the end.
 async fn seat(line: Line, nod: Nod, name: String, shard: u32, hears: Told, stop: CancellationToken) {
-    let holder = nod.fresh_id();
+    let holder = nod.new_id();
     let mut hearing: Option<CancellationToken> = None;
     let mut silent = 0;
     loop {
-        let (held, otherwise) = match tokio::time::timeout(SOON, nod.take_seat(&name, holder)).await {
-            Ok(Ok(held)) => {
-                silent = 0;
-                (held, Hears::Elsewhere)
-            }
-            answer => {
-                let error = match answer {
-                    Ok(answer) => answer.err().map(|error| error.to_string()),
-                    Err(late) => Some(late.to_string()),
-                };
-                tracing::warn!(?error, seat = name, "the database does not say whose the seat is");
-                silent += 1;
-                (hearing.is_some() && silent <= MOST_SILENT, Hears::No)
-            }
-        };
+        let (held, otherwise) =
+            match tokio::time::timeout(SOON, nod.acquire_leader_lease(&name, holder)).await {
+                Ok(Ok(held)) => {
+                    silent = 0;
+                    (held, Hears::Elsewhere)
+                }
+                answer => {
+                    let error = match answer {
+                        Ok(answer) => answer.err().map(|error| error.to_string()),
+                        Err(late) => Some(late.to_string()),
+                    };
+                    tracing::warn!(?error, seat = name, "the database does not say whose the seat is");
+                    silent += 1;
+                    (hearing.is_some() && silent <= MOST_SILENT, Hears::No)
+                }
+            };
         match (held, &hearing) {
             (true, None) => {
                 let ends = stop.child_token();
@@ -96,7 +97,7 @@ async fn seat(line: Line, nod: Nod, name: String, shard: u32, hears: Told, stop:
             () = tokio::time::sleep(BEAT) => {}
         }
     }
-    if let Err(error) = nod.leave_seat(&name, holder).await {
+    if let Err(error) = nod.release_leader_lease(&name, holder).await {
         tracing::warn!(%error, seat = name, "the seat stays taken until it runs out");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nod_accounts::connection::Borrowers;
+use nod_accounts::connection::OrganisationAccountUsers;
 use nod_connectors::google::{Delegation, SystemAccount, scopes};
 use nod_contract::clock::{Clock, SystemClock};
 use tokio::time::timeout;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SILENT: &str = "Google did not answer within 5 s";
 const REACH: &str = "check google.token_url, and whether this machine may reach it";
 
-/// Runs the checks. `somebody` is an email address at one of the domains.
+/// Runs the checks. `find_delegated_email` is an email address at one of the domains.
 pub(super) async fn accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
     let mut all = Vec::new();
     if let Some(delegation) = &config.google.delegation {
@@ -70,16 +70,18 @@ async fn organisations(config: &Config, system: &config::System) -> Finding {
     );
     match timeout(PATIENCE, account.address(SystemClock.now())).await {
         Ok(Ok(address)) => match &system.people {
-            Borrowers::Nobody => {
+            OrganisationAccountUsers::Nobody => {
                 let cure = "say in google.system.people who may use it";
                 Finding::skipped(SYSTEM, format!("{address}, and nobody may use it"), Some(cure.into()))
             }
-            Borrowers::These(some) => {
+            OrganisationAccountUsers::Listed(some) => {
                 let many =
                     if some.len() == 1 { "one person".to_owned() } else { format!("{} people", some.len()) };
                 Finding::good(SYSTEM, format!("{address}, for {many}"))
             }
-            Borrowers::Everybody => Finding::good(SYSTEM, format!("{address}, for every member")),
+            OrganisationAccountUsers::AllMembers => {
+                Finding::good(SYSTEM, format!("{address}, for every member"))
+            }
         },
         Ok(Err(error)) => Finding::wrong(SYSTEM, error.to_string(), cure),
         Err(_) => Finding::wrong(SYSTEM, SILENT, REACH),

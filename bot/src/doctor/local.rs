@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use nod_accounts::connection::{Endings, Loans, endings};
+use nod_accounts::connection::{DelegatedAccountResolver, GrantExpiryStats, load_grant_expiry_stats};
 use nod_contract::clock::{Clock, SystemClock};
 use nod_inbox::Settings;
 use nod_people::reading::Program;
@@ -106,10 +106,10 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
     let facts = db::facts(&opened.pool).await;
     let (empty, somebody) = match &facts {
         Ok(facts) if facts.pending.is_empty() => {
-            let loans = Loans::new(opened.pool.clone(), lending(&config.google));
+            let loans = DelegatedAccountResolver::new(opened.pool.clone(), lending(&config.google));
             (
                 policy::empty_lists(opened.pool.clone(), &config.approvals.policy).await.unwrap_or_default(),
-                loans.somebody(Settings::default().tenant).await.unwrap_or_default(),
+                loans.find_delegated_email(Settings::default().tenant).await.unwrap_or_default(),
             )
         }
         _ => (Vec::new(), None),
@@ -168,16 +168,17 @@ pub(super) fn clock(Offset { by, within }: Offset) -> Finding {
 /// Checks whether Google ends grants after a week.
 async fn grants(pool: &PgPool) -> Option<Finding> {
     let (tenant, now) = (Settings::default().tenant, DatabaseClock::measured(pool).await.ok()?.now());
-    let seen = endings(pool, tenant, Provider::Google, now).await.ok()?;
-    (seen.accounts + seen.ended > 0).then(|| weekly(&seen))
+    let seen = load_grant_expiry_stats(pool, tenant, Provider::Google, now).await.ok()?;
+    (seen.accounts + seen.expired > 0).then(|| weekly(&seen))
 }
 
-pub(super) fn weekly(seen: &Endings) -> Finding {
+pub(super) fn weekly(seen: &GrantExpiryStats) -> Finding {
     const WHAT: &str = "Google grants";
     const CURE: &str = "the OAuth consent screen is in “Testing”, which ends every grant after seven days: publish it \
                         in the Google Cloud console (or make it internal), and have people connect again";
-    let first = seen.first.map(|first| format!(", the first on {}", first.format("%a %-d %b %Y, %H:%M UTC")));
-    let said = match (seen.for_a_week, seen.ended) {
+    let first =
+        seen.first_expiry.map(|first| format!(", the first on {}", first.format("%a %-d %b %Y, %H:%M UTC")));
+    let said = match (seen.seven_day_grants, seen.expired) {
         (0, 0) => {
             return Finding::good(WHAT, format!("of {}, none ends within a week by itself", seen.accounts));
         }

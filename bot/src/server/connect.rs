@@ -11,7 +11,10 @@ use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use nod_accounts::connection::{Begun, Completion, OfferError, Offers, Pending, Setback};
+use nod_accounts::connection::{
+    AuthorizationRequest, ConnectCompletion, ConnectFailure, ConnectRequestError, ConnectRequests,
+    PendingAuthorization,
+};
 use nod_connectors::google::{GoogleOAuth, OAuthError, scopes};
 use nod_contract::clock::Clock;
 use secrecy::SecretString;
@@ -28,7 +31,7 @@ const CONSENT_SECONDS: u32 = 600;
 /// The dependencies of the pages.
 pub struct Connecting {
     /// Who can connect what.
-    pub offers: Offers,
+    pub offers: ConnectRequests,
     /// Google's sign-in.
     pub google: GoogleOAuth,
     /// Discord's sign-in; without it an admin must allow each account.
@@ -79,10 +82,10 @@ pub(super) fn not_configured() -> Router {
 
 /// Shows the page. Chat apps fetch links to preview them, so a GET changes nothing.
 async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) -> Response {
-    let Ok(Query(Token { t })) = token else { return pages::offer_error(&OfferError::Unknown) };
-    match at.offers.read(&t).await {
+    let Ok(Query(Token { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
+    match at.offers.load_page(&t).await {
         Ok(page) => {
-            let signs_in = at.first(&page.platform, page.address.as_deref()).is_some();
+            let signs_in = at.first(&page.platform, page.required_email.as_deref()).is_some();
             pages::offer(&page, signs_in, &t, at.clock.now())
         }
         Err(error) => pages::offer_error(&error),
@@ -91,24 +94,24 @@ async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) ->
 
 /// Consumes the link and redirects the browser to Google, with a cookie that only this browser has.
 async fn begin(State(at): Shared, headers: HeaderMap, token: Result<Form<Token>, FormRejection>) -> Response {
-    let Ok(Form(Token { t })) = token else { return pages::offer_error(&OfferError::Unknown) };
+    let Ok(Form(Token { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
     if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin") {
         return pages::other_browser();
     }
-    let begun = match at.offers.begin(&t).await {
+    let begun = match at.offers.start_authorization(&t).await {
         Ok(begun) => begun,
         Err(error) => return pages::offer_error(&error),
     };
-    if let Some(discord) = at.first(&begun.platform, begun.address.as_deref()) {
+    if let Some(discord) = at.first(&begun.platform, begun.required_email.as_deref()) {
         let verifier = SecretString::from(begun.verifier.clone());
         return sent(&at, &begun.state, &discord.authorize(&begun.state, &verifier));
     }
     to_google(&at, begun)
 }
 
-fn to_google(at: &Connecting, begun: Begun) -> Response {
+fn to_google(at: &Connecting, begun: AuthorizationRequest) -> Response {
     let verifier = SecretString::from(begun.verifier);
-    let account = begun.account.or(begun.address);
+    let account = begun.account.or(begun.required_email);
     match at.google.authorize(&begun.state, &verifier, &begun.scopes, account.as_deref()) {
         Ok(address) => sent(at, &begun.state, &address),
         Err(error) => oauth_error(&error),
@@ -135,13 +138,15 @@ async fn signed_in(
     response
 }
 
-async fn recognise(at: &Connecting, discord: &SignIn, pending: Pending, code: &str) -> Response {
+async fn recognise(at: &Connecting, discord: &SignIn, pending: PendingAuthorization, code: &str) -> Response {
     let verifier = SecretString::from(pending.verifier.clone());
     let user = match discord.who(code, &verifier).await {
         Ok(user) => user,
-        Err(error) => return give_up(at, pending, Setback::Broken, || sign_in_error(&error)).await,
+        Err(error) => {
+            return give_up(at, pending, ConnectFailure::ProviderError, || sign_in_error(&error)).await;
+        }
     };
-    match at.offers.signed_in(pending, &user).await {
+    match at.offers.confirm_sign_in(pending, &user).await {
         Ok(Some(begun)) => to_google(at, begun),
         Ok(None) => pages::somebody_else(),
         Err(error) => pages::offer_error(&error),
@@ -160,7 +165,7 @@ async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, 
 
 /// A valid callback.
 struct Returned {
-    pending: Pending,
+    pending: PendingAuthorization,
     code: String,
     cookie: Cookie,
 }
@@ -179,34 +184,38 @@ async fn returned(
     if !cookie.is_in(headers) {
         return Err(pages::other_browser());
     }
-    let pending = at.offers.resume(state).await.map_err(|error| pages::offer_error(&error))?;
+    let pending = at.offers.receive_callback(state).await.map_err(|error| pages::offer_error(&error))?;
     let mut page = match (back.error, back.code) {
         (None, Some(code)) => return Ok(Returned { pending, code, cookie }),
         (Some(error), _) if error == "access_denied" => {
-            give_up(at, pending, Setback::Declined, pages::declined).await
+            give_up(at, pending, ConnectFailure::Declined, pages::declined).await
         }
-        _ => give_up(at, pending, Setback::Broken, || pages::refused(from)).await,
+        _ => give_up(at, pending, ConnectFailure::ProviderError, || pages::refused(from)).await,
     };
     cookie.clear(&mut page, at.https);
     Err(page)
 }
 
-async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
+async fn settle(at: &Connecting, pending: PendingAuthorization, code: &str) -> Response {
     let verifier = SecretString::from(pending.verifier.clone());
     let (tokens, account) = match at.google.exchange(code, &verifier, at.clock.now()).await {
         Ok(exchanged) => exchanged,
-        Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
+        Err(error) => {
+            return give_up(at, pending, ConnectFailure::ProviderError, || oauth_error(&error)).await;
+        }
     };
-    if tokens.scopes.as_deref().is_some_and(|granted| scopes::GOOGLE.known(granted).is_empty()) {
+    if tokens.scopes.as_deref().is_some_and(|granted| scopes::GOOGLE.usable_scopes(granted).is_empty()) {
         // Dropped and not revoked: revoking would also end an earlier grant of the same account.
-        return give_up(at, pending, Setback::TooLittle, pages::too_little).await;
+        return give_up(at, pending, ConnectFailure::NoScopesGranted, pages::too_little).await;
     }
     match at.offers.complete(pending, &account, &tokens).await {
-        Ok(Completion::Connected { account, lacks }) => pages::connected(&account, &lacks),
-        Ok(Completion::NotThatAccount { account, connected }) => {
+        Ok(ConnectCompletion::Connected { account, missing_scopes: lacks }) => {
+            pages::connected(&account, &lacks)
+        }
+        Ok(ConnectCompletion::AccountMismatch { account, connected }) => {
             pages::not_that_account(&account, &connected)
         }
-        Ok(Completion::OtherAccount { account, expected, admin_asked }) => {
+        Ok(ConnectCompletion::NeedsReview { account, expected, review_requested: admin_asked }) => {
             pages::other_account(&account, expected.as_deref(), admin_asked)
         }
         Err(error) => pages::offer_error(&error),
@@ -216,11 +225,11 @@ async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
 /// Notifies the person who waits for this account that it was not connected, and why.
 async fn give_up(
     at: &Connecting,
-    pending: Pending,
-    why: Setback,
+    pending: PendingAuthorization,
+    why: ConnectFailure,
     page: impl FnOnce() -> Response,
 ) -> Response {
-    match at.offers.failed(pending, why).await {
+    match at.offers.fail(pending, why).await {
         Ok(()) => page(),
         Err(error) => pages::offer_error(&error),
     }

@@ -16,7 +16,7 @@ use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_contract::chat::Adapters;
 use nod_contract::clock::{Clock, SystemClock};
 use nod_contract::ids::{Ids, SystemIds};
-use nod_inbox::{Nod, Parts, Settings};
+use nod_inbox::{Dependencies, Nod, Settings};
 use nod_people::reading::{Program, Readers};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_store::vault::Vault;
@@ -78,7 +78,7 @@ impl Setting {
         let tenant = settings.tenant.0;
         let nod = nod(database.pool.clone(), vault.clone(), settings, oauth(&google)).await;
         let connecting = Connecting {
-            offers: nod.offers(),
+            offers: nod.connect_requests(),
             google: oauth(&google),
             discord: None,
             clock: Arc::new(SystemClock),
@@ -208,8 +208,8 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings, google: GoogleOAuth
     let (contacts, door) = (Vec::new(), pool.clone());
     let grantors: Vec<Arc<dyn Grantor>> = vec![Arc::new(google)];
     let reading = Arc::new(Readers::new(Program::new(None), pool.clone(), clock.clone()));
-    Nod::new(Parts {
-        door,
+    Nod::new(Dependencies {
+        ingest_pool: door,
         pool,
         clock,
         ids,

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use nod_accounts::connection::{OfferError, OfferPage};
+use nod_accounts::connection::{ConnectPage, ConnectRequestError};
 use nod_connectors::google::scopes::GOOGLE;
 use nod_contract::clock::Timestamp;
 use sha2::{Digest, Sha256};
@@ -91,14 +91,14 @@ fn said(status: StatusCode, title: &str, lines: &[&str]) -> Response {
 }
 
 /// Renders the page; `signs_in` if a sign-in with the chat platform comes first.
-pub(super) fn offer(page: &OfferPage, signs_in: bool, token: &str, now: Timestamp) -> Response {
+pub(super) fn offer(page: &ConnectPage, signs_in: bool, token: &str, now: Timestamp) -> Response {
     html(&Offer {
         style: STYLE,
         name: &page.person_name,
-        address: page.address.as_deref(),
+        address: page.required_email.as_deref(),
         signs_in,
         workspace: &page.workspace_name,
-        rights: GOOGLE.explained(&page.scopes),
+        rights: GOOGLE.consent_lines(&page.scopes),
         token,
         valid: valid(page.expires_at, now),
     })
@@ -123,7 +123,7 @@ pub(super) fn connected(account: &str, lacks: &[String]) -> Response {
     }
     let but = format!(
         "Nod may not {}: that was left unticked. Ask Nod in chat again, and tick it, if you want that.",
-        GOOGLE.any_of(lacks)
+        GOOGLE.describe_any(lacks)
     );
     said(StatusCode::OK, "Connected", &[&first, &but, then])
 }
@@ -190,14 +190,14 @@ pub(super) fn somebody_else() -> Response {
 }
 
 /// Renders the core's own message, which reveals no internals.
-pub(super) fn offer_error(error: &OfferError) -> Response {
+pub(super) fn offer_error(error: &ConnectRequestError) -> Response {
     let (status, title) = match error {
-        OfferError::Unknown => (StatusCode::NOT_FOUND, "No such link"),
-        OfferError::Expired => (StatusCode::GONE, "This link has expired"),
-        OfferError::Used => (StatusCode::GONE, "This link was used already"),
-        OfferError::Stranger => (StatusCode::FORBIDDEN, "This is for members"),
-        OfferError::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
-        OfferError::Database(error) => {
+        ConnectRequestError::Unknown => (StatusCode::NOT_FOUND, "No such link"),
+        ConnectRequestError::Expired => (StatusCode::GONE, "This link has expired"),
+        ConnectRequestError::Used => (StatusCode::GONE, "This link was used already"),
+        ConnectRequestError::Stranger => (StatusCode::FORBIDDEN, "This is for members"),
+        ConnectRequestError::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
+        ConnectRequestError::Database(error) => {
             tracing::error!(%error, "the database did not answer a page");
             (StatusCode::SERVICE_UNAVAILABLE, "Not now")
         }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use chrono::TimeZone;
 use http_body_util::BodyExt;
-use nod_accounts::connection::{OfferError, OfferPage};
+use nod_accounts::connection::{ConnectPage, ConnectRequestError};
 use nod_connectors::google::scopes;
 use sqlx::postgres::PgPoolOptions;
 use tower::ServiceExt;
@@ -81,9 +81,9 @@ async fn elsewhere_there_is_nothing_and_without_google_no_account_is_connected()
 #[tokio::test]
 async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
     let now = chrono::Utc.with_ymd_and_hms(2026, 3, 6, 14, 0, 0).unwrap();
-    let mut offer = OfferPage {
+    let mut offer = ConnectPage {
         person_name: "Ana <b>Ruiz</b>".to_owned(),
-        address: Some("ana@acme.test".to_owned()),
+        required_email: Some("ana@acme.test".to_owned()),
         platform: "slack".to_owned(),
         workspace_name: "Acme & Sons".to_owned(),
         provider: Provider::Google,
@@ -102,7 +102,7 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
     ] {
         assert!(page.contains(wanted), "{wanted} is not in {page}");
     }
-    offer.address = None;
+    offer.required_email = None;
     let page = text(pages::offer(&offer, true, "token", now)).await;
     assert!(page.contains("any of yours: first you sign in with Discord"), "{page}");
     assert!(page.contains("Continue to Discord"), "{page}");
@@ -112,12 +112,12 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
 async fn what_went_wrong_is_said_without_the_inside() {
     let inside = sqlx::Error::Protocol("relation offers".to_owned());
     for (error, status) in [
-        (OfferError::Unknown, StatusCode::NOT_FOUND),
-        (OfferError::Expired, StatusCode::GONE),
-        (OfferError::Used, StatusCode::GONE),
-        (OfferError::Stranger, StatusCode::FORBIDDEN),
-        (OfferError::NotNow, StatusCode::SERVICE_UNAVAILABLE),
-        (OfferError::Database(inside), StatusCode::SERVICE_UNAVAILABLE),
+        (ConnectRequestError::Unknown, StatusCode::NOT_FOUND),
+        (ConnectRequestError::Expired, StatusCode::GONE),
+        (ConnectRequestError::Used, StatusCode::GONE),
+        (ConnectRequestError::Stranger, StatusCode::FORBIDDEN),
+        (ConnectRequestError::NotNow, StatusCode::SERVICE_UNAVAILABLE),
+        (ConnectRequestError::Database(inside), StatusCode::SERVICE_UNAVAILABLE),
     ] {
         let page = pages::offer_error(&error);
         assert_eq!(page.status(), status);

@@ -2,7 +2,7 @@
 
 use nod_contract::card::{Action, Button, OnClick, Style, TimeOption};
 use nod_contract::tool::{ActionLabels, Preview};
-use nod_requests::approval::{askable, request};
+use nod_requests::approval::{check_displayable, request};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -345,7 +345,7 @@ fn asked() -> impl Strategy<Value = (Preview, Card)> {
             let room = limits::REQUEST;
             let preview =
                 Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
-            askable(&preview).ok()?;
+            check_displayable(&preview).ok()?;
             let by = Block::Note("Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
             let card =
                 request(&preview, &risks).with_title("Send this email? · rev 1 · a91f3c").with_block(by);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nod_contract::card::{Action, Card, OnClick};
 use nod_contract::ids::DeliveryId;
-use nod_inbox::transcript::{Said, Transcript};
+use nod_inbox::transcript::{EntryBody, Transcript};
 
 use super::text::{self, Look};
 
@@ -43,17 +43,17 @@ impl Screen {
         let skipped = read.lines.len().saturating_sub(most);
         let mut lines = Vec::new();
         for (at, line) in read.lines.iter().enumerate() {
-            match &line.said {
-                Said::Person(words) if at >= skipped => {
+            match &line.body {
+                EntryBody::Person(words) if at >= skipped => {
                     lines.push(self.look.dim(&format!("› {}", text::harmless(words))));
                 }
-                Said::Nod { id, version, card } if at >= skipped => {
+                EntryBody::Nod { id, version, card } if at >= skipped => {
                     lines.extend(self.message(*id, *version, card));
                 }
-                Said::Nod { id, version, .. } => {
+                EntryBody::Nod { id, version, .. } => {
                     self.shown.insert(*id, (*version, String::new()));
                 }
-                Said::Person(_) => {}
+                EntryBody::Person(_) => {}
             }
         }
         lines
@@ -63,7 +63,7 @@ impl Screen {
     pub(super) fn news(&mut self, read: &Transcript) -> Vec<String> {
         let mut lines = Vec::new();
         for line in &read.lines {
-            if let Said::Nod { id, version, card } = &line.said {
+            if let EntryBody::Nod { id, version, card } = &line.body {
                 lines.extend(self.message(*id, *version, card));
             }
         }
@@ -146,14 +146,17 @@ fn without(text: &str, before: &str) -> String {
 mod tests {
     use nod_contract::card::{Block, Style};
     use nod_contract::clock::Timestamp;
-    use nod_inbox::transcript::Line;
+    use nod_inbox::transcript::TranscriptEntry;
     use uuid::Uuid;
 
     use super::*;
 
     fn read(version: i32, card: Card) -> Transcript {
-        let said = Said::Nod { id: DeliveryId(Uuid::nil()), version, card };
-        Transcript { lines: vec![Line { at: Timestamp::UNIX_EPOCH, said }], busy: false }
+        let said = EntryBody::Nod { id: DeliveryId(Uuid::nil()), version, card };
+        Transcript {
+            lines: vec![TranscriptEntry { at: Timestamp::UNIX_EPOCH, body: said }],
+            is_run_active: false,
+        }
     }
 
     #[test]

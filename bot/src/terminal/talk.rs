@@ -48,7 +48,7 @@ pub struct Parts {
 pub async fn run(parts: Parts) -> anyhow::Result<()> {
     let look = if std::io::stdout().is_terminal() { Look::Terminal } else { Look::Plain };
     let keyboard = Keyboard::open(parts.history.clone())?;
-    parts.nod.introduce(PLATFORM, WORKSPACE, &parts.user).await?;
+    parts.nod.link_user_by_email(PLATFORM, WORKSPACE, &parts.user).await?;
     let place = ChannelRef { channel: parts.user.clone(), is_dm: true, thread: None };
     let inbox = parts.nod.inbox();
     let looked = parts.clock.now();
@@ -69,7 +69,7 @@ struct Talk {
 
 impl Talk {
     async fn greet(&mut self) -> anyhow::Result<()> {
-        let read = self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await?;
+        let read = self.parts.nod.load_transcript(PLATFORM, WORKSPACE, &self.place).await?;
         for line in self.screen.earlier(&read, EARLIER) {
             self.keyboard.print(&line);
         }
@@ -107,7 +107,7 @@ impl Talk {
     /// Shows what is new. If the database does not answer, the next call shows it.
     async fn look(&mut self) {
         let now = self.parts.clock.now();
-        match self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await {
+        match self.parts.nod.load_transcript(PLATFORM, WORKSPACE, &self.place).await {
             Ok(read) => {
                 self.looked = now;
                 for line in self.screen.news(&read) {
@@ -153,8 +153,8 @@ impl Talk {
 
     /// Ctrl-C stops the turn in progress, and nothing else.
     async fn interrupted(&mut self) -> anyhow::Result<()> {
-        let read = self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await?;
-        if read.busy {
+        let read = self.parts.nod.load_transcript(PLATFORM, WORKSPACE, &self.place).await?;
+        if read.is_run_active {
             let stop = self.said("stop");
             self.take(stop).await;
         } else {

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use crate::google::scopes;
 use google_gmail1::common::GetToken;
-use nod_accounts::connection::{Connected, Connections, Grant, Loan};
+use nod_accounts::connection::{ConnectionStatus, Connections, DelegatedAccount, Grant};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{ToolContext, ToolError};
-use nod_people::file::Shelf;
+use nod_people::file::AttachmentStore;
 use nod_people::reading::{Reader, Whose};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep};
@@ -47,7 +47,7 @@ pub struct Accounts {
     lent: Arc<Lent>,
     oauth: GoogleOAuth,
     calendar: Calendar,
-    shelf: Shelf,
+    shelf: AttachmentStore,
     reading: Arc<dyn Reader>,
     renewing: Mutex<HashMap<Owner, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -61,7 +61,7 @@ impl Accounts {
         lent: Arc<Lent>,
         oauth: GoogleOAuth,
         calendar: Calendar,
-        shelf: Shelf,
+        shelf: AttachmentStore,
         reading: Arc<dyn Reader>,
     ) -> Arc<Self> {
         Arc::new(Self { connections, lent, oauth, calendar, shelf, reading, renewing: Mutex::default() })
@@ -159,7 +159,8 @@ impl Accounts {
         now: Timestamp,
         refused: Option<&SecretString>,
     ) -> Result<Grant, ToolError> {
-        let good = |grant: &Grant| !grant.stale(now) && !refused.is_some_and(|r| same(r, &grant.access));
+        let good =
+            |grant: &Grant| !grant.needs_refresh(now) && !refused.is_some_and(|r| same(r, &grant.access));
         let grant = self.stored(whose, needs).await?;
         if good(&grant) {
             return Ok(grant);
@@ -168,13 +169,14 @@ impl Accounts {
         let _one_at_a_time = lock.lock().await;
         // Another call might have refreshed it while this one waited.
         let (tenant, person) = whose;
-        let (by, until) = (self.connections.renewer(), Instant::now() + OTHERS_TURN);
+        let (by, until) = (self.connections.new_lease_holder(), Instant::now() + OTHERS_TURN);
         while Instant::now() < until {
             let grant = self.stored(whose, needs).await?;
             if good(&grant) {
                 return Ok(grant);
             }
-            let mine = self.connections.may_renew(tenant, person, Provider::Google, &grant, by).await;
+            let mine =
+                self.connections.acquire_refresh_lease(tenant, person, Provider::Google, &grant, by).await;
             if mine.map_err(|error| {
                 ToolError::internal(format!("the connected account cannot be kept: {error}"))
             })? {
@@ -187,15 +189,17 @@ impl Accounts {
     }
 
     async fn stored(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, ToolError> {
-        match self.connections.of(tenant, person, Provider::Google).await {
-            Ok(Connected::Yes(grant)) => match scopes::GOOGLE.missing(&grant.scopes, needs) {
-                missing if missing.is_empty() => Ok(*grant),
-                missing => {
-                    Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
+        match self.connections.load(tenant, person, Provider::Google).await {
+            Ok(ConnectionStatus::Active(grant)) => {
+                match scopes::GOOGLE.missing_scopes(&grant.scopes, needs) {
+                    missing if missing.is_empty() => Ok(*grant),
+                    missing => {
+                        Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
+                    }
                 }
-            },
-            Ok(Connected::Revoked) => Err(asking(ToolError::reconnect(Provider::Google), needs)),
-            Ok(Connected::No) => {
+            }
+            Ok(ConnectionStatus::Revoked) => Err(asking(ToolError::reconnect(Provider::Google), needs)),
+            Ok(ConnectionStatus::NotConnected) => {
                 let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
                 Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
             }
@@ -212,19 +216,25 @@ impl Accounts {
         };
         match renewed {
             Ok(tokens) => {
-                let kept =
-                    self.connections.refreshed(tenant, person, Provider::Google, &grant, &tokens, now).await;
+                let kept = self
+                    .connections
+                    .save_refreshed_tokens(tenant, person, Provider::Google, &grant, &tokens, now)
+                    .await;
                 kept.map_err(broken)?;
                 Ok(Grant { access: tokens.access, expires_at: tokens.expires_at, ..grant })
             }
             Err(OAuthError::Revoked) => {
                 tracing::info!(%person, "Google took a grant back");
-                let noted = self.connections.revoked(tenant, person, Provider::Google, &grant, now).await;
+                let noted =
+                    self.connections.mark_revoked(tenant, person, Provider::Google, &grant, now).await;
                 noted.map_err(broken)?;
                 Err(ToolError::reconnect(Provider::Google))
             }
             Err(error) => {
-                self.connections.gave_up(tenant, person, Provider::Google, by).await.map_err(broken)?;
+                self.connections
+                    .release_refresh_lease(tenant, person, Provider::Google, by)
+                    .await
+                    .map_err(broken)?;
                 Err(match error {
                     OAuthError::Silent { .. } => {
                         ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
@@ -275,7 +285,7 @@ enum Source {
     /// The person's own account; a person who must reconnect is asked for these scopes.
     Own(Owner, Vec<String>),
     /// A delegated account, limited to these scopes.
-    Lent(Loan, Vec<String>),
+    Lent(DelegatedAccount, Vec<String>),
 }
 
 /// A person's access token. Google's client asks for it before each request, and again after a 401.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use nod_accounts::connection::Loan;
+use nod_accounts::connection::DelegatedAccount;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
@@ -33,9 +33,9 @@ pub(super) fn borrowing(tool: Tool, lent: &Arc<Lent>) -> Tool {
 }
 
 impl<T: ?Sized> Borrowing<T> {
-    fn told(&self, loan: Option<&Loan>, result: ToolResult) -> ToolResult {
+    fn told(&self, loan: Option<&DelegatedAccount>, result: ToolResult) -> ToolResult {
         match (loan, result) {
-            (Some(Loan::Organisations), Ok(output)) => Ok(self.noted(output)),
+            (Some(DelegatedAccount::Organisation), Ok(output)) => Ok(self.noted(output)),
             (loan, result) => plainly(loan, result),
         }
     }
@@ -47,10 +47,14 @@ impl<T: ?Sized> Borrowing<T> {
 }
 
 /// Turns `NeedsConnect` into `NeedsAdmin`: Google rejected a token for a delegated account, which no consent can fix.
-fn plainly<T>(loan: Option<&Loan>, result: Result<T, ToolError>) -> Result<T, ToolError> {
+fn plainly<T>(loan: Option<&DelegatedAccount>, result: Result<T, ToolError>) -> Result<T, ToolError> {
     let account = match (loan, &result) {
-        (Some(Loan::Own(address)), Err(ToolError::NeedsConnect { .. })) => address.as_str(),
-        (Some(Loan::Organisations), Err(ToolError::NeedsConnect { .. })) => "the organisation's account",
+        (Some(DelegatedAccount::Impersonated(address)), Err(ToolError::NeedsConnect { .. })) => {
+            address.as_str()
+        }
+        (Some(DelegatedAccount::Organisation), Err(ToolError::NeedsConnect { .. })) => {
+            "the organisation's account"
+        }
         _ => return result,
     };
     let reason = format!(
@@ -81,7 +85,7 @@ impl ActTool for Borrowing<dyn ActTool> {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let loan = self.lent.loan(cx).await?;
         let preview = plainly(loan.as_ref(), self.tool.preview(cx, args).await)?;
-        Ok(Preview { is_organisation_account: loan == Some(Loan::Organisations), ..preview })
+        Ok(Preview { is_organisation_account: loan == Some(DelegatedAccount::Organisation), ..preview })
     }
 
     fn revise(
@@ -113,7 +117,7 @@ impl ActTool for Borrowing<dyn ActTool> {
     ) -> Result<EffectLookup, ToolError> {
         let loan = self.lent.loan(cx).await?;
         match plainly(loan.as_ref(), self.tool.find_effect(cx, payload, handle, key).await)? {
-            EffectLookup::Done(output) if loan == Some(Loan::Organisations) => {
+            EffectLookup::Done(output) if loan == Some(DelegatedAccount::Organisation) => {
                 Ok(EffectLookup::Done(self.noted(output)))
             }
             found => Ok(found),

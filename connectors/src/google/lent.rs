@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::google::scopes;
 use chrono::TimeDelta;
-use nod_accounts::connection::{Loan, Loans};
+use nod_accounts::connection::{DelegatedAccount, DelegatedAccountResolver};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{ToolContext, ToolError};
 use secrecy::SecretString;
@@ -27,11 +27,11 @@ const SOON: TimeDelta = TimeDelta::seconds(60);
 
 /// The delegated accounts.
 pub struct Lent {
-    loans: Loans,
+    loans: DelegatedAccountResolver,
     /// `None` if no service account is configured.
     delegation: Option<Delegation>,
     system: Option<SystemAccount>,
-    kept: Mutex<HashMap<(Loan, Vec<String>), Slot>>,
+    kept: Mutex<HashMap<(DelegatedAccount, Vec<String>), Slot>>,
 }
 
 type Slot = Arc<tokio::sync::Mutex<Option<Kept>>>;
@@ -87,7 +87,7 @@ impl SystemAccount {
         })?;
         // Only this scope lets us look up the account's address.
         let missing =
-            tokens.scopes.as_ref().map(|granted| scopes::GOOGLE.missing(granted, &[scopes::READONLY]));
+            tokens.scopes.as_ref().map(|granted| scopes::GOOGLE.missing_scopes(granted, &[scopes::READONLY]));
         if missing.is_some_and(|missing| !missing.is_empty()) {
             return Err(NoSystem::TooLittle("read mail".to_owned()));
         }
@@ -117,25 +117,30 @@ pub(super) struct Borrowed {
 impl Lent {
     /// Creates it; `loans` decides who can use which account.
     #[must_use]
-    pub fn new(loans: Loans, delegation: Option<Delegation>, system: Option<SystemAccount>) -> Arc<Self> {
+    pub fn new(
+        loans: DelegatedAccountResolver,
+        delegation: Option<Delegation>,
+        system: Option<SystemAccount>,
+    ) -> Arc<Self> {
         Arc::new(Self { loans, delegation, system, kept: Mutex::default() })
     }
 
     /// Returns whether any account is delegated.
     pub(super) fn lends(&self) -> bool {
-        self.loans.lending().lends()
+        self.loans.delegated_access().is_enabled()
     }
 
     /// Returns the account that is delegated to the person of this call.
-    pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<Loan>, ToolError> {
-        let loan = self.loans.of(cx.scope.tenant, cx.principal.person, Provider::Google).await;
+    pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<DelegatedAccount>, ToolError> {
+        let loan =
+            self.loans.find_delegated_account(cx.scope.tenant, cx.principal.person, Provider::Google).await;
         loan.map_err(|error| ToolError::internal(format!("whose account is used cannot be read: {error}")))
     }
 
     /// Returns access to it, limited to `needs`, with a token that is not `refused`, which Google just rejected.
     pub(super) async fn borrow(
         &self,
-        loan: &Loan,
+        loan: &DelegatedAccount,
         needs: &[String],
         now: Timestamp,
         refused: Option<&SecretString>,
@@ -151,7 +156,7 @@ impl Lent {
         Ok(Borrowed { account: self.account(loan, &access).await?, access })
     }
 
-    fn slot(&self, loan: &Loan, needs: &[String], now: Timestamp) -> Slot {
+    fn slot(&self, loan: &DelegatedAccount, needs: &[String], now: Timestamp) -> Slot {
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let used = |slot: &Slot| {
             let lasts = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.until > now);
@@ -161,9 +166,14 @@ impl Lent {
         all.entry((loan.clone(), needs.to_vec())).or_default().clone()
     }
 
-    async fn issued(&self, loan: &Loan, needs: &[String], now: Timestamp) -> Result<Kept, ToolError> {
+    async fn issued(
+        &self,
+        loan: &DelegatedAccount,
+        needs: &[String],
+        now: Timestamp,
+    ) -> Result<Kept, ToolError> {
         match loan {
-            Loan::Own(address) => {
+            DelegatedAccount::Impersonated(address) => {
                 let delegation = self.delegation.as_ref().ok_or_else(unset)?;
                 let issued = delegation.token(address, needs).await.map_err(|error| match error {
                     Undelegated::Silent(why) => silent(why),
@@ -171,12 +181,12 @@ impl Lent {
                 })?;
                 Ok(Kept { access: issued.access, until: now + issued.lives })
             }
-            Loan::Organisations => {
+            DelegatedAccount::Organisation => {
                 let system = self.system.as_ref().ok_or_else(unset)?;
                 let (kept, granted) = system.renewed(now).await.map_err(sorted)?;
-                match granted.map(|granted| scopes::GOOGLE.missing(&granted, needs)) {
+                match granted.map(|granted| scopes::GOOGLE.missing_scopes(&granted, needs)) {
                     Some(missing) if !missing.is_empty() => {
-                        Err(needs_admin(&NoSystem::TooLittle(scopes::GOOGLE.any_of(&missing))))
+                        Err(needs_admin(&NoSystem::TooLittle(scopes::GOOGLE.describe_any(&missing))))
                     }
                     _ => Ok(kept),
                 }
@@ -185,15 +195,15 @@ impl Lent {
     }
 
     /// Returns its address; the organisation's is looked up once.
-    async fn account(&self, loan: &Loan, access: &SecretString) -> Result<String, ToolError> {
-        let lending = self.loans.lending();
-        match (loan, lending.organisations()) {
-            (Loan::Own(address), _) => Ok(address.clone()),
-            (Loan::Organisations, Some(address)) => Ok(address.to_owned()),
-            (Loan::Organisations, None) => {
+    async fn account(&self, loan: &DelegatedAccount, access: &SecretString) -> Result<String, ToolError> {
+        let lending = self.loans.delegated_access();
+        match (loan, lending.organisation_email()) {
+            (DelegatedAccount::Impersonated(address), _) => Ok(address.clone()),
+            (DelegatedAccount::Organisation, Some(address)) => Ok(address.to_owned()),
+            (DelegatedAccount::Organisation, None) => {
                 let system = self.system.as_ref().ok_or_else(unset)?;
                 let address = system.address_by(access).await.map_err(sorted)?;
-                lending.learn_organisations(&address);
+                lending.set_organisation_email(&address);
                 Ok(address)
             }
         }
@@ -201,7 +211,7 @@ impl Lent {
 
     /// Returns the organisation's address: "assistant@acme.test".
     pub(super) fn organisations(&self) -> &str {
-        self.loans.lending().organisations().unwrap_or("the organisation's account")
+        self.loans.delegated_access().organisation_email().unwrap_or("the organisation's account")
     }
 }
 

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_accounts::connection::scopes::Scopes;
-use nod_accounts::connection::{Grantor, Tokens, Unreached};
+use nod_accounts::connection::{Grantor, RevokeError, Tokens};
 use nod_contract::clock::Timestamp;
 use oauth2::basic::{
     BasicErrorResponse, BasicErrorResponseType, BasicRequestTokenError, BasicRevocationErrorResponse,
@@ -257,8 +257,8 @@ impl Grantor for GoogleOAuth {
         &scopes::GOOGLE
     }
 
-    async fn revoke(&self, token: &SecretString) -> Result<(), Unreached> {
-        Self::revoke(self, token).await.map_err(|error| Unreached(error.to_string()))
+    async fn revoke(&self, token: &SecretString) -> Result<(), RevokeError> {
+        Self::revoke(self, token).await.map_err(|error| RevokeError(error.to_string()))
     }
 }
 
@@ -273,7 +273,7 @@ fn tokens(answer: &Answer, now: Timestamp) -> Tokens {
         refresh: answer.refresh_token().map(|refresh| SecretString::from(refresh.secret().clone())),
         expires_at: now + life,
         scopes: answer.scopes().map(|all| all.iter().map(|scope| scope.to_string()).collect()),
-        ends_at: answer
+        grant_expires_at: answer
             .extra_fields()
             .refresh_token_expires_in
             .and_then(TimeDelta::try_seconds)

@@ -32,7 +32,7 @@ impl Reading {
     /// Returns the text of a file, or why there is none, as the end of a sentence.
     pub(in crate::google) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
         match self.desk().0 {
-            Some(mut desk) => file::words(desk.as_mut(), bytes).await,
+            Some(mut desk) => file::extract_text(desk.as_mut(), bytes).await,
             None => Err(Unread::Away.sentence(Kind::Pdf)),
         }
     }

@@ -91,33 +91,36 @@ mod tests {
             (&["https://www.googleapis.com/auth/gmail.readonly.more"], &[]),
             (&[READONLY, EVENTS], &[READONLY, EVENTS]),
         ] {
-            assert_eq!(GOOGLE.known(&owned(granted)), owned(allowed), "{granted:?}");
+            assert_eq!(GOOGLE.usable_scopes(&owned(granted)), owned(allowed), "{granted:?}");
         }
-        assert_eq!(GOOGLE.missing(&owned(&[MODIFY]), &USUAL), owned(&[EVENTS, FREEBUSY]));
+        assert_eq!(GOOGLE.missing_scopes(&owned(&[MODIFY]), &USUAL), owned(&[EVENTS, FREEBUSY]));
     }
 
     #[test]
     fn a_consent_never_narrows_what_was_there_for_nothing() {
         let held = owned(&[READONLY, COMPOSE]);
         let asked = owned(&[EVENTS]);
-        assert!(GOOGLE.better(&held, &owned(&[READONLY, COMPOSE, EVENTS]), &asked));
-        assert!(GOOGLE.better(&held, &owned(&[MODIFY]), &asked), "nothing is lost");
-        assert!(GOOGLE.better(&held, &owned(&[EVENTS]), &asked), "it brings what was asked for");
-        assert!(!GOOGLE.better(&held, &owned(&[READONLY]), &asked));
+        assert!(GOOGLE.is_improvement(&held, &owned(&[READONLY, COMPOSE, EVENTS]), &asked));
+        assert!(GOOGLE.is_improvement(&held, &owned(&[MODIFY]), &asked), "nothing is lost");
+        assert!(GOOGLE.is_improvement(&held, &owned(&[EVENTS]), &asked), "it brings what was asked for");
+        assert!(!GOOGLE.is_improvement(&held, &owned(&[READONLY]), &asked));
     }
 
     #[test]
     fn what_is_allowed_reads_as_a_sentence() {
-        assert_eq!(GOOGLE.all_of(&owned(&[READONLY])), "read your mail");
+        assert_eq!(GOOGLE.describe_all(&owned(&[READONLY])), "read your mail");
         assert_eq!(
-            GOOGLE.all_of(&owned(&[EVENTS, COMPOSE, READONLY])),
+            GOOGLE.describe_all(&owned(&[EVENTS, COMPOSE, READONLY])),
             "read your mail, write mail for you and work with your calendar"
         );
-        assert_eq!(GOOGLE.any_of(&owned(&[EVENTS, READONLY])), "read your mail or work with your calendar");
-        assert_eq!(GOOGLE.any_of(&[]), "do that");
+        assert_eq!(
+            GOOGLE.describe_any(&owned(&[EVENTS, READONLY])),
+            "read your mail or work with your calendar"
+        );
+        assert_eq!(GOOGLE.describe_any(&[]), "do that");
         assert_eq!(GOOGLE.place(&owned(&[MODIFY])), "your Gmail");
         assert_eq!(GOOGLE.place(&owned(&[EVENTS, FREEBUSY])), "your calendar");
         assert_eq!(GOOGLE.place(&owned(&USUAL)), "your Gmail and your calendar");
-        assert_eq!(GOOGLE.with(owned(&[EVENTS]), owned(&[EVENTS, READONLY])), owned(&[EVENTS, READONLY]));
+        assert_eq!(GOOGLE.union(owned(&[EVENTS]), owned(&[EVENTS, READONLY])), owned(&[EVENTS, READONLY]));
     }
 }

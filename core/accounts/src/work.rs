@@ -17,7 +17,13 @@ pub enum AccountJob {
     /// Revoke a grant at its provider; in a lane of its own.
     GiveBack { revocation: Uuid },
     /// Warn one day before a grant expires; in a lane of its own.
-    WarnOfEnd { person: PersonId, provider: Provider, conversation: ConversationId, ends_at: Timestamp },
+    WarnOfEnd {
+        person: PersonId,
+        provider: Provider,
+        conversation: ConversationId,
+        #[serde(alias = "ends_at")]
+        grant_expires_at: Timestamp,
+    },
 }
 
 impl Job for AccountJob {

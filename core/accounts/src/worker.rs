@@ -15,8 +15,8 @@ impl JobHandler for Accounts {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
             AccountJob::ExpireOffer { offer } => connection::expire(self, claim, offer).await,
-            AccountJob::GiveBack { revocation } => disconnect::give_back(self, claim, revocation).await,
-            AccountJob::WarnOfEnd { person, provider, conversation, ends_at } => {
+            AccountJob::GiveBack { revocation } => disconnect::revoke_grant(self, claim, revocation).await,
+            AccountJob::WarnOfEnd { person, provider, conversation, grant_expires_at: ends_at } => {
                 ending::warn(self, claim, person, provider, conversation, ends_at).await
             }
         }

@@ -12,7 +12,7 @@ use nod_contract::ids::{RunId, TenantId};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Schedules the deletion for the end of the retention time.
-pub(crate) async fn forget_later(
+pub(crate) async fn schedule_purge(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -24,10 +24,10 @@ pub(crate) async fn forget_later(
 }
 
 /// Deletes it from the run's record, or tries again in a day if the run has not ended yet.
-pub async fn forget(core: &Agent, claim: &Claim, run: RunId) -> Result<(), WorkError> {
+pub async fn purge_run(core: &Agent, claim: &Claim, run: RunId) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    if sql::forget(&mut tx, claim.tenant, run).await? {
+    if sql::purge_run(&mut tx, claim.tenant, run).await? {
         jobs::complete(&mut tx, claim).await?;
     } else {
         jobs::reschedule(&mut tx, claim, core.now() + TimeDelta::days(1), None, false).await?;

@@ -7,20 +7,20 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::rows::became::Asked;
+use crate::rows::became::RequestSummary;
 use crate::state::{self, AgentState, Node};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_memory::memory::view::Said;
-use nod_people::delivery::Venue;
-use nod_people::delivery::open::Open;
-use nod_people::people::{Person, sql::Row as PersonRow};
+use nod_people::delivery::ConversationLocation;
+use nod_people::delivery::open::StreamingMessage;
+use nod_people::people::{Person, sql::PersonRow};
 use nod_store::jobs::Claim;
 use nod_store::jobs::sql::{from_json, to_json};
 use nod_store::runs::RunJob;
-use nod_store::steps::{StepRecord, only_for};
+use nod_store::steps::{StepRecord, audience_person_id};
 
 /// A run as loaded.
 pub struct Run {
@@ -35,9 +35,9 @@ pub struct Run {
     pub state: AgentState,
     pub version: i32,
     /// The number of turns of the state that are rows in `messages`.
-    pub kept: usize,
+    pub persisted_turns: usize,
     /// The message that is being streamed, if there is one.
-    pub open: Option<Open>,
+    pub streaming_message: Option<StreamingMessage>,
 }
 
 pub struct NewRun<'a> {
@@ -84,7 +84,7 @@ pub async fn begin(
         message.message_ref,
         to_json(message.turn)?,
         message.only_for,
-        &message.outside,
+        &message.untrusted_sources,
         said
     )
     .execute(conn)
@@ -93,16 +93,16 @@ pub async fn begin(
 }
 
 /// A run with its location and its person.
-pub struct Loaded {
+pub struct LoadedRun {
     pub run: Run,
-    pub venue: Venue,
+    pub venue: ConversationLocation,
     pub person: Person,
 }
 
-pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<Loaded>> {
+pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<LoadedRun>> {
     let row = sqlx::query!(
         r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.kept,
-             r.created_at, to_jsonb(v) as "venue!: Json<Venue>",
+             r.created_at, to_jsonb(v) as "venue!: Json<ConversationLocation>",
              to_jsonb(p) || jsonb_build_object('standing', coalesce(i.standing, 'unknown'),
                  'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
          from runs r
@@ -128,10 +128,10 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
         node: from_json(serde_json::Value::String(row.node))?,
         state: from_json(row.state)?,
         version: row.version,
-        kept: usize::try_from(row.kept).unwrap_or_default(),
-        open: None,
+        persisted_turns: usize::try_from(row.kept).unwrap_or_default(),
+        streaming_message: None,
     };
-    Ok(Some(Loaded { run, venue: row.venue.0, person: row.person.0.into() }))
+    Ok(Some(LoadedRun { run, venue: row.venue.0, person: row.person.0.into() }))
 }
 
 /// What a transition writes in addition to what its nodes emitted.
@@ -191,8 +191,8 @@ pub async fn write(
         transition.error,
         now,
         ended,
-        i32::try_from(run.kept).unwrap_or(i32::MAX),
-        only_for(run.state.record_audience()),
+        i32::try_from(run.persisted_turns).unwrap_or(i32::MAX),
+        audience_person_id(run.state.record_audience()),
         claim.lane,
         claim.lease,
         run.conversation.0,
@@ -262,7 +262,8 @@ struct MessageRow<'a> {
     message_ref: Option<&'a str>,
     turn: &'a Turn,
     only_for: Option<Uuid>,
-    outside: Vec<String>,
+    #[serde(rename = "outside")]
+    untrusted_sources: Vec<String>,
 }
 
 impl NewMessage<'_> {
@@ -278,15 +279,15 @@ impl NewMessage<'_> {
             person_id: self.person.map(|p| p.0),
             message_ref: self.message_ref,
             turn: self.turn,
-            only_for: only_for(self.audience),
-            outside: self.provenance.sources(),
+            only_for: audience_person_id(self.audience),
+            untrusted_sources: self.provenance.sources(),
         }
     }
 }
 
 /// Returns the last `most` messages of people and of Nod in a conversation, before this run and after the message
 /// `after`, that `reader` is allowed to read, oldest first. Tool turns stay in the record.
-pub async fn recent(
+pub async fn list_recent_messages(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -322,7 +323,7 @@ pub async fn recent(
 }
 
 /// What a conversation has in addition to its messages.
-pub(super) struct Beside {
+pub(super) struct ConversationExtras {
     /// Whether files were attached to this message or an earlier one.
     pub(super) files: bool,
     /// Whether an approval waits for the person, here or elsewhere.
@@ -334,9 +335,13 @@ pub(super) struct Beside {
 }
 
 /// Checks with one query what a run might have to load.
-pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run) -> sqlx::Result<Beside> {
+pub(super) async fn beside(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &Run,
+) -> sqlx::Result<ConversationExtras> {
     sqlx::query_as!(
-        Beside,
+        ConversationExtras,
         r#"select exists (
                  select 1 from files where tenant_id = $1 and conversation_id = $2) as "files!",
              exists (
@@ -363,7 +368,7 @@ pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run)
 }
 
 /// Returns the open run that a message started, and the words that it started with.
-pub async fn begun_by(
+pub async fn find_open_by_message(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -391,7 +396,7 @@ pub async fn begun_by(
 }
 
 /// Returns the answers of a run that only one person may read, newest first.
-pub(super) async fn answers_to(
+pub(super) async fn list_private_answers(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -412,7 +417,11 @@ pub(super) async fn answers_to(
 
 /// Makes an answer that only one person could read readable for the channel. It gets a new sequence number, so that
 /// readers that continue from their last position find it.
-pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uuid) -> sqlx::Result<()> {
+pub(super) async fn mark_shared(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    message: Uuid,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "update messages set only_for = null, seq = default where tenant_id = $1 and id = $2",
         tenant.0,
@@ -424,7 +433,7 @@ pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uu
 }
 
 /// Replaces the words of the message that started a run; words that its author removed are not kept.
-pub(crate) async fn reword(
+pub(crate) async fn update_first_message(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -443,22 +452,22 @@ pub(crate) async fn reword(
 }
 
 /// A run as its requester sees it in a list.
-pub struct Listed {
+pub struct RunListItem {
     pub id: RunId,
     pub at: Timestamp,
     pub status: String,
-    pub said: String,
+    pub question: String,
     /// What it requested approval for, in that order.
-    pub asked: Vec<Asked>,
+    pub requests: Vec<RequestSummary>,
 }
 
 /// Returns the newest runs of a person.
-pub async fn newest_of(
+pub async fn list_newest(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     most: i64,
-) -> sqlx::Result<Vec<Listed>> {
+) -> sqlx::Result<Vec<RunListItem>> {
     let rows = sqlx::query!(
         r#"with newest as (
              select tenant_id, id, created_at, status, coalesce(state->'turns'->0->>'text', '') as said
@@ -471,7 +480,7 @@ pub async fn newest_of(
              left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
              group by a.run_id)
          select n.id as "id!", n.created_at as "created_at!", n.status as "status!", n.said as "said!",
-             coalesce(asked.all_of_it, '[]') as "asked!: Json<Vec<Asked>>"
+             coalesce(asked.all_of_it, '[]') as "asked!: Json<Vec<RequestSummary>>"
          from newest n left join asked on asked.run_id = n.id
          order by n.created_at desc, n.id desc"#,
         tenant.0,
@@ -480,12 +489,12 @@ pub async fn newest_of(
     )
     .fetch_all(conn)
     .await?;
-    let listed = rows.into_iter().map(|row| Listed {
+    let listed = rows.into_iter().map(|row| RunListItem {
         id: RunId(row.id),
         at: row.created_at,
         status: row.status,
-        said: row.said,
-        asked: row.asked.0,
+        question: row.said,
+        requests: row.asked.0,
     });
     Ok(listed.collect())
 }

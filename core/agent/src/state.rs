@@ -50,21 +50,26 @@ pub struct AgentState {
     /// The person on whose behalf it runs.
     pub principal: Principal,
     /// Whether it was asked where others read too.
-    pub shared: bool,
+    #[serde(alias = "shared")]
+    pub is_shared: bool,
     /// Earlier messages that this person is allowed to read, oldest first; bounded.
     pub history: Vec<Turn>,
     /// A summary of what came before the history.
     #[serde(default)]
-    pub earlier: Option<Earlier>,
+    #[serde(alias = "earlier")]
+    pub earlier_summary: Option<EarlierSummary>,
     /// The number of messages before this run that are in no summary yet.
     #[serde(default)]
-    pub unfolded: usize,
+    #[serde(alias = "unfolded")]
+    pub unsummarised: usize,
     /// The messages, model turns and tool results of this run, oldest first.
     pub turns: Vec<Turn>,
     /// The goal and the facts.
-    pub working: WorkingMemory,
+    #[serde(alias = "working")]
+    pub working_memory: WorkingMemory,
     /// One line for each approval that already waits for this person here.
-    pub waiting: Vec<String>,
+    #[serde(alias = "waiting")]
+    pub pending_approvals: Vec<String>,
     /// What the person wants.
     pub intent: Option<Intent>,
     /// `rule:…`, `router` or `fallback`.
@@ -75,9 +80,11 @@ pub struct AgentState {
     #[serde(default)]
     pub acts: bool,
     /// Tool calls of the model's last turn that have no result yet.
-    pub pending: Vec<PendingCall>,
+    #[serde(alias = "pending")]
+    pub pending_calls: Vec<PendingCall>,
     /// How often the reasoner was called.
-    pub thoughts: u32,
+    #[serde(alias = "thoughts")]
+    pub model_turns: u32,
     /// Who may read the answer of this run.
     pub audience: Audience,
     /// Whether untrusted content is in view, and from which sources.
@@ -86,7 +93,8 @@ pub struct AgentState {
     pub receipts: Vec<Value>,
     /// The number of effects of this run whose outcome is unknown.
     #[serde(default)]
-    pub unknown: u32,
+    #[serde(alias = "unknown")]
+    pub unknown_outcomes: u32,
     /// Notes shown under the answer, whatever the model writes; one sentence each.
     #[serde(default, alias = "unread")]
     pub notes: Vec<String>,
@@ -95,23 +103,28 @@ pub struct AgentState {
     /// The message that started the run, if it is in a thread that Nod did not follow before; empty if a command
     /// started it.
     #[serde(default)]
-    pub joins: Option<String>,
+    #[serde(alias = "joins")]
+    pub joined_thread_at: Option<String>,
     /// Whether a command started it. The thread then has no message of the person, so the platform notifies them of the
     /// answer only if it mentions them.
     #[serde(default)]
-    pub by_command: bool,
+    #[serde(alias = "by_command")]
+    pub started_by_command: bool,
     /// The earlier messages of that thread, fenced. No other row stores them.
     #[serde(default)]
-    pub context: Option<String>,
+    #[serde(alias = "context")]
+    pub thread_context: Option<String>,
     /// Whether others' messages are in view. The record is then only for the requester and is deleted after a while.
     #[serde(default)]
-    pub overheard: bool,
+    #[serde(alias = "overheard")]
+    pub has_channel_history: bool,
     /// The open drafts of this person here.
     #[serde(default)]
     pub drafts: Drafts,
     /// The mail thread that was read last here, by the provider's id.
     #[serde(default)]
-    pub thread: Option<String>,
+    #[serde(rename = "thread")]
+    pub mail_thread: Option<String>,
     /// Results since the last model turn.
     #[serde(default)]
     pub results: Results,
@@ -123,7 +136,8 @@ pub struct Results {
     /// Verbatim answers.
     pub verbatim: Vec<Verbatim>,
     /// The number of other results, which the model must process.
-    pub others: u32,
+    #[serde(alias = "others")]
+    pub other_count: u32,
 }
 
 /// An answer that is shown verbatim.
@@ -132,24 +146,26 @@ pub struct Verbatim {
     /// Markdown.
     pub words: String,
     /// Whether a card shows it already.
-    pub shown: bool,
+    #[serde(alias = "shown")]
+    pub is_on_card: bool,
 }
 
 impl Results {
     /// Whether the verbatim answers are the whole answer.
     #[must_use]
-    pub(crate) fn are_the_answer(&self) -> bool {
-        self.others == 0 && !self.verbatim.is_empty()
+    pub(crate) fn is_complete_answer(&self) -> bool {
+        self.other_count == 0 && !self.verbatim.is_empty()
     }
 }
 
 /// A summary of the conversation before the history begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Earlier {
+pub struct EarlierSummary {
     /// The summary.
     pub text: String,
     /// The sources of untrusted content in it.
-    pub outside: Vec<String>,
+    #[serde(alias = "outside")]
+    pub untrusted_sources: Vec<String>,
 }
 
 /// The working memory of a run.
@@ -170,18 +186,21 @@ pub struct PendingCall {
     /// The call as the model wrote it.
     pub call: ToolCall,
     /// The person's choices, by the text that was ambiguous.
-    pub picked: BTreeMap<String, String>,
+    #[serde(alias = "picked")]
+    pub picked_values: BTreeMap<String, String>,
     /// What the call waits for, if it waits.
-    pub(crate) parked: Option<Parked>,
+    #[serde(alias = "parked")]
+    pub(crate) waiting_for: Option<WaitReason>,
     /// What the person changed before deciding: the new values of the payload, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    pub changed: serde_json::Map<String, Value>,
+    #[serde(alias = "changed")]
+    pub user_edits: serde_json::Map<String, Value>,
 }
 
 /// What a tool call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "parked", content = "id", rename_all = "snake_case")]
-pub(crate) enum Parked {
+pub(crate) enum WaitReason {
     /// An approval, and then its effect.
     Approval(ApprovalId),
     /// An effect that needs no approval.
@@ -195,40 +214,40 @@ pub(crate) enum Parked {
 impl AgentState {
     /// Creates the state at the start of a run.
     #[must_use]
-    pub fn begin(principal: Principal, shared: bool, said: &str) -> Self {
+    pub fn new(principal: Principal, shared: bool, said: &str) -> Self {
         Self {
             principal,
-            shared,
+            is_shared: shared,
             history: Vec::new(),
-            earlier: None,
-            unfolded: 0,
+            earlier_summary: None,
+            unsummarised: 0,
             turns: vec![Turn::Human { text: said.to_owned() }],
-            working: WorkingMemory::default(),
-            waiting: Vec::new(),
+            working_memory: WorkingMemory::default(),
+            pending_approvals: Vec::new(),
             intent: None,
             routed_via: None,
             target_tool: None,
             acts: false,
-            pending: Vec::new(),
-            thoughts: 0,
+            pending_calls: Vec::new(),
+            model_turns: 0,
             audience: Audience::Channel,
             provenance: Provenance::Trusted,
             receipts: Vec::new(),
-            unknown: 0,
+            unknown_outcomes: 0,
             notes: Vec::new(),
             reply: None,
-            joins: None,
-            by_command: false,
-            context: None,
-            overheard: false,
+            joined_thread_at: None,
+            started_by_command: false,
+            thread_context: None,
+            has_channel_history: false,
             drafts: Drafts::default(),
-            thread: None,
+            mail_thread: None,
             results: Results::default(),
         }
     }
 
     /// Sets an answer that a rule gave before any model call.
-    pub fn answered_by_rule(&mut self, words: &str) {
+    pub fn set_rule_answer(&mut self, words: &str) {
         self.intent = Some(Intent::Conversational);
         self.routed_via = Some("rule:yes".to_owned());
         self.turns.push(Turn::Ai { text: words.to_owned(), calls: Vec::new() });
@@ -237,7 +256,7 @@ impl AgentState {
 
     /// Returns the message that started the run.
     #[must_use]
-    pub fn said(&self) -> &str {
+    pub fn user_message(&self) -> &str {
         self.turns
             .iter()
             .find_map(|turn| match turn {
@@ -249,18 +268,18 @@ impl AgentState {
 
     /// Whether an answer in a shared place mentions the person, so that the platform notifies them.
     #[must_use]
-    pub fn calls(&self) -> bool {
-        self.by_command && self.shared
+    pub fn mentions_person(&self) -> bool {
+        self.started_by_command && self.is_shared
     }
 
     /// Returns who may open the record of the run.
     #[must_use]
     pub(crate) fn record_audience(&self) -> Audience {
-        if self.overheard { Audience::Person(self.principal.person) } else { self.audience }
+        if self.has_channel_history { Audience::Person(self.principal.person) } else { self.audience }
     }
 
     /// Adds a note under the answer, unless it is there already.
-    pub fn note(&mut self, line: &str) {
+    pub fn add_note(&mut self, line: &str) {
         if !self.notes.iter().any(|noted| noted == line) {
             self.notes.push(line.to_owned());
         }
@@ -271,23 +290,26 @@ impl AgentState {
         let content = content.to_string();
         if self.close(call_id, &content) {
             // No model made the call, so none describes how it ended; but a failure goes to the model.
-            match draft::card::told(&content).filter(|_| self.by_rule() && self.thoughts == 0) {
-                Some(words) => self.results.verbatim.push(Verbatim { shown: words.is_empty(), words }),
-                None => self.results.others += 1,
+            match draft::card::rule_outcome_text(&content)
+                .filter(|_| self.is_routed_by_rule() && self.model_turns == 0)
+            {
+                Some(words) => self.results.verbatim.push(Verbatim { is_on_card: words.is_empty(), words }),
+                None => self.results.other_count += 1,
             }
         }
     }
 
     /// Answers a pending call with a tool's output; the model reads `content`. Also updates the audience, the
     /// provenance and what stays open.
-    pub fn take(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
+    pub fn apply_tool_output(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
         self.audience = self.audience.narrow(output.audience);
         self.provenance = self.provenance.clone().merge(output.provenance.clone());
         match &output.follow_up {
             FollowUp::Nothing => {}
             FollowUp::Draft(draft) => {
-                let was_open = self.drafts.named(&draft.id).map(|open| (open.provenance.clone(), open.made));
-                let written = draft::Change::Written(draft.id.clone());
+                let was_open =
+                    self.drafts.find(&draft.id).map(|open| (open.provenance.clone(), open.made_by_nod));
+                let written = draft::DraftChange::Updated(draft.id.clone());
                 let new = (Provenance::Trusted, self.drafts.changes.contains(&written));
                 let known = was_open.is_some();
                 let (provenance, made) = was_open.unwrap_or(new);
@@ -296,19 +318,19 @@ impl AgentState {
                     self.drafts.changes.push(written);
                 }
                 let provenance = provenance.merge(self.provenance.clone());
-                self.drafts.put(draft.as_ref().clone(), self.audience, provenance, made);
+                self.drafts.upsert(draft.as_ref().clone(), self.audience, provenance, made);
             }
-            FollowUp::DraftClosed { draft, reason: how } => self.drafts.close(draft, *how),
-            FollowUp::MailThread(thread) => self.thread = Some(thread.clone()),
+            FollowUp::DraftClosed { draft, reason: how } => self.drafts.record_closed(draft, *how),
+            FollowUp::MailThread(thread) => self.mail_thread = Some(thread.clone()),
         }
         if let Some(line) = &output.note {
-            self.note(line);
+            self.add_note(line);
         }
         match &output.verbatim {
             Some(words) => {
                 if self.close(call_id, content) {
                     let shown = matches!(output.follow_up, FollowUp::Draft(_));
-                    self.results.verbatim.push(Verbatim { words: words.clone(), shown });
+                    self.results.verbatim.push(Verbatim { words: words.clone(), is_on_card: shown });
                 }
             }
             None => self.answer(call_id, content),
@@ -316,27 +338,27 @@ impl AgentState {
     }
 
     fn close(&mut self, call_id: &str, content: &str) -> bool {
-        let Some(at) = self.pending.iter().position(|p| p.call.id == call_id) else { return false };
-        let call = self.pending.remove(at).call;
+        let Some(at) = self.pending_calls.iter().position(|p| p.call.id == call_id) else { return false };
+        let call = self.pending_calls.remove(at).call;
         self.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: content.to_owned() });
         true
     }
 
     /// Whether a rule, not a model, chose what to do.
     #[must_use]
-    pub(crate) fn by_rule(&self) -> bool {
+    pub(crate) fn is_routed_by_rule(&self) -> bool {
         self.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"))
     }
 
     /// Returns the id of the pending call that waits for `ticket`.
     #[must_use]
-    pub(crate) fn waiting_for(&self, ticket: Uuid) -> Option<String> {
-        let waits = |p: &&PendingCall| match p.parked {
-            Some(Parked::Approval(id)) => id.0 == ticket,
-            Some(Parked::Effect(id)) => id.0 == ticket,
-            Some(Parked::Question(id)) => id.0 == ticket,
-            Some(Parked::Connection(_)) | None => false,
+    pub(crate) fn find_call_waiting_for(&self, ticket: Uuid) -> Option<String> {
+        let waits = |p: &&PendingCall| match p.waiting_for {
+            Some(WaitReason::Approval(id)) => id.0 == ticket,
+            Some(WaitReason::Effect(id)) => id.0 == ticket,
+            Some(WaitReason::Question(id)) => id.0 == ticket,
+            Some(WaitReason::Connection(_)) | None => false,
         };
-        self.pending.iter().find(waits).map(|p| p.call.id.clone())
+        self.pending_calls.iter().find(waits).map(|p| p.call.id.clone())
     }
 }

@@ -40,7 +40,7 @@ impl JobHandler for Records {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            RecordJob::Forget { run } => forget::forget(&self.0, claim, run).await,
+            RecordJob::Forget { run } => forget::purge_run(&self.0, claim, run).await,
         }
     }
 }

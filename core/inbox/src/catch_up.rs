@@ -18,15 +18,15 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 /// How far before the watermark to start: clocks differ, and messages take time to arrive.
 const MARGIN: TimeDelta = TimeDelta::minutes(2);
 /// Older messages are not looked up.
-const LONGEST: TimeDelta = TimeDelta::days(3);
+const MAX_LOOKBACK: TimeDelta = TimeDelta::days(3);
 /// Followed threads in which no user addressed Nod for this long are not read.
 const FOLLOWED: TimeDelta = TimeDelta::days(30);
 /// Limit of followed threads that are read, in each channel.
-const MOST_THREADS: i64 = 30;
+const MAX_THREADS: i64 = 30;
 
 /// Advances the ingest watermark of a part. With `anew`, enqueues the lookup of what was missed since the old
 /// watermark. The lookup covers the whole workspace, because only the platform knows which part brings which channel.
-pub(crate) async fn hears(
+pub(crate) async fn record_ingest(
     core: &App,
     platform: &str,
     workspace: &str,
@@ -34,16 +34,16 @@ pub(crate) async fn hears(
     anew: bool,
 ) -> sqlx::Result<()> {
     let (tenant, now) = (core.tenant, core.now());
-    let row = row_of(workspace, part);
+    let row = watermark_name(workspace, part);
     let mut tx = core.begin().await?;
-    if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, &row).await? {
-        let since = (until - MARGIN).max(now - LONGEST);
+    if anew && let Some(until) = sql::load_watermark(&mut tx, tenant, platform, &row).await? {
+        let since = (until - MARGIN).max(now - MAX_LOOKBACK);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
         let lane = lane(&platform, &workspace);
-        let work = CatchUpJob::CatchUp { platform, workspace, since, left: None, from: None };
+        let work = CatchUpJob::CatchUp { platform, workspace, since, channels_left: None, cursor: None };
         jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
     }
-    sql::hear(&mut tx, tenant, platform, &row, now).await?;
+    sql::advance_watermark(&mut tx, tenant, platform, &row, now).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -51,7 +51,7 @@ pub(crate) async fn hears(
 
 /// Each part has its own row, because the events of one say nothing about what another missed. The first part's row has
 /// the name that a single part uses, so a change from one part to several continues from its watermark.
-fn row_of(workspace: &str, part: u32) -> String {
+fn watermark_name(workspace: &str, part: u32) -> String {
     if part == 0 { workspace.to_owned() } else { format!("{workspace}/{part}") }
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn catch_up(
         None => match adapter.list_channels(workspace).await {
             Ok(all) => {
                 let mut conn = core.pool.acquire().await?;
-                let mut lines = sql::direct_lines(&mut conn, claim.tenant, platform, workspace).await?;
+                let mut lines = sql::list_dm_channels(&mut conn, claim.tenant, platform, workspace).await?;
                 lines.retain(|line| !all.iter().any(|(id, _)| id == line));
                 all.into_iter().map(|(id, _)| id).chain(lines).collect()
             }
@@ -80,7 +80,7 @@ pub(crate) async fn catch_up(
                 tracing::warn!(code, "nothing can be caught up with");
                 Vec::new()
             }
-            Err(error) => return later(core, claim, error).await,
+            Err(error) => return reschedule_after_error(core, claim, error).await,
         },
     };
     while let Some(channel) = left.last() {
@@ -88,12 +88,12 @@ pub(crate) async fn catch_up(
         from = match read {
             Ok(next) => next,
             // The channel was deleted or closed to Nod meanwhile, so nothing in it was for Nod.
-            Err(Failed::Chat(ChatError::ChannelClosed { code } | ChatError::Rejected { code })) => {
+            Err(CatchUpError::Chat(ChatError::ChannelClosed { code } | ChatError::Rejected { code })) => {
                 tracing::info!(channel, code, "a channel could not be caught up with");
                 None
             }
-            Err(Failed::Chat(error)) => return later(core, claim, error).await,
-            Err(Failed::Database(error)) => return Err(error.into()),
+            Err(CatchUpError::Chat(error)) => return reschedule_after_error(core, claim, error).await,
+            Err(CatchUpError::Database(error)) => return Err(error.into()),
         };
         if from.is_none() {
             left.pop();
@@ -102,8 +102,8 @@ pub(crate) async fn catch_up(
             platform: platform.to_owned(),
             workspace: workspace.to_owned(),
             since,
-            left: Some(left.clone()),
-            from: from.clone(),
+            channels_left: Some(left.clone()),
+            cursor: from.clone(),
         };
         let mut tx = core.begin().await?;
         jobs::assert_lease(&mut tx, claim).await?;
@@ -114,7 +114,7 @@ pub(crate) async fn catch_up(
     Ok(jobs::complete(&mut conn, claim).await?)
 }
 
-enum Failed {
+enum CatchUpError {
     Chat(ChatError),
     Database(sqlx::Error),
 }
@@ -127,27 +127,29 @@ async fn channel_since(
     channel: &str,
     since: Timestamp,
     from: Option<&str>,
-) -> Result<Option<String>, Failed> {
+) -> Result<Option<String>, CatchUpError> {
     let (tenant, platform) = (claim.tenant, adapter.platform());
-    let mut conn = core.pool.acquire().await.map_err(Failed::Database)?;
+    let mut conn = core.pool.acquire().await.map_err(CatchUpError::Database)?;
     let spoken = core.now() - FOLLOWED;
-    let threads = sql::threads(&mut conn, tenant, platform, workspace, channel, spoken, MOST_THREADS).await;
+    let threads =
+        sql::list_followed_threads(&mut conn, tenant, platform, workspace, channel, spoken, MAX_THREADS)
+            .await;
     drop(conn);
-    let threads = threads.map_err(Failed::Database)?;
+    let threads = threads.map_err(CatchUpError::Database)?;
     let missed = adapter
         .list_missed_messages(workspace, channel, &threads, since, from)
         .await
-        .map_err(Failed::Chat)?;
+        .map_err(CatchUpError::Chat)?;
     let acted_on = core.now() - core.answers_within;
     for inbound in missed.messages {
         let late = inbound.at < acted_on;
-        inbox::take_in(core, &inbound, Reached::LookedUp { late }).await.map_err(Failed::Database)?;
+        inbox::ingest(core, &inbound, Reached::LookedUp { late }).await.map_err(CatchUpError::Database)?;
     }
     Ok(missed.cursor)
 }
 
 /// Reschedules the job for when the rate limit ends; it continues from the last commit.
-async fn later(core: &App, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
+async fn reschedule_after_error(core: &App, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
     let ChatError::RateLimited { retry_after_secs: after_seconds } = error else { return Err(error.into()) };
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
     let mut conn = core.pool.acquire().await?;

@@ -18,4 +18,4 @@ mod worker;
 mod yesterday_tests;
 
 pub use abilities::Clash;
-pub use nod::{Nod, Parts, Settings, StartError};
+pub use nod::{Dependencies, Nod, Settings, StartError};

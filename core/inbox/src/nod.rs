@@ -13,10 +13,10 @@ use uuid::Uuid;
 use crate::abilities::{Abilities, Clash};
 use crate::context::App;
 use crate::inbox::{self, Inbox};
-use crate::transcript::{Said, Transcript};
+use crate::transcript::{EntryBody, Transcript};
 use crate::{catch_up, transcript, worker};
 use nod_accounts::connection;
-use nod_accounts::connection::{Accounts, Connections, Grantor, Lending, Offers};
+use nod_accounts::connection::{Accounts, ConnectRequests, Connections, DelegatedAccess, Grantor};
 use nod_agent::context::Agent;
 use nod_contract::chat::{Adapters, ChannelRef};
 use nod_contract::clock::Clock;
@@ -41,11 +41,11 @@ use nod_store::vault::Vault;
 use nod_store::{leader_lease, tenant};
 
 /// What the composition root passes in.
-pub struct Parts {
+pub struct Dependencies {
     /// Postgres.
     pub pool: PgPool,
     /// A separate pool for the inbox only: it must answer in three seconds even if the workers are busy.
-    pub door: PgPool,
+    pub ingest_pool: PgPool,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids and randomness.
@@ -78,13 +78,13 @@ pub struct Settings {
     /// Who approves what, how long an approval is open, and how long an action can be undone.
     pub policy: Policy,
     /// Accounts that people can use who have connected none.
-    pub lending: Arc<Lending>,
+    pub delegated_access: Arc<DelegatedAccess>,
     /// How long a link to connect an account is valid.
-    pub offer_expires_after: TimeDelta,
+    pub connect_link_ttl: TimeDelta,
     /// Limit of reasoner calls in one run.
     pub step_budget: u32,
     /// Longest message that is read, in characters.
-    pub longest_message: usize,
+    pub max_message_chars: usize,
     /// The first admins, as pairs of platform and user id.
     pub admins: Vec<(String, String)>,
     /// Whether guests may use Nod.
@@ -94,11 +94,11 @@ pub struct Settings {
     /// The base URL at which browsers reach this Nod, without a trailing slash.
     pub public_url: String,
     /// A message that is older than this when Nod returns from an outage is not acted upon.
-    pub answers_within: TimeDelta,
+    pub max_message_age: TimeDelta,
     /// How long a run's record keeps what it read of other people's conversations.
-    pub keeps_talk_for: TimeDelta,
+    pub history_retention: TimeDelta,
     /// How long after its first token an answer is awaited before it is streamed.
-    pub stream_after: Duration,
+    pub stream_delay: Duration,
 }
 
 impl Default for Settings {
@@ -107,17 +107,17 @@ impl Default for Settings {
             tenant: TenantId(Uuid::from_u128(1)),
             tenant_name: "default".to_owned(),
             policy: Policy::default(),
-            lending: Arc::default(),
-            offer_expires_after: TimeDelta::hours(1),
+            delegated_access: Arc::default(),
+            connect_link_ttl: TimeDelta::hours(1),
             step_budget: 12,
-            longest_message: 40_000,
+            max_message_chars: 40_000,
             admins: Vec::new(),
             allow_guests: false,
             allow_external: false,
             public_url: "http://127.0.0.1:8080".to_owned(),
-            answers_within: TimeDelta::hours(1),
-            keeps_talk_for: TimeDelta::days(7),
-            stream_after: Duration::from_millis(500),
+            max_message_age: TimeDelta::hours(1),
+            history_retention: TimeDelta::days(7),
+            stream_delay: Duration::from_millis(500),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer, or two abilities use the same name or job kind.
-    pub async fn new(parts: Parts) -> Result<Self, StartError> {
+    pub async fn new(parts: Dependencies) -> Result<Self, StartError> {
         let core = Arc::new(assembled(parts)?);
         let handlers = worker::handlers(&core)?;
         let mut conn = core.pool.acquire().await?;
@@ -170,8 +170,8 @@ impl Nod {
 
     /// Returns the connect offers, for the web page behind the link.
     #[must_use]
-    pub fn offers(&self) -> Offers {
-        Offers::new(self.core.accounts.clone())
+    pub fn connect_requests(&self) -> ConnectRequests {
+        ConnectRequests::new(self.core.accounts.clone())
     }
 
     /// Returns the connected accounts.
@@ -185,7 +185,7 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn open_workspace(
+    pub async fn register_workspace(
         &self,
         platform: &str,
         workspace: &str,
@@ -199,7 +199,8 @@ impl Nod {
         let mut tx = core.begin().await?;
         // The lane is locked before the row, in the same order as by the job that reads the list.
         jobs::lock_lane(&mut tx, tenant, lane).await?;
-        let opened = people::sql::open_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
+        let opened =
+            people::sql::upsert_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
         if opened.served_others {
             people::sql::unlearn(&mut tx, tenant, platform, workspace, now).await?;
         }
@@ -222,8 +223,14 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn hears(&self, platform: &str, workspace: &str, part: u32, anew: bool) -> sqlx::Result<()> {
-        catch_up::hears(&self.core, platform, workspace, part, anew).await
+    pub async fn record_ingest(
+        &self,
+        platform: &str,
+        workspace: &str,
+        part: u32,
+        anew: bool,
+    ) -> sqlx::Result<()> {
+        catch_up::record_ingest(&self.core, platform, workspace, part, anew).await
     }
 
     /// Acquires or renews a leader lease; returns false if another replica holds it. It lasts ten seconds and must be
@@ -231,7 +238,7 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn take_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<bool> {
+    pub async fn acquire_leader_lease(&self, name: &str, holder: Uuid) -> sqlx::Result<bool> {
         let core = &self.core;
         // The workers' connections may all be busy, so this uses the inbox's pool.
         leader_lease::acquire(&mut *core.door.acquire().await?, core.tenant, name, holder).await
@@ -241,14 +248,14 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn leave_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<()> {
+    pub async fn release_leader_lease(&self, name: &str, holder: Uuid) -> sqlx::Result<()> {
         let core = &self.core;
         leader_lease::release(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
     /// Returns a new id.
     #[must_use]
-    pub fn fresh_id(&self) -> Uuid {
+    pub fn new_id(&self) -> Uuid {
         self.core.ids.next()
     }
 
@@ -257,13 +264,13 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn unserved(&self) -> sqlx::Result<Vec<String>> {
+    pub async fn list_unserved(&self) -> sqlx::Result<Vec<String>> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        let platforms = people::sql::platforms(&mut conn, core.tenant).await?;
+        let platforms = people::sql::list_platforms(&mut conn, core.tenant).await?;
         let mut unserved: Vec<String> =
             platforms.into_iter().filter(|platform| core.adapters.get(platform).is_none()).collect();
-        for provider in connection::sql::providers(&mut conn, core.tenant).await? {
+        for provider in connection::sql::list_providers(&mut conn, core.tenant).await? {
             let served = |tool: &Tool| tool.spec().provider.is_some_and(|of| of.as_str() == provider);
             if !core.tools.iter().any(served) {
                 unserved.push(provider);
@@ -277,17 +284,17 @@ impl Nod {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn introduce(&self, platform: &str, workspace: &str, user: &str) -> sqlx::Result<()> {
+    pub async fn link_user_by_email(&self, platform: &str, workspace: &str, user: &str) -> sqlx::Result<()> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        people::sql::introduce(&mut conn, core.tenant, platform, workspace, user).await
+        people::sql::link_user_by_email(&mut conn, core.tenant, platform, workspace, user).await
     }
 
     /// Returns the content of a DM channel, with the links that only its reader may see.
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn transcript(
+    pub async fn load_transcript(
         &self,
         platform: &str,
         workspace: &str,
@@ -295,17 +302,17 @@ impl Nod {
     ) -> sqlx::Result<Transcript> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        let mut read = transcript::read(&mut conn, core.tenant, platform, workspace, place).await?;
+        let mut read = transcript::load(&mut conn, core.tenant, platform, workspace, place).await?;
         for line in &mut read.lines {
-            if let Said::Nod { card, .. } = &mut line.said {
-                *card = core.links.resolved(std::mem::take(card));
+            if let EntryBody::Nod { card, .. } = &mut line.body {
+                *card = core.links.resolve_links(std::mem::take(card));
             }
         }
         Ok(read)
     }
 
     /// Runs jobs until `stop`.
-    pub async fn work(&self, stop: CancellationToken) {
+    pub async fn run_jobs(&self, stop: CancellationToken) {
         let core = &self.core;
         Dispatcher::new(
             core.pool.clone(),
@@ -325,9 +332,9 @@ impl Nod {
 }
 
 /// Puts each part where it is used.
-pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
-    let Parts { pool, door, clock, ids, adapters, abilities, .. } = parts;
-    let Parts { contacts, reading, grantors, model, vault, settings, .. } = parts;
+pub(crate) fn assembled(parts: Dependencies) -> Result<App, Clash> {
+    let Dependencies { pool, ingest_pool: door, clock, ids, adapters, abilities, .. } = parts;
+    let Dependencies { contacts, reading, grantors, model, vault, settings, .. } = parts;
     let base = Base { pool, clock, ids, jobs: JobNotifier::default(), tenant: settings.tenant };
     let chat = Chat {
         base,
@@ -347,11 +354,11 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         std::iter::once(Arc::new(requests.clone()) as Arc<dyn Hook>).chain(abilities.hooks()).collect();
     let accounts = Accounts {
         chat: chat.clone(),
-        lending: settings.lending,
+        lending: settings.delegated_access,
         grantors,
         hooks,
         tenant_name: settings.tenant_name,
-        offer_expires_after: settings.offer_expires_after,
+        offer_expires_after: settings.connect_link_ttl,
     };
     let memory = Memory { chat, model };
     let agent = Agent {
@@ -362,9 +369,9 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         help: Arc::new(move |typing| inbox::help_text(&commands, typing)),
         stops: Arc::new(Notify::new()),
         step_budget: settings.step_budget,
-        longest_message: settings.longest_message,
-        stream_after: settings.stream_after,
-        keeps_talk_for: settings.keeps_talk_for,
+        longest_message: settings.max_message_chars,
+        stream_after: settings.stream_delay,
+        keeps_talk_for: settings.history_retention,
     };
-    Ok(App { agent, abilities, answers_within: settings.answers_within })
+    Ok(App { agent, abilities, answers_within: settings.max_message_age })
 }

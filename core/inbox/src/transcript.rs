@@ -10,29 +10,29 @@ use nod_contract::ids::{DeliveryId, TenantId};
 use nod_store::jobs::sql::from_json;
 
 /// Limit of entries that are shown.
-const MOST: i64 = 50;
+const MAX_ENTRIES: i64 = 50;
 
 /// The current content.
 #[derive(Debug)]
 pub struct Transcript {
     /// Oldest first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TranscriptEntry>,
     /// A run is queued or running.
-    pub busy: bool,
+    pub is_run_active: bool,
 }
 
 /// One entry.
 #[derive(Debug)]
-pub struct Line {
+pub struct TranscriptEntry {
     /// When it was written.
     pub at: Timestamp,
     /// Its author and content.
-    pub said: Said,
+    pub body: EntryBody,
 }
 
 /// An entry's author and content.
 #[derive(Debug)]
-pub enum Said {
+pub enum EntryBody {
     /// A person's message.
     Person(String),
     /// A message of Nod with its version, which grows with each change.
@@ -40,7 +40,7 @@ pub enum Said {
 }
 
 /// Loads the newest entries of a DM channel.
-pub(crate) async fn read(
+pub(crate) async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -67,7 +67,7 @@ pub(crate) async fn read(
         platform,
         workspace,
         place.channel,
-        MOST
+        MAX_ENTRIES
     )
     .fetch_all(&mut *conn)
     .await?;
@@ -75,11 +75,11 @@ pub(crate) async fn read(
     for row in rows.into_iter().rev() {
         let said = match (row.id, row.version, row.card, row.words) {
             (Some(id), Some(version), Some(card), _) => {
-                Said::Nod { id: DeliveryId(id), version, card: from_json(card)? }
+                EntryBody::Nod { id: DeliveryId(id), version, card: from_json(card)? }
             }
-            (_, _, _, words) => Said::Person(words.unwrap_or_default()),
+            (_, _, _, words) => EntryBody::Person(words.unwrap_or_default()),
         };
-        lines.push(Line { at: row.at, said });
+        lines.push(TranscriptEntry { at: row.at, body: said });
     }
     let busy = sqlx::query_scalar!(
         r#"select exists (
@@ -95,5 +95,5 @@ pub(crate) async fn read(
     )
     .fetch_one(conn)
     .await?;
-    Ok(Transcript { lines, busy })
+    Ok(Transcript { lines, is_run_active: busy })
 }

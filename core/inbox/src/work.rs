@@ -15,8 +15,10 @@ pub(crate) enum CatchUpJob {
         platform: String,
         workspace: String,
         since: Timestamp,
-        left: Option<Vec<String>>,
-        from: Option<String>,
+        #[serde(alias = "left")]
+        channels_left: Option<Vec<String>>,
+        #[serde(alias = "from")]
+        cursor: Option<String>,
     },
 }
 

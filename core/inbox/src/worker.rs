@@ -36,7 +36,7 @@ impl JobHandler for Pages {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
             PageJob::ShowHome { person, platform, workspace } => {
-                home::show(&self.0, claim, person, &platform, &workspace).await
+                home::publish(&self.0, claim, person, &platform, &workspace).await
             }
         }
     }
@@ -53,7 +53,7 @@ impl JobHandler for CatchingUp {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            CatchUpJob::CatchUp { platform, workspace, since, left, from } => {
+            CatchUpJob::CatchUp { platform, workspace, since, channels_left: left, cursor: from } => {
                 let left = left.as_deref();
                 catch_up::catch_up(&self.0, claim, &platform, &workspace, since, left, from).await
             }
@@ -85,7 +85,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::nod::{Parts, assembled};
+    use crate::nod::{Dependencies, assembled};
 
     struct Nobody;
 
@@ -107,12 +107,12 @@ mod tests {
         }
     }
 
-    fn parts() -> Parts {
+    fn parts() -> Dependencies {
         let pool = PgPool::connect_lazy("postgres://nowhere.test/nod").unwrap();
         let model: Arc<dyn Model> = Arc::new(Nobody);
-        Parts {
+        Dependencies {
             pool: pool.clone(),
-            door: pool,
+            ingest_pool: pool,
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             adapters: nod_contract::chat::Adapters::default(),

@@ -20,7 +20,7 @@ use nod_memory::work::MemoryJob;
 use nod_people::open_pages::PageJob;
 use nod_people::work::PeopleJob;
 use nod_requests::policy::Rule;
-use nod_requests::question::vote::Vote;
+use nod_requests::question::vote::VoteProposal;
 use nod_requests::work::RequestJob;
 use nod_store::runs::RunJob;
 
@@ -107,7 +107,7 @@ fn rows_of_an_earlier_version_are_read_whole() {
         ("drafts.draft", &[kept::<Draft>]),
         ("effects.outcome", &[kept::<ToolResult>]),
         ("questions.choices", &[kept::<Vec<Choice>>]),
-        ("questions.vote", &[kept::<Vote>]),
+        ("questions.vote", &[kept::<VoteProposal>]),
         ("policies.rules", &[kept::<Vec<Rule>>]),
     ];
     for (column, types) in columns {
@@ -125,5 +125,5 @@ fn what_is_lost_is_found() {
     let row = serde_json::json!({"channel": "C1", "message": "1.1"});
     assert_eq!(kept::<PostedMessage>(&row), Ok(()));
     let vote = serde_json::json!({"title": "t", "voters": ["bo"], "not_seen": ["x"]});
-    assert!(kept::<Vote>(&vote).is_err_and(|error| error.contains("x")));
+    assert!(kept::<VoteProposal>(&vote).is_err_and(|error| error.contains("x")));
 }

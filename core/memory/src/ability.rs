@@ -36,7 +36,7 @@ impl JobHandler for Memory {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            MemoryJob::Remember { run } => memory::remember(self, claim, run).await,
+            MemoryJob::Remember { run } => memory::update_memory(self, claim, run).await,
         }
     }
 }
@@ -68,7 +68,7 @@ impl Command for Showing {
         asker: &Asker<'_>,
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
-        memory::command(&self.0, asker, conn, words).await
+        memory::handle_command(&self.0, asker, conn, words).await
     }
 
     async fn choices(
@@ -96,6 +96,6 @@ impl Buttons for Forgetting {
         asker: &Asker<'_>,
         verb: &Action,
     ) -> sqlx::Result<InteractionResponse> {
-        memory::press(&self.0, asker, conn, verb).await
+        memory::handle_click(&self.0, asker, conn, verb).await
     }
 }

@@ -23,15 +23,18 @@ pub async fn conversation(
 ) -> sqlx::Result<ConversationId> {
     let Asker { tenant, platform, workspace, place, person, user, now } = *asker;
     let fresh = core.ids.next();
-    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
-    let found = delivery::sql::conversation(conn, tenant, channel, thread, core.id(), now).await?;
-    let venue = delivery::sql::venue(conn, tenant, found).await?;
-    let anothers =
-        venue.alone_with.is_some_and(|with| with != person) || venue.user.is_some_and(|of| of != user);
+    let channel =
+        delivery::sql::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
+            .await?;
+    let found =
+        delivery::sql::find_or_create_conversation(conn, tenant, channel, thread, core.id(), now).await?;
+    let venue = delivery::sql::load_location(conn, tenant, found).await?;
+    let anothers = venue.private_with.is_some_and(|with| with != person)
+        || venue.dm_user_id.is_some_and(|of| of != user);
     if !anothers {
         return Ok(found);
     }
-    let own = delivery::sql::conversation(conn, tenant, channel, None, core.id(), now).await?;
-    delivery::sql::alone_with(conn, tenant, own, person).await?;
+    let own = delivery::sql::find_or_create_conversation(conn, tenant, channel, None, core.id(), now).await?;
+    delivery::sql::set_private_with(conn, tenant, own, person).await?;
     Ok(own)
 }

@@ -21,7 +21,7 @@ impl Links {
     }
 
     /// Returns the offer behind a token, if this installation made it.
-    pub fn offer(&self, token: &str) -> Option<OfferId> {
+    pub fn parse_link_token(&self, token: &str) -> Option<OfferId> {
         let (id, code) = token.split_once('.')?;
         let offer = OfferId(id.parse().ok()?);
         self.vault.is_signature_valid(&format!("offer/{offer}"), code).then_some(offer)
@@ -33,7 +33,7 @@ impl Links {
     }
 
     /// Returns the card as it is sent, with its links.
-    pub fn resolved(&self, mut card: Card) -> Card {
+    pub fn resolve_links(&self, mut card: Card) -> Card {
         for button in &mut card.buttons {
             if let OnClick::Connect { provider, offer } = button.on_click {
                 button.on_click = OnClick::Link(self.url(provider, offer));

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Named {
     /// By the address that a platform reports for them.
-    Address(String),
+    #[serde(rename = "address")]
+    Email(String),
     /// By their id on a platform.
     User {
         /// The platform.

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use crate::delivery::{self, NewDelivery, Venue};
+use crate::delivery::{self, ConversationLocation, NewDelivery};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::ids::{ConversationId, DeliveryId, RunId, TenantId, named_lane_id};
 use nod_store::context::Base;
@@ -13,7 +13,7 @@ pub fn id(run: RunId) -> DeliveryId {
     DeliveryId(named_lane_id(&["progress", &run.to_string()]))
 }
 
-fn working(run: RunId, words: String) -> Card {
+fn progress_card(run: RunId, words: String) -> Card {
     Card { body: vec![Block::Note(words)], ..Card::default() }.with_button(
         "Stop",
         Style::Plain,
@@ -23,7 +23,7 @@ fn working(run: RunId, words: String) -> Card {
 
 /// Says why it takes long, in neutral words. It is for an effect without a card, in the transaction that reschedules it
 /// and has locked the conversation's lane. The line of a stopped turn is not changed.
-pub async fn waits(
+pub async fn show_wait_notice(
     core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -34,21 +34,21 @@ pub async fn waits(
     if is_stopped(conn, tenant, run).await? {
         return Ok(());
     }
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    stands(core, conn, tenant, &venue, (conversation, run), words).await
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    upsert_progress_line(core, conn, tenant, &venue, (conversation, run), words).await
 }
 
-pub async fn stands(
+pub async fn upsert_progress_line(
     core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     (conversation, run): (ConversationId, RunId),
     words: String,
 ) -> sqlx::Result<()> {
-    let (now, line, card) = (core.now(), id(run), working(run, words));
+    let (now, line, card) = (core.now(), id(run), progress_card(run, words));
     if delivery::sql::load(conn, tenant, line).await?.is_some() {
-        return delivery::show(conn, tenant, line, &card, now).await;
+        return delivery::update_card(conn, tenant, line, &card, now).await;
     }
     let new = NewDelivery {
         id: line,
@@ -60,15 +60,20 @@ pub async fn stands(
         card: &card,
         only_for: None,
     };
-    delivery::send(conn, tenant, venue, &new, now).await
+    delivery::enqueue(conn, tenant, venue, &new, now).await
 }
 
 /// Deletes the line, if it is shown, in the transaction that ends the turn.
-pub async fn end(core: &Base, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
+pub async fn remove_progress_line(
+    core: &Base,
+    conn: &mut PgConnection,
+    claim: &Claim,
+    run: RunId,
+) -> sqlx::Result<()> {
     let line = id(run);
     match delivery::sql::load(conn, claim.tenant, line).await? {
         Some((shown, _)) if !shown.card.is_empty() => {
-            delivery::show(conn, claim.tenant, line, &Card::default(), core.now()).await
+            delivery::update_card(conn, claim.tenant, line, &Card::default(), core.now()).await
         }
         _ => Ok(()),
     }

@@ -17,10 +17,10 @@ impl JobHandler for Chat {
         match claim.job()? {
             PeopleJob::Deliver { delivery } => delivery::deliver(self, claim, delivery).await,
             PeopleJob::DressPane { conversation, title } => {
-                pane::show(self, claim, conversation, title.as_deref()).await
+                pane::update(self, claim, conversation, title.as_deref()).await
             }
             PeopleJob::ReadDirectory { platform, workspace } => {
-                people::directory::read(self, claim, &platform, &workspace).await
+                people::directory::sync(self, claim, &platform, &workspace).await
             }
         }
     }

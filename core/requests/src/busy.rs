@@ -8,10 +8,10 @@ use nod_contract::provider::Provider;
 use nod_when::when;
 
 /// A wait of up to this length is not shown to people.
-pub const A_MOMENT: TimeDelta = TimeDelta::seconds(5);
+pub const SHORT_WAIT: TimeDelta = TimeDelta::seconds(5);
 
 /// Returns "Google asks me to wait until 10:05 CET."
-pub fn asks_to_wait(provider: Provider, until: Timestamp, zone: &str) -> String {
+pub fn wait_sentence(provider: Provider, until: Timestamp, zone: &str) -> String {
     // Rounds up to the minute in which the wait is over.
     let over = until.checked_add_signed(TimeDelta::seconds(59)).unwrap_or(until);
     let until = when::minute(over, &TimeZone::get(zone).unwrap_or(TimeZone::UTC));

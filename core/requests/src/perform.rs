@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use crate::busy::{A_MOMENT, asks_to_wait};
+use crate::busy::{SHORT_WAIT, wait_sentence};
 use crate::context::Requests;
 use crate::effect::sql;
 use crate::effect::sql::Effect;
@@ -26,64 +26,68 @@ use nod_store::runs::{RunEvent, RunJob};
 use nod_store::steps::{self, StepRecord};
 
 /// The number of lookups of an effect before a person is asked; the pauses double from one second.
-const MOST_LOOKS: i32 = 7;
+const MAX_LOOKUPS: i32 = 7;
 /// A request that was cut off might still be in progress at the provider, so "not done" counts only if it is found this
 /// long after the start.
-const SETTLED: TimeDelta = TimeDelta::seconds(10);
+const LOOKUP_GRACE: TimeDelta = TimeDelta::seconds(10);
 /// An effect that has not happened this long after its approval is given up: "I'm ten minutes late" is of no use in the
 /// evening.
-const TOO_LATE: TimeDelta = TimeDelta::minutes(15);
+const PERFORM_DEADLINE: TimeDelta = TimeDelta::minutes(15);
 /// The maximum number of attempts if the effect certainly did not happen.
-const MOST_ATTEMPTS: i32 = 5;
+const MAX_ATTEMPTS: i32 = 5;
 /// The first retry pause in seconds, which doubles per attempt if the provider asks for no longer one, and its maximum.
 const STEP: u64 = 5;
-const LONGEST_PAUSE: u64 = 3600;
+const MAX_BACKOFF_SECS: u64 = 3600;
 /// The time limit of one tool call (`prepare`, `perform` or `find_effect`).
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
 /// Handles a user's request to look up again whether an effect with an unknown outcome happened.
-pub(crate) async fn look_again(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
-    let work = load(core, claim, id).await?;
+pub(crate) async fn recheck(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+    let work = load_execution(core, claim, id).await?;
     match core.tools.get(&work.effect.tool) {
-        Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.look_again(tool).await,
-        _ => work.finish().await,
+        Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.recheck(tool).await,
+        _ => work.complete_job().await,
     }
 }
 
-async fn load<'a>(core: &'a Requests, claim: &'a Claim, id: EffectId) -> Result<Performing<'a>, WorkError> {
+async fn load_execution<'a>(
+    core: &'a Requests,
+    claim: &'a Claim,
+    id: EffectId,
+) -> Result<EffectExecution<'a>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
     let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
-    Ok(Performing { core, claim, effect, principal: person.principal(), began: core.now() })
+    Ok(EffectExecution { core, claim, effect, principal: person.principal(), started_at: core.now() })
 }
 
 /// Continues an effect from its stored status.
 pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
-    let work = load(core, claim, id).await?;
+    let work = load_execution(core, claim, id).await?;
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
         let begun = work.effect.status == "started";
         let fault =
             if begun { ToolError::UnknownOutcome { reason: gone } } else { ToolError::internal(gone) };
-        return work.settle(Err(fault)).await;
+        return work.record_outcome(Err(fault)).await;
     };
     match work.effect.status.as_str() {
         "planned" if !work.effect.released => work.release(tool).await,
-        "planned" => work.begin(tool).await,
+        "planned" => work.prepare_and_start(tool).await,
         "started" => work.look(tool).await,
-        _ => work.finish().await,
+        _ => work.complete_job().await,
     }
 }
 
-struct Performing<'a> {
+struct EffectExecution<'a> {
     core: &'a Requests,
     claim: &'a Claim,
     effect: Effect,
     principal: nod_contract::tool::Principal,
-    began: Timestamp,
+    started_at: Timestamp,
 }
 
-impl Performing<'_> {
+impl EffectExecution<'_> {
     /// Ends the time for undo: after this commit the effect can no longer be undone.
     async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let (tenant, now) = (self.claim.tenant, self.core.now());
@@ -93,43 +97,49 @@ impl Performing<'_> {
             jobs::reschedule(&mut tx, self.claim, self.effect.starts_at, None, false).await?;
             return Ok(tx.commit().await?);
         }
-        let released = sql::released(&mut tx, tenant, self.effect.id, now).await?;
+        let released = sql::release(&mut tx, tenant, self.effect.id, now).await?;
         if let Some(approval) = self.effect.approval.filter(|_| released) {
             approval::refresh(&mut tx, tenant, approval, now).await?;
         }
         tx.commit().await?;
         self.core.jobs.wake();
-        if released { self.begin(tool).await } else { self.finish().await }
+        if released { self.prepare_and_start(tool).await } else { self.complete_job().await }
     }
 
     /// Prepares an effect that has not started, then starts it.
-    async fn begin(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+    async fn prepare_and_start(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         // Nod might have been down since the approval.
-        if self.too_late() {
-            let said =
-                format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
-            return self.settle(Err(ToolError::internal(said))).await;
+        if self.is_past_deadline() {
+            let said = format!(
+                "Nod could not get to it within {} minutes of the nod",
+                PERFORM_DEADLINE.num_minutes()
+            );
+            return self.record_outcome(Err(ToolError::internal(said))).await;
         }
         if let Some(fault) = self.altered() {
-            return self.settle(Err(fault)).await;
+            return self.record_outcome(Err(fault)).await;
         }
         // The claim's attempt counts crashes too, so `prepare` looks for what an earlier attempt left behind.
         let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
         let cx = self.scope();
-        match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
+        match with_timeout(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
             Ok(handle) => self.start(tool, handle).await,
-            Err(ToolError::RateLimited { .. }) if self.too_late() => self.settle(Err(too_late())).await,
+            Err(ToolError::RateLimited { .. }) if self.is_past_deadline() => {
+                self.record_outcome(Err(deadline_error())).await
+            }
             Err(ToolError::RateLimited { retry_after_secs: after_seconds }) => {
-                self.not_yet(tool, after_seconds).await
+                self.retry_or_fail(tool, after_seconds).await
             }
             // `prepare` reaches no recipient, so a retry is harmless.
             Err(fault @ (ToolError::Internal { .. } | ToolError::UnknownOutcome { .. }))
-                if self.claim.attempt < MOST_ATTEMPTS =>
+                if self.claim.attempt < MAX_ATTEMPTS =>
             {
                 Err(fault.to_string().into())
             }
-            Err(ToolError::UnknownOutcome { reason }) => self.settle(Err(ToolError::internal(reason))).await,
-            Err(fault) => self.settle(Err(fault)).await,
+            Err(ToolError::UnknownOutcome { reason }) => {
+                self.record_outcome(Err(ToolError::internal(reason))).await
+            }
+            Err(fault) => self.record_outcome(Err(fault)).await,
         }
     }
 
@@ -147,15 +157,15 @@ impl Performing<'_> {
     async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
         // Checked here too, because an effect found in *started* gets here without `begin`.
         if let Some(fault) = self.altered() {
-            return self.settle(Err(fault)).await;
+            return self.record_outcome(Err(fault)).await;
         }
         let mut tx = self.core.begin().await?;
         jobs::assert_lease(&mut tx, self.claim).await?;
         let started =
-            sql::started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
+            sql::mark_started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
         tx.commit().await?;
         if !started {
-            return self.finish().await;
+            return self.complete_job().await;
         }
         let attempt = u32::try_from(self.effect.attempt + 1).unwrap_or(1);
         #[expect(clippy::disallowed_methods, reason = "the row that says so has just been committed")]
@@ -163,15 +173,15 @@ impl Performing<'_> {
         let cx = self.scope();
         let performed = tool.perform(&cx, &self.effect.payload, &handle, permit);
         match tokio::time::timeout(cx.time_left(), performed).await {
-            Ok(Ok(output)) => self.settle(Ok(output)).await,
+            Ok(Ok(output)) => self.record_outcome(Ok(output)).await,
             // The effect stays *started*: the next attempt looks it up first.
             Err(_) | Ok(Err(ToolError::UnknownOutcome { .. } | ToolError::Internal { .. })) => {
-                self.wait(1, false).await
+                self.reschedule_in(1, false).await
             }
             Ok(Err(ToolError::RateLimited { retry_after_secs: after_seconds })) => {
-                self.not_yet(tool, after_seconds).await
+                self.retry_or_fail(tool, after_seconds).await
             }
-            Ok(Err(fault)) => self.settle(Err(fault)).await,
+            Ok(Err(fault)) => self.record_outcome(Err(fault)).await,
         }
     }
 
@@ -180,48 +190,52 @@ impl Performing<'_> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
         let cx = self.scope();
-        let reason = match limited(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
-            Ok(EffectLookup::Done(output)) => return self.settle(Ok(output)).await,
-            Ok(EffectLookup::NotDone) if self.core.now() - self.effect.updated_at < SETTLED => {
-                let left = SETTLED - (self.core.now() - self.effect.updated_at);
-                return self.wait(left.num_seconds().unsigned_abs() + 1, false).await;
+        let reason = match with_timeout(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await
+        {
+            Ok(EffectLookup::Done(output)) => return self.record_outcome(Ok(output)).await,
+            Ok(EffectLookup::NotDone) if self.core.now() - self.effect.updated_at < LOOKUP_GRACE => {
+                let left = LOOKUP_GRACE - (self.core.now() - self.effect.updated_at);
+                return self.reschedule_in(left.num_seconds().unsigned_abs() + 1, false).await;
             }
-            Ok(EffectLookup::NotDone) if self.too_late() => return self.settle(Err(too_late())).await,
-            Ok(EffectLookup::NotDone) if self.effect.attempt < MOST_ATTEMPTS => {
+            Ok(EffectLookup::NotDone) if self.is_past_deadline() => {
+                return self.record_outcome(Err(deadline_error())).await;
+            }
+            Ok(EffectLookup::NotDone) if self.effect.attempt < MAX_ATTEMPTS => {
                 return self.start(tool, handle).await;
             }
             Ok(EffectLookup::NotDone) => {
                 let said = format!("tried {} times; it surely did not happen", self.effect.attempt);
-                return self.settle(Err(ToolError::internal(said))).await;
+                return self.record_outcome(Err(ToolError::internal(said))).await;
             }
             Ok(EffectLookup::Inconclusive(looked_at)) => looked_at,
             // A failed lookup decides nothing, but a user is waiting.
-            Err(fault) if self.too_late() => {
-                let reason = format!("could not look for {} minutes: {fault}", TOO_LATE.num_minutes());
-                return self.settle(Err(ToolError::UnknownOutcome { reason })).await;
+            Err(fault) if self.is_past_deadline() => {
+                let reason =
+                    format!("could not look for {} minutes: {fault}", PERFORM_DEADLINE.num_minutes());
+                return self.record_outcome(Err(ToolError::UnknownOutcome { reason })).await;
             }
             Err(ToolError::RateLimited { retry_after_secs: after_seconds }) => {
-                return self.asked_to_wait(tool, after_seconds).await;
+                return self.wait_for_rate_limit(tool, after_seconds).await;
             }
             Err(ToolError::Internal { .. } | ToolError::UnknownOutcome { .. }) => {
-                return self.wait(10, false).await;
+                return self.reschedule_in(10, false).await;
             }
             Err(fault) => format!("could not look: {fault}"),
         };
-        if self.effect.looks + 1 >= MOST_LOOKS {
-            return self.settle(Err(ToolError::UnknownOutcome { reason })).await;
+        if self.effect.lookup_count + 1 >= MAX_LOOKUPS {
+            return self.record_outcome(Err(ToolError::UnknownOutcome { reason })).await;
         }
-        self.wait(1 << self.effect.looks.clamp(0, 6), true).await
+        self.reschedule_in(1 << self.effect.lookup_count.clamp(0, 6), true).await
     }
 
     /// Looks the effect up once and shows the result on the card. It never performs the effect again.
-    async fn look_again(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+    async fn recheck(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
         let cx = self.scope();
         let unknown = |reason| Err(ToolError::UnknownOutcome { reason });
         let (status, outcome) =
-            match limited(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
+            match with_timeout(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
                 Ok(EffectLookup::Done(output)) => ("done", Ok(output)),
                 Ok(EffectLookup::NotDone) => {
                     ("failed", Err(ToolError::internal("Nod looked again: it surely did not happen")))
@@ -229,18 +243,18 @@ impl Performing<'_> {
                 Ok(EffectLookup::Inconclusive(looked_at)) => ("unknown", unknown(looked_at)),
                 Err(fault) => ("unknown", unknown(format!("could not look: {fault}"))),
             };
-        self.found_out(status, outcome).await
+        self.resolve_unknown(status, outcome).await
     }
 
-    async fn found_out(&self, status: &str, outcome: ToolResult) -> Result<(), WorkError> {
+    async fn resolve_unknown(&self, status: &str, outcome: ToolResult) -> Result<(), WorkError> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
         let mut tx = self.core.begin().await?;
         jobs::assert_lease(&mut tx, self.claim).await?;
         if let Some(approval) = effect.approval {
             // Blocks a click on [Send again] until this is committed.
-            approval::sql::hold(&mut tx, tenant, approval).await?;
+            approval::sql::lock_row(&mut tx, tenant, approval).await?;
         }
-        if sql::found_out(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+        if sql::resolve_unknown(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);
             steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let (detail, digest) =
@@ -250,8 +264,9 @@ impl Performing<'_> {
             if let Some(approval) = effect.approval {
                 if status == "done" {
                     let worked_on = effect.draft.as_deref();
-                    draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
-                    approval::went_out(&mut tx, tenant, approval, now).await?;
+                    draft::close_after_effect(&mut tx, tenant, effect.person, worked_on, &outcome, now)
+                        .await?;
+                    approval::supersede_retry_request(&mut tx, tenant, approval, now).await?;
                 }
                 approval::refresh(&mut tx, tenant, approval, now).await?;
             }
@@ -262,44 +277,44 @@ impl Performing<'_> {
         Ok(())
     }
 
-    fn too_late(&self) -> bool {
-        self.core.now() - self.effect.starts_at > TOO_LATE
+    fn is_past_deadline(&self) -> bool {
+        self.core.now() - self.effect.starts_at > PERFORM_DEADLINE
     }
 
     /// Handles a request to wait before the effect happened. If the wait is too long to be of use, the effect fails.
-    async fn not_yet(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
-        let until = self.core.now() + self.pause(seconds);
-        if until - self.effect.starts_at <= TOO_LATE {
-            return self.asked_to_wait(tool, seconds).await;
+    async fn retry_or_fail(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
+        let until = self.core.now() + self.backoff(seconds);
+        if until - self.effect.starts_at <= PERFORM_DEADLINE {
+            return self.wait_for_rate_limit(tool, seconds).await;
         }
-        let asks = tool.spec().provider.map(|provider| asks_to_wait(provider, until, &self.principal.zone));
-        self.settle(Err(asks.map_or_else(too_late, ToolError::internal))).await
+        let asks = tool.spec().provider.map(|provider| wait_sentence(provider, until, &self.principal.zone));
+        self.record_outcome(Err(asks.map_or_else(deadline_error, ToolError::internal))).await
     }
 
     /// Returns the pause that the provider asks for, or from the second attempt on at least the growing retry pause.
-    fn pause(&self, seconds: u64) -> TimeDelta {
+    fn backoff(&self, seconds: u64) -> TimeDelta {
         let pause = match self.claim.attempt.unsigned_abs() {
             0 | 1 => seconds,
             tries => seconds.max(STEP << (tries - 1).min(8)),
         };
-        let pause = pause.clamp(1, LONGEST_PAUSE);
+        let pause = pause.clamp(1, MAX_BACKOFF_SECS);
         TimeDelta::seconds(i64::try_from(pause).unwrap_or(60))
     }
 
     /// Reschedules because the provider asks to wait. The user sees until when if it is more than a moment.
-    async fn asked_to_wait(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
-        let until = self.core.now() + self.pause(seconds);
-        let asks = tool.spec().provider.filter(|_| self.pause(seconds) > A_MOMENT);
-        self.wait_until(until, asks.map(|provider| (provider, until)), false).await
+    async fn wait_for_rate_limit(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
+        let until = self.core.now() + self.backoff(seconds);
+        let asks = tool.spec().provider.filter(|_| self.backoff(seconds) > SHORT_WAIT);
+        self.reschedule_at(until, asks.map(|provider| (provider, until)), false).await
     }
 
     /// Reschedules the job by some seconds; `looked` counts an inconclusive lookup.
-    async fn wait(&self, seconds: u64, looked: bool) -> Result<(), WorkError> {
+    async fn reschedule_in(&self, seconds: u64, looked: bool) -> Result<(), WorkError> {
         let until = self.core.now() + TimeDelta::seconds(i64::try_from(seconds.clamp(1, 3600)).unwrap_or(60));
-        self.wait_until(until, None, looked).await
+        self.reschedule_at(until, None, looked).await
     }
 
-    async fn wait_until(
+    async fn reschedule_at(
         &self,
         until: Timestamp,
         asks: Option<(Provider, Timestamp)>,
@@ -313,11 +328,11 @@ impl Performing<'_> {
             jobs::lock_lane(&mut tx, tenant, effect.conversation.0).await?;
         }
         if looked {
-            sql::looked(&mut tx, tenant, effect.id).await?;
+            sql::increment_lookups(&mut tx, tenant, effect.id).await?;
         }
-        if asks.is_some() || effect.waits {
-            sql::waits(&mut tx, tenant, effect.id, asks).await?;
-            self.show_that_it_waits(&mut tx, asks).await?;
+        if asks.is_some() || effect.is_rate_limited {
+            sql::set_waiting(&mut tx, tenant, effect.id, asks).await?;
+            self.show_rate_limit_notice(&mut tx, asks).await?;
         }
         jobs::reschedule(&mut tx, self.claim, until, None, true).await?;
         tx.commit().await?;
@@ -326,7 +341,7 @@ impl Performing<'_> {
     }
 
     /// Shows the wait on the card, or in the progress line of the turn if there is no card.
-    async fn show_that_it_waits(
+    async fn show_rate_limit_notice(
         &self,
         conn: &mut PgConnection,
         asks: Option<(Provider, Timestamp)>,
@@ -336,17 +351,17 @@ impl Performing<'_> {
             return approval::refresh(conn, tenant, approval, core.now()).await;
         }
         let Some((provider, until)) = asks else { return Ok(()) };
-        let words = asks_to_wait(provider, until, &self.principal.zone);
-        progress::waits(core, conn, tenant, effect.conversation, effect.run, words).await
+        let words = wait_sentence(provider, until, &self.principal.zone);
+        progress::show_wait_notice(core, conn, tenant, effect.conversation, effect.run, words).await
     }
 
-    async fn finish(&self) -> Result<(), WorkError> {
+    async fn complete_job(&self) -> Result<(), WorkError> {
         let mut conn = self.core.pool.acquire().await?;
         Ok(jobs::complete(&mut conn, self.claim).await?)
     }
 
     /// Ends the effect: its row, the run's event, the receipt on the card and the audit entry, in one commit.
-    async fn settle(&self, outcome: ToolResult) -> Result<(), WorkError> {
+    async fn record_outcome(&self, outcome: ToolResult) -> Result<(), WorkError> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
         let status = match &outcome {
             Ok(_) => "done",
@@ -355,7 +370,7 @@ impl Performing<'_> {
         };
         let mut tx = self.core.begin().await?;
         jobs::assert_lease(&mut tx, self.claim).await?;
-        if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+        if sql::mark_finished(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);
             steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
@@ -363,7 +378,7 @@ impl Performing<'_> {
             let work = RunJob::Advance { run: effect.run, news: Some(news) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
             let worked_on = effect.draft.as_deref();
-            draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
+            draft::close_after_effect(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
             if let Some(approval) = effect.approval {
                 approval::refresh(&mut tx, tenant, approval, now).await?;
             }
@@ -390,7 +405,7 @@ impl Performing<'_> {
 
     /// The tool call as the run's steps record it; the payload is stored only in the effect's row.
     fn record(&self, outcome: &ToolResult, now: Timestamp) -> StepRecord {
-        let mut record = StepRecord::new("tool", &self.effect.tool, self.core.id(), self.began, now);
+        let mut record = StepRecord::new("tool", &self.effect.tool, self.core.id(), self.started_at, now);
         record.input = Some(json!({ "effect": self.effect.id, "digest": self.effect.digest }));
         match outcome {
             Ok(output) => record.output = Some(output.content.clone()),
@@ -417,11 +432,14 @@ impl Performing<'_> {
     }
 }
 
-fn too_late() -> ToolError {
-    ToolError::internal(format!("the provider could not be reached for {} minutes", TOO_LATE.num_minutes()))
+fn deadline_error() -> ToolError {
+    ToolError::internal(format!(
+        "the provider could not be reached for {} minutes",
+        PERFORM_DEADLINE.num_minutes()
+    ))
 }
 
-async fn limited<T>(
+async fn with_timeout<T>(
     cx: &ToolContext,
     movement: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<T, ToolError> {
@@ -438,7 +456,8 @@ pub async fn call_off(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let reason = "it was stopped before it began".to_owned();
-    for approval in sql::call_off(conn, tenant, run, &Err(ToolError::Forbidden { reason }), now).await? {
+    for approval in sql::cancel_for_run(conn, tenant, run, &Err(ToolError::Forbidden { reason }), now).await?
+    {
         approval::refresh(conn, tenant, approval, now).await?;
     }
     Ok(())

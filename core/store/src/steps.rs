@@ -66,7 +66,7 @@ impl StepRecord {
     }
 }
 
-pub fn only_for(audience: Audience) -> Option<Uuid> {
+pub fn audience_person_id(audience: Audience) -> Option<Uuid> {
     match audience {
         Audience::Person(person) => Some(person.0),
         Audience::Channel => None,
@@ -93,7 +93,7 @@ pub async fn record(
         tenant.0,
         run.0,
         to_json(&steps)?,
-        only_for(audience)
+        audience_person_id(audience)
     )
     .execute(conn)
     .await?;

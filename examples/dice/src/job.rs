@@ -44,7 +44,7 @@ async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
     // Nothing is committed for a job that another replica has taken over.
     jobs::assert_lease(&mut tx, claim).await?;
     if let Some(roll) = sql::load(&mut tx, tenant, roll).await? {
-        let venue = delivery::sql::venue(&mut tx, tenant, roll.conversation).await?;
+        let venue = delivery::sql::load_location(&mut tx, tenant, roll.conversation).await?;
         let person = people::sql::load(&mut tx, tenant, roll.person).await?;
         let name = person.as_ref().map_or("Somebody", |person| person.display_name());
         let card = Card::from_markdown(format!("{name} rolled {} of {}.", roll.rolled, roll.sides));
@@ -55,11 +55,11 @@ async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
             run: None,
             platform: &venue.platform,
             target: None,
-            opens_thread: venue.unopened,
+            opens_thread: venue.is_thread_pending,
             card: &card,
             only_for: None,
         };
-        delivery::send(&mut tx, tenant, &venue, &new, core.now()).await?;
+        delivery::enqueue(&mut tx, tenant, &venue, &new, core.now()).await?;
     }
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;

@@ -66,7 +66,7 @@ struct Since {
     since: u64,
 }
 
-/// Answers once the version exceeds `since`, or with the current version after [`PATIENCE`].
+/// Answers once the version exceeds `since`, or with the current version after [`READ_TIMEOUT`].
 async fn events(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
     let mut version = state.version.subscribe();
     let newer = version.wait_for(|v| *v > since.since);

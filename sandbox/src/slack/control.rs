@@ -63,7 +63,7 @@ struct Since {
     since: u64,
 }
 
-/// Answers once the version is later than `since`, or with the same version after `PATIENCE`.
+/// Answers once the version is later than `since`, or with the same version after `READ_TIMEOUT`.
 async fn events(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
     let mut version = state.version.subscribe();
     let newer = version.wait_for(|v| *v > since.since);

@@ -5,7 +5,7 @@ use google_calendar3::api::FreeBusyCalendar;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use nod_contract::tool::{Choice, ToolContext, ToolError};
 use nod_people::people::colleagues::Colleagues;
-use nod_people::people::hours::Working;
+use nod_people::people::hours::WorkingTime;
 use nod_when::slots::{self, Attendee, Interval, Slot, SlotQuery};
 use nod_when::when;
 
@@ -51,12 +51,12 @@ pub(super) async fn look(
     if all.len() > slots::MAX_PEOPLE {
         return Err(ToolError::invalid(slots::SlotQueryError::TooManyPeople.to_string()));
     }
-    let known = colleagues.at(cx.scope.tenant, &all).await;
+    let known = colleagues.find_by_emails(cx.scope.tenant, &all).await;
     let known =
         known.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
     let far = || ToolError::invalid("that is too far off");
     // The asker is identified by their id, whatever their account's address is.
-    let asker = colleagues.of(cx.scope.tenant, cx.principal.person).await;
+    let asker = colleagues.find_working_time(cx.scope.tenant, cx.principal.person).await;
     let asker =
         asker.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
     let working = |address: &String| match &asker {
@@ -115,7 +115,7 @@ fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<SlotQuery, ToolError> {
 /// What is known of one attendee.
 struct Person<'a> {
     name: &'a str,
-    working: Option<&'a Working>,
+    working: Option<&'a WorkingTime>,
     /// The person who asks: slots are shown by their clocks.
     asks: bool,
 }
@@ -126,7 +126,7 @@ impl Person<'_> {
             Some(Interval { from: instant(period.start?)?, to: instant(period.end?)? })
         };
         // Working hours are unknown without a known zone. The asker then reads the slots in UTC, and is told so.
-        let hours = self.working.filter(|working| working.zone_known || self.asks);
+        let hours = self.working.filter(|working| working.is_zone_known || self.asks);
         Attendee {
             name: self.name.to_owned(),
             hours: hours.map(|working| working.hours.clone()),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_accounts::connection::Loan;
+use nod_accounts::connection::DelegatedAccount;
 use nod_contract::tool::{ToolContext, ToolError};
 
 use super::address::Recipient;
@@ -33,7 +33,7 @@ impl OwnMail {
 impl ContactSource for OwnMail {
     async fn find_by_name(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, ToolError> {
         // Correspondents of the organisation's account are not this person's contacts.
-        if self.accounts.lent().loan(cx).await? == Some(Loan::Organisations) {
+        if self.accounts.lent().loan(cx).await? == Some(DelegatedAccount::Organisation) {
             return Ok(Vec::new());
         }
         let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
 use nod_contract::tool::{ToolContext, ToolError};
-use nod_people::file::{Lying, Shelf};
+use nod_people::file::{AttachmentStore, StoredAttachment};
 use tokio::time::Instant;
 use url::Url;
 use uuid::Uuid;
@@ -51,7 +51,7 @@ pub(in crate::google) struct Mailbox {
     address: String,
     calls: Calls,
     /// The attachments of the conversation; `None` during a sign-in.
-    beside: Option<(Shelf, ToolContext)>,
+    beside: Option<(AttachmentStore, ToolContext)>,
     /// The reader for untrusted text; empty during a sign-in.
     reading: Reading,
 }
@@ -77,7 +77,7 @@ impl Mailbox {
     }
 
     /// Adds the attachments of the current conversation, and the reader of documents.
-    pub(in crate::google) fn beside(self, shelf: Shelf, reading: Reading, cx: ToolContext) -> Self {
+    pub(in crate::google) fn beside(self, shelf: AttachmentStore, reading: Reading, cx: ToolContext) -> Self {
         Self { beside: Some((shelf, cx)), reading, ..self }
     }
 
@@ -87,15 +87,15 @@ impl Mailbox {
     }
 
     /// Returns the newest file of that name in the conversation.
-    pub(super) async fn dropped(&self, name: &str) -> Result<Lying, ToolError> {
+    pub(super) async fn dropped(&self, name: &str) -> Result<StoredAttachment, ToolError> {
         let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
-        shelf.named(cx, name).await
+        shelf.find_by_name(cx, name).await
     }
 
     /// Returns the current bytes of a file in the conversation.
     pub(super) async fn dropped_bytes(&self, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
         let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
-        shelf.bytes(cx, id, most).await
+        shelf.download(cx, id, most).await
     }
 
     /// Returns the account's email address.

@@ -160,7 +160,7 @@ fn content(part: &MessagePart) -> Option<String> {
     }
     let named = Some(charset).filter(|name| !["", "utf-8", "utf8", "us-ascii"].contains(name));
     let named = named.and_then(|name| charset_decoder(name.as_bytes())).map(|decode| decode(bytes));
-    let guessed = named.or_else(|| file::western(bytes));
+    let guessed = named.or_else(|| file::decode_windows_1252(bytes));
     Some(guessed.unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::connection::{Grantor, Lending};
+use crate::connection::{DelegatedAccess, Grantor};
 use nod_people::context::Chat;
 use nod_store::hooks::Hook;
 
@@ -13,7 +13,7 @@ use nod_store::hooks::Hook;
 #[derive(Clone)]
 pub struct Accounts {
     pub chat: Chat,
-    pub lending: Arc<Lending>,
+    pub lending: Arc<DelegatedAccess>,
     /// One per configured provider.
     pub grantors: Vec<Arc<dyn Grantor>>,
     /// Hooks that run in the transaction that ends an account.

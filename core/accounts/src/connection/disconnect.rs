@@ -7,8 +7,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::offer::Offer;
-use super::{Accounts, Held, Lending, Unreached, cards, context, lent, sql};
+use super::offer::ConnectRequest;
+use super::{Accounts, ConnectedAccount, DelegatedAccess, RevokeError, cards, context, lent, sql};
 use crate::work::AccountJob;
 use nod_contract::card::reconnect::{account_action, with_reconnect};
 use nod_contract::card::{Action, Card};
@@ -24,14 +24,14 @@ use nod_store::hooks::AccountEnded;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How long revocation is retried if the provider does not answer.
-const GIVES_UP: TimeDelta = TimeDelta::days(1);
+const REVOKE_RETRY_WINDOW: TimeDelta = TimeDelta::days(1);
 /// The shortest and longest wait between two attempts. Within them, it equals the time since the first attempt.
-const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
+const RETRY_DELAY_RANGE: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
 
 /// The answer to a click on another person's account.
-pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
+pub(super) const NOT_YOUR_ACCOUNT: &str = "That is somebody else's account. Nothing was done.";
 
-pub(super) fn meant(verb_: &Action, person: PersonId) -> Option<Provider> {
+pub(super) fn parse_account_action(verb_: &Action, person: PersonId) -> Option<Provider> {
     Provider::ALL.into_iter().find(|provider| account_action("", person, *provider).subject == verb_.subject)
 }
 
@@ -44,9 +44,9 @@ pub async fn list(
 ) -> sqlx::Result<Option<Card>> {
     let mut card: Option<Card> = None;
     for provider in Provider::ALL {
-        if let Some(held) = super::held(conn, tenant, person, provider).await? {
+        if let Some(held) = super::load_connected_account(conn, tenant, person, provider).await? {
             let before = card.take().unwrap_or_else(|| Card::default().with_title("Connected accounts"));
-            let before = match held.works {
+            let before = match held.is_working {
                 true => before,
                 false => with_reconnect(before, person, provider),
             };
@@ -58,19 +58,19 @@ pub async fn list(
 }
 
 /// Asks for confirmation.
-pub async fn ask(
+pub async fn confirm_disconnect(
     conn: &mut PgConnection,
-    lending: &Lending,
+    lending: &DelegatedAccess,
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
 ) -> sqlx::Result<InteractionResponse> {
-    let lent = lent::words(conn, lending, tenant, person).await?;
+    let lent = lent::describe_delegated_access(conn, lending, tenant, person).await?;
     let lent = lent.as_deref();
-    let Some(held) = super::held(conn, tenant, person, provider).await? else {
-        return Ok(InteractionResponse::ephemeral(cards::not_connected(provider, lent)));
+    let Some(held) = super::load_connected_account(conn, tenant, person, provider).await? else {
+        return Ok(InteractionResponse::ephemeral(cards::not_connected_text(provider, lent)));
     };
-    Ok(InteractionResponse::Ephemeral(cards::sure(
+    Ok(InteractionResponse::Ephemeral(cards::confirm_disconnect_card(
         provider,
         &held,
         lent,
@@ -79,21 +79,21 @@ pub async fn ask(
 }
 
 /// Handles a click on Disconnect.
-pub async fn press(
+pub async fn handle_click(
     conn: &mut PgConnection,
-    lending: &Lending,
+    lending: &DelegatedAccess,
     tenant: TenantId,
     verb: &Action,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    match meant(verb, person) {
-        Some(provider) => ask(conn, lending, tenant, person, provider).await,
-        None => Ok(InteractionResponse::ephemeral(NOT_THEIRS)),
+    match parse_account_action(verb, person) {
+        Some(provider) => confirm_disconnect(conn, lending, tenant, person, provider).await,
+        None => Ok(InteractionResponse::ephemeral(NOT_YOUR_ACCOUNT)),
     }
 }
 
 /// Handles the confirmation. The account is deleted with this commit; a job revokes it at the provider.
-pub async fn done(
+pub async fn disconnect(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -102,25 +102,25 @@ pub async fn done(
     conversation: ConversationId,
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
-    let Some(provider) = meant(verb, person) else {
-        return Ok(InteractionResponse::ephemeral(NOT_THEIRS));
+    let Some(provider) = parse_account_action(verb, person) else {
+        return Ok(InteractionResponse::ephemeral(NOT_YOUR_ACCOUNT));
     };
     let reason = format!("{} was disconnected", provider.display_name());
     tell(core, conn, AccountEnded { tenant, person, provider, but: None, reason: &reason }, now).await?;
-    let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
-        return Ok(InteractionResponse::ephemeral(cards::nothing_connected(provider)));
+    let Some(row) = sql::delete(conn, tenant, person, provider.as_str()).await? else {
+        return Ok(InteractionResponse::ephemeral(cards::nothing_connected_text(provider)));
     };
-    let over = Over::of(core, tenant, person, provider, row);
-    let id = end(core, conn, tenant, &over, conversation, now).await?;
+    let over = EndedGrant::from_row(core, tenant, person, provider, row);
+    let id = enqueue_revocation(core, conn, tenant, &over, conversation, now).await?;
     let detail = json!({ "provider": provider.as_str() });
     audit::insert_entry(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
-    open_pages::touch(conn, tenant, person, now).await?;
-    Ok(InteractionResponse::ephemeral(cards::disconnected(provider)))
+    open_pages::enqueue_refresh(conn, tenant, person, now).await?;
+    Ok(InteractionResponse::ephemeral(cards::disconnected_text(provider)))
 }
 
 /// A grant that is no longer of use here.
 #[derive(Debug)]
-pub struct Over {
+pub struct EndedGrant {
     pub(super) person: PersonId,
     pub(super) provider: Provider,
     pub(super) account: String,
@@ -128,13 +128,13 @@ pub struct Over {
     pub(super) token: Option<SecretString>,
 }
 
-impl Over {
-    pub(super) fn of(
+impl EndedGrant {
+    pub(super) fn from_row(
         core: &Accounts,
         tenant: TenantId,
         person: PersonId,
         provider: Provider,
-        row: sql::Row,
+        row: sql::ConnectionRow,
     ) -> Self {
         let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
         let token = core.links.vault.unseal(sealed, &context(tenant, person, provider)).ok();
@@ -143,29 +143,30 @@ impl Over {
 }
 
 /// Notifies the person and enqueues the job that revokes the grant. Returns the job's subject.
-pub async fn end(
+pub async fn enqueue_revocation(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    over: &Over,
+    over: &EndedGrant,
     conversation: ConversationId,
     now: Timestamp,
 ) -> sqlx::Result<Uuid> {
-    let Over { person, provider, account, token } = over;
+    let EndedGrant { person, provider, account, token } = over;
     let id: Uuid = core.id();
-    let card = cards::giving_back(*provider, account);
-    let Some(delivery) = say(core, conn, tenant, *person, conversation, &card, now).await? else {
+    let card = cards::revoking_card(*provider, account);
+    let Some(delivery) = send_to_person(core, conn, tenant, *person, conversation, &card, now).await? else {
         return Ok(id);
     };
-    let shared = is_used(core, conn, tenant, *provider, account).await?;
+    let shared = is_account_in_use(core, conn, tenant, *provider, account).await?;
     let Some(token) = token.as_ref().filter(|_| !shared) else {
-        delivery::show(conn, tenant, delivery, &cards::not_given_back(*provider, account), now).await?;
+        delivery::update_card(conn, tenant, delivery, &cards::revoke_failed_card(*provider, account), now)
+            .await?;
         return Ok(id);
     };
     let revocation = Revocation {
         provider: *provider,
         account: account.clone(),
-        token: core.links.vault.seal(token, &sealed_for(id), core.ids.as_ref()),
+        token: core.links.vault.seal(token, &seal_context(id), core.ids.as_ref()),
         conversation,
         delivery,
         since: now,
@@ -177,36 +178,36 @@ pub async fn end(
 
 /// Returns whether a person or the operator still uses that account. Revoking it at the provider would end every grant
 /// of it to this Nod, theirs included.
-pub(super) async fn is_used(
+pub(super) async fn is_account_in_use(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     provider: Provider,
     account: &str,
 ) -> sqlx::Result<bool> {
-    let lent = core.lending.may_be_organisations(account);
-    Ok(lent || sql::is_held(conn, tenant, provider.as_str(), account).await?)
+    let lent = core.lending.may_be_organisation_account(account);
+    Ok(lent || sql::is_connected(conn, tenant, provider.as_str(), account).await?)
 }
 
 /// Another account replaces this one, or a lent one. Approvals waiting on it end, and its grant is revoked.
-pub(super) async fn make_way(
+pub(super) async fn end_replaced_grant(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    offer: &Offer,
+    offer: &ConnectRequest,
     account: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let (person, provider) = (offer.person, offer.provider);
     let reason = "another account was connected";
     tell(core, conn, AccountEnded { tenant, person, provider, but: Some(account), reason }, now).await?;
-    let other = |held: &&Held| held.works && !held.account.eq_ignore_ascii_case(account);
-    if offer.held.as_ref().filter(other).is_none() {
+    let other = |held: &&ConnectedAccount| held.is_working && !held.account.eq_ignore_ascii_case(account);
+    if offer.connected.as_ref().filter(other).is_none() {
         return Ok(());
     }
-    if let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? {
-        let over = Over::of(core, tenant, person, provider, row);
-        end(core, conn, tenant, &over, offer.conversation, now).await?;
+    if let Some(row) = sql::delete(conn, tenant, person, provider.as_str()).await? {
+        let over = EndedGrant::from_row(core, tenant, person, provider, row);
+        enqueue_revocation(core, conn, tenant, &over, offer.conversation, now).await?;
     }
     Ok(())
 }
@@ -225,7 +226,7 @@ async fn tell(
 }
 
 /// Sends the card to the person directly.
-pub(super) async fn say(
+pub(super) async fn send_to_person(
     core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -234,8 +235,8 @@ pub(super) async fn say(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<Option<DeliveryId>> {
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let user = people::sql::find_user_id(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(None) };
     let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let id: DeliveryId = core.id();
@@ -249,7 +250,7 @@ pub(super) async fn say(
         card,
         only_for: Some(person),
     };
-    delivery::send(conn, tenant, &venue, &new, now).await?;
+    delivery::enqueue(conn, tenant, &venue, &new, now).await?;
     Ok(Some(id))
 }
 
@@ -265,33 +266,33 @@ pub(super) struct Revocation {
 }
 
 /// The context that ties the sealed token to its row.
-fn sealed_for(id: Uuid) -> String {
+fn seal_context(id: Uuid) -> String {
     format!("revocation/{id}")
 }
 
 /// The job: revokes the grant at the provider, with retries for a day.
-pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
+pub(crate) async fn revoke_grant(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {
+    let Some(row) = sql::load_revocation(&mut conn, claim.tenant, id).await? else {
         return Ok(jobs::complete(&mut conn, claim).await?);
     };
     drop(conn);
     let to = core.grantors.iter().find(|to| to.provider() == row.provider);
-    let token = core.links.vault.unseal(&row.token, &sealed_for(id));
+    let token = core.links.vault.unseal(&row.token, &seal_context(id));
     let went = match (to, token) {
         (Some(to), Ok(token)) => to.revoke(&token).await,
-        (None, _) => Err(Unreached("this provider is not configured any more".to_owned())),
-        (_, Err(error)) => Err(Unreached(error.to_string())),
+        (None, _) => Err(RevokeError("this provider is not configured any more".to_owned())),
+        (_, Err(error)) => Err(RevokeError(error.to_string())),
     };
     let now = core.now();
     let card = match went {
-        Ok(()) => cards::given_back(row.provider, &row.account),
-        Err(error) if now - row.since >= GIVES_UP => {
+        Ok(()) => cards::revoked_card(row.provider, &row.account),
+        Err(error) if now - row.since >= REVOKE_RETRY_WINDOW => {
             tracing::warn!(revocation = %id, %error, "a grant was not given back");
-            cards::not_given_back(row.provider, &row.account)
+            cards::revoke_failed_card(row.provider, &row.account)
         }
         Err(error) => {
-            let again = now + (now - row.since).clamp(WAITS.0, WAITS.1);
+            let again = now + (now - row.since).clamp(RETRY_DELAY_RANGE.0, RETRY_DELAY_RANGE.1);
             let mut tx = core.begin().await?;
             jobs::assert_lease(&mut tx, claim).await?;
             jobs::reschedule(&mut tx, claim, again, Some(&error.to_string()), true).await?;
@@ -301,7 +302,7 @@ pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Resul
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     sql::delete_revocation(&mut tx, claim.tenant, id).await?;
-    delivery::show(&mut tx, claim.tenant, row.delivery, &card, now).await?;
+    delivery::update_card(&mut tx, claim.tenant, row.delivery, &card, now).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();

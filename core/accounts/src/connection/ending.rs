@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use sqlx::{PgConnection, PgPool};
 
-use super::disconnect::say;
-use super::{cards, held, sql};
+use super::disconnect::send_to_person;
+use super::{cards, load_connected_account, sql};
 use crate::work::AccountJob;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
@@ -15,13 +15,13 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_when::when::local_time;
 
 /// How long before the expiry the warning is sent.
-const BEFORE: TimeDelta = TimeDelta::days(1);
+const WARN_BEFORE: TimeDelta = TimeDelta::days(1);
 /// A provider tells a grant's remaining lifetime, not its end, so two answers differ by their travel time.
-const SAME: TimeDelta = TimeDelta::hours(1);
+const EXPIRY_TOLERANCE: TimeDelta = TimeDelta::hours(1);
 
 /// Schedules the warning for a grant that expires by itself and is about to be stored.
 #[expect(clippy::too_many_arguments, reason = "whose, where and when")]
-pub(super) async fn remember(
+pub(super) async fn schedule_warning(
     core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -31,8 +31,8 @@ pub(super) async fn remember(
     ends_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = AccountJob::WarnOfEnd { person, provider, conversation, ends_at };
-    jobs::enqueue(conn, tenant, core.id(), &work, ends_at - BEFORE, now).await
+    let work = AccountJob::WarnOfEnd { person, provider, conversation, grant_expires_at: ends_at };
+    jobs::enqueue(conn, tenant, core.id(), &work, ends_at - WARN_BEFORE, now).await
 }
 
 /// The job. A person who disconnected or connected again meanwhile is not warned.
@@ -47,13 +47,13 @@ pub async fn warn(
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    let still = |ends: Timestamp| (ends - ends_at).abs() < SAME && now < ends;
-    let held = held(&mut tx, tenant, person, provider).await?;
-    let held = held.filter(|held| held.works && held.ends_at.is_some_and(still));
+    let still = |ends: Timestamp| (ends - ends_at).abs() < EXPIRY_TOLERANCE && now < ends;
+    let held = load_connected_account(&mut tx, tenant, person, provider).await?;
+    let held = held.filter(|held| held.is_working && held.grant_expires_at.is_some_and(still));
     if let (Some(held), Some(person)) = (held, people::sql::load(&mut tx, tenant, person).await?) {
         let when = local_time(ends_at, &person.principal().zone);
-        let card = cards::ending(provider, &held, person.id, &when);
-        say(core, &mut tx, tenant, person.id, conversation, &card, now).await?;
+        let card = cards::grant_expiry_card(provider, &held, person.id, &when);
+        send_to_person(core, &mut tx, tenant, person.id, conversation, &card, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
@@ -63,41 +63,41 @@ pub async fn warn(
 
 /// Statistics of grants that expire by themselves: only numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Endings {
+pub struct GrantExpiryStats {
     /// Connected accounts.
     pub accounts: usize,
     /// Those that the provider ends within a week of their granting.
-    pub for_a_week: usize,
+    pub seven_day_grants: usize,
     /// The first of those expiries.
-    pub first: Option<Timestamp>,
+    pub first_expiry: Option<Timestamp>,
     /// Accounts whose access ended after a week, and that were not connected again.
-    pub ended: usize,
+    pub expired: usize,
 }
 
 /// Counts over every account of a provider.
 ///
 /// # Errors
 /// If the database does not answer.
-pub async fn endings(
+pub async fn load_grant_expiry_stats(
     pool: &PgPool,
     tenant: TenantId,
     provider: Provider,
     now: Timestamp,
-) -> sqlx::Result<Endings> {
+) -> sqlx::Result<GrantExpiryStats> {
     let mut conn = pool.acquire().await?;
-    let mut seen = Endings::default();
-    for (held, noticed) in sql::all_held(&mut conn, tenant, provider.as_str()).await? {
-        if !held.works {
-            seen.ended += usize::from(held.ended_after_a_week(noticed));
+    let mut seen = GrantExpiryStats::default();
+    for (held, noticed) in sql::list_by_provider(&mut conn, tenant, provider.as_str()).await? {
+        if !held.is_working {
+            seen.expired += usize::from(held.is_expired_seven_day_grant(noticed));
             continue;
         }
         seen.accounts += 1;
-        match held.ends_at.filter(|_| held.is_for_a_week()) {
+        match held.grant_expires_at.filter(|_| held.is_seven_day_grant()) {
             // The expiry was not noticed yet.
-            Some(ends) if ends <= now => seen.ended += 1,
+            Some(ends) if ends <= now => seen.expired += 1,
             Some(ends) => {
-                seen.for_a_week += 1;
-                seen.first = Some(seen.first.map_or(ends, |first| first.min(ends)));
+                seen.seven_day_grants += 1;
+                seen.first_expiry = Some(seen.first_expiry.map_or(ends, |first| first.min(ends)));
             }
             None => {}
         }

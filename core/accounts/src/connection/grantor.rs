@@ -15,10 +15,10 @@ pub trait Grantor: Send + Sync {
     /// What it can allow.
     fn scopes(&self) -> &'static Scopes;
     /// Revokes the grant behind a token; a grant that has already ended is no error.
-    async fn revoke(&self, token: &SecretString) -> Result<(), Unreached>;
+    async fn revoke(&self, token: &SecretString) -> Result<(), RevokeError>;
 }
 
 /// The provider did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("it could not be given back: {0}")]
-pub struct Unreached(pub String);
+pub struct RevokeError(pub String);

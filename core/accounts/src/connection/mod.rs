@@ -28,11 +28,16 @@ pub mod scopes;
 pub mod sql;
 mod waiting;
 
-pub use ending::{Endings, endings};
-pub use grantor::{Grantor, Unreached};
-pub use lent::{Borrowers, Lending, Loan, Loans, Whose};
-pub use need::{Held, Need, held};
-pub use offer::{Begun, Completion, NewOffer, OfferError, OfferPage, Offers, Pending, Setback, expire, make};
+pub use ending::{GrantExpiryStats, load_grant_expiry_stats};
+pub use grantor::{Grantor, RevokeError};
+pub use lent::{
+    AccountSource, DelegatedAccess, DelegatedAccount, DelegatedAccountResolver, OrganisationAccountUsers,
+};
+pub use need::{ConnectedAccount, RequiredAccount, load_connected_account};
+pub use offer::{
+    AuthorizationRequest, ConnectCompletion, ConnectFailure, ConnectPage, ConnectRequestError,
+    ConnectRequests, NewConnectRequest, PendingAuthorization, expire, make,
+};
 
 /// Reads and writes the connected accounts.
 #[derive(Clone)]
@@ -60,20 +65,20 @@ pub struct Grant {
 impl Grant {
     /// Returns whether the access token should be refreshed before it is used.
     #[must_use]
-    pub fn stale(&self, now: Timestamp) -> bool {
+    pub fn needs_refresh(&self, now: Timestamp) -> bool {
         self.expires_at - now < TimeDelta::seconds(60)
     }
 }
 
 /// What is known of a person's account with a provider.
 #[derive(Debug, Clone)]
-pub enum Connected {
+pub enum ConnectionStatus {
     /// Usable.
-    Yes(Box<Grant>),
+    Active(Box<Grant>),
     /// Was connected, until the provider revoked it or its tokens could not be decrypted.
     Revoked,
     /// Was never connected, or was disconnected.
-    No,
+    NotConnected,
 }
 
 /// Fresh tokens from the provider.
@@ -88,7 +93,7 @@ pub struct Tokens {
     /// What was granted, if the provider says so.
     pub scopes: Option<Vec<String>>,
     /// When the grant expires, if the provider says so.
-    pub ends_at: Option<Timestamp>,
+    pub grant_expires_at: Option<Timestamp>,
 }
 
 impl Connections {
@@ -102,24 +107,24 @@ impl Connections {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn of(
+    pub async fn load(
         &self,
         tenant: TenantId,
         person: PersonId,
         provider: Provider,
-    ) -> Result<Connected, sqlx::Error> {
+    ) -> Result<ConnectionStatus, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         let Some(row) = sql::load(&mut conn, tenant, person, provider.as_str()).await? else {
-            return Ok(Connected::No);
+            return Ok(ConnectionStatus::NotConnected);
         };
         if row.status != "active" {
-            return Ok(Connected::Revoked);
+            return Ok(ConnectionStatus::Revoked);
         }
         let context = context(tenant, person, provider);
         let access = self.vault.unseal(&row.access_sealed, &context);
         let refresh = row.refresh_sealed.as_deref().map(|r| self.vault.unseal(r, &context)).transpose();
         match (access, refresh) {
-            (Ok(access), Ok(refresh)) => Ok(Connected::Yes(Box::new(Grant {
+            (Ok(access), Ok(refresh)) => Ok(ConnectionStatus::Active(Box::new(Grant {
                 account: row.account,
                 scopes: row.scopes,
                 access,
@@ -128,7 +133,7 @@ impl Connections {
             }))),
             (Err(error), _) | (_, Err(error)) => {
                 tracing::error!(%person, %error, "a connected account could not be opened");
-                Ok(Connected::Revoked)
+                Ok(ConnectionStatus::Revoked)
             }
         }
     }
@@ -148,7 +153,7 @@ impl Connections {
         tokens: &Tokens,
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
-        let sealed = self.sealed(&context(tenant, person, provider), tokens);
+        let sealed = self.seal_tokens(&context(tenant, person, provider), tokens);
         sql::upsert(conn, tenant, person, provider.as_str(), account, &sealed, now).await
     }
 
@@ -156,7 +161,7 @@ impl Connections {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn refreshed(
+    pub async fn save_refreshed_tokens(
         &self,
         tenant: TenantId,
         person: PersonId,
@@ -165,9 +170,9 @@ impl Connections {
         tokens: &Tokens,
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
-        let sealed = self.sealed(&context(tenant, person, provider), tokens);
+        let sealed = self.seal_tokens(&context(tenant, person, provider), tokens);
         let mut conn = self.pool.acquire().await?;
-        sql::refreshed(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
+        sql::update_tokens(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
     }
 
     /// Tries to acquire the lease for refreshing `seen`, which lasts ten seconds by the database's clock. If another
@@ -175,7 +180,7 @@ impl Connections {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn may_renew(
+    pub async fn acquire_refresh_lease(
         &self,
         tenant: TenantId,
         person: PersonId,
@@ -184,14 +189,14 @@ impl Connections {
         by: Uuid,
     ) -> Result<bool, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        sql::may_renew(&mut conn, tenant, person, provider.as_str(), seen.expires_at, by).await
+        sql::acquire_refresh_lease(&mut conn, tenant, person, provider.as_str(), seen.expires_at, by).await
     }
 
     /// Releases the lease after a failed refresh, so that another process can try at once.
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn gave_up(
+    pub async fn release_refresh_lease(
         &self,
         tenant: TenantId,
         person: PersonId,
@@ -199,12 +204,12 @@ impl Connections {
         by: Uuid,
     ) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        sql::gave_up(&mut conn, tenant, person, provider.as_str(), by).await
+        sql::release_refresh_lease(&mut conn, tenant, person, provider.as_str(), by).await
     }
 
     /// Returns a new id for a process that refreshes.
     #[must_use]
-    pub fn renewer(&self) -> Uuid {
+    pub fn new_lease_holder(&self) -> Uuid {
         self.ids.next()
     }
 
@@ -212,7 +217,7 @@ impl Connections {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn revoked(
+    pub async fn mark_revoked(
         &self,
         tenant: TenantId,
         person: PersonId,
@@ -221,36 +226,36 @@ impl Connections {
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        sql::revoked(&mut conn, tenant, person, provider.as_str(), seen.expires_at, now).await
+        sql::mark_revoked(&mut conn, tenant, person, provider.as_str(), seen.expires_at, now).await
     }
 }
 
 impl Connections {
-    fn sealed(&self, context: &str, tokens: &Tokens) -> sql::Sealed {
+    fn seal_tokens(&self, context: &str, tokens: &Tokens) -> sql::SealedTokens {
         let seal = |secret| self.vault.seal(secret, context, self.ids.as_ref());
-        sql::Sealed {
+        sql::SealedTokens {
             access: seal(&tokens.access),
             refresh: tokens.refresh.as_ref().map(seal),
             key_id: self.vault.key_id().to_owned(),
             expires_at: tokens.expires_at,
             scopes: tokens.scopes.clone(),
-            ends_at: tokens.ends_at,
+            grant_expires_at: tokens.grant_expires_at,
         }
     }
 }
 
 /// Moves the accounts of one person to another and seals them again. If both have an account with a provider, that of
 /// the remaining person is kept.
-pub async fn move_all(
+pub async fn merge_connections(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     from: PersonId,
     to: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Moved> {
-    let mut moved = Moved::default();
-    for (name, row) in sql::take_all(conn, tenant, from).await? {
+) -> sqlx::Result<MergedConnections> {
+    let mut moved = MergedConnections::default();
+    for (name, row) in sql::delete_all_of_person(conn, tenant, from).await? {
         let Some(provider) = Provider::from_name(&name) else {
             tracing::error!(person = %from, provider = name, "an account with an unknown provider was not moved");
             continue;
@@ -259,10 +264,10 @@ pub async fn move_all(
         if let Some(theirs) = theirs {
             if !theirs.account.eq_ignore_ascii_case(&row.account) {
                 let title = provider.display_name().to_owned();
-                moved.kept.push((title, theirs.account, row.account.clone()));
+                moved.conflicts.push((title, theirs.account, row.account.clone()));
                 if row.status == "active" {
-                    let over = disconnect::Over::of(core, tenant, from, provider, row);
-                    moved.over.push(disconnect::Over { person: to, ..over });
+                    let over = disconnect::EndedGrant::from_row(core, tenant, from, provider, row);
+                    moved.ended_grants.push(disconnect::EndedGrant { person: to, ..over });
                 }
             }
             continue;
@@ -277,19 +282,19 @@ pub async fn move_all(
             tracing::error!(person = %from, "a connected account could not be opened, so it was not moved");
             continue;
         };
-        let sealed = sql::Sealed {
+        let sealed = sql::SealedTokens {
             access,
             refresh,
             key_id: core.links.vault.key_id().to_owned(),
             expires_at: row.expires_at,
             scopes: Some(row.scopes.clone()),
-            ends_at: row.ends_at,
+            grant_expires_at: row.ends_at,
         };
         sql::upsert(conn, tenant, to, &name, &row.account, &sealed, now).await?;
         if row.status != "active" {
-            sql::revoked(conn, tenant, to, &name, row.expires_at, now).await?;
+            sql::mark_revoked(conn, tenant, to, &name, row.expires_at, now).await?;
         } else {
-            moved.gained.push((provider, row.scopes));
+            moved.gained_accounts.push((provider, row.scopes));
         }
     }
     Ok(moved)
@@ -297,17 +302,17 @@ pub async fn move_all(
 
 /// The result of moving one person's accounts to another.
 #[derive(Debug, Default)]
-pub struct Moved {
+pub struct MergedConnections {
     /// If both had one: the provider, the account that is kept, and the other.
-    pub kept: Vec<(String, String, String)>,
+    pub conflicts: Vec<(String, String, String)>,
     /// Grants of these that are still valid at their provider, to be revoked after the merge.
-    pub over: Vec<disconnect::Over>,
+    pub ended_grants: Vec<disconnect::EndedGrant>,
     /// The providers with which the remaining person now has an account, and its scopes.
-    pub gained: Vec<(Provider, Vec<String>)>,
+    pub gained_accounts: Vec<(Provider, Vec<String>)>,
 }
 
 /// Resumes runs that wait for an account which their person has gained.
-pub async fn gained(
+pub async fn resume_runs_with_gained_accounts(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -316,7 +321,7 @@ pub async fn gained(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for (provider, scopes) in accounts {
-        waiting::granted(core, conn, tenant, person, *provider, scopes, None, now).await?;
+        waiting::resume_after_grant(core, conn, tenant, person, *provider, scopes, None, now).await?;
     }
     Ok(())
 }

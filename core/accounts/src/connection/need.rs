@@ -11,84 +11,87 @@ use nod_contract::provider::Provider;
 
 /// An existing account.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct ConnectedAccount {
     pub account: String,
     /// What was granted.
     pub scopes: Vec<String>,
     /// Whether the provider still grants access, as far as is known.
-    pub works: bool,
+    pub is_working: bool,
     /// When the person last agreed, if it was recorded.
     pub(crate) granted_at: Option<Timestamp>,
     /// When the grant expires, if the provider said so.
-    pub ends_at: Option<Timestamp>,
+    pub grant_expires_at: Option<Timestamp>,
 }
 
 /// Google ends the grants of an app in "Testing" after seven days
 /// (<https://developers.google.com/identity/protocols/oauth2#expiration>).
-const TESTED: TimeDelta = TimeDelta::days(7);
+const TESTING_GRANT_LIFETIME: TimeDelta = TimeDelta::days(7);
 
-impl Held {
+impl ConnectedAccount {
     /// Returns whether the provider said that the grant ends after a week, or sooner.
-    pub(crate) fn is_for_a_week(&self) -> bool {
-        self.granted_at.zip(self.ends_at).is_some_and(|(granted, ends)| ends - granted <= TESTED)
+    pub(crate) fn is_seven_day_grant(&self) -> bool {
+        self.granted_at
+            .zip(self.grant_expires_at)
+            .is_some_and(|(granted, ends)| ends - granted <= TESTING_GRANT_LIFETIME)
     }
 
     /// Returns whether the grant seems to have expired after a week, rather than being revoked. Google does not
     /// distinguish the two, and says only in some cases beforehand when a grant will expire.
-    pub(crate) fn ended_after_a_week(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_expired_seven_day_grant(&self, now: Timestamp) -> bool {
         let Some(granted) = self.granted_at else { return false };
-        match self.ends_at {
-            Some(ends) => ends <= now && self.is_for_a_week(),
-            None => (TESTED..TESTED + TimeDelta::days(1)).contains(&(now - granted)),
+        match self.grant_expires_at {
+            Some(ends) => ends <= now && self.is_seven_day_grant(),
+            None => (TESTING_GRANT_LIFETIME..TESTING_GRANT_LIFETIME + TimeDelta::days(1))
+                .contains(&(now - granted)),
         }
     }
 }
 
 /// Loads the account of `person`, without its tokens.
-pub async fn held(
+pub async fn load_connected_account(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
-) -> sqlx::Result<Option<Held>> {
+) -> sqlx::Result<Option<ConnectedAccount>> {
     let row = sql::load(conn, tenant, person, provider.as_str()).await?;
-    Ok(row.map(|row| Held {
-        works: row.status == "active",
+    Ok(row.map(|row| ConnectedAccount {
+        is_working: row.status == "active",
         account: row.account,
         scopes: row.scopes,
         granted_at: row.granted_at,
-        ends_at: row.ends_at,
+        grant_expires_at: row.ends_at,
     }))
 }
 
 /// What a request needs.
 #[derive(Debug)]
-pub struct Need {
+pub struct RequiredAccount {
     pub provider: Provider,
     pub revoked: bool,
     /// Empty if the tool does not say.
     pub missing: Vec<String>,
-    pub held: Option<Held>,
+    pub connected: Option<ConnectedAccount>,
     /// What the provider can allow.
     pub scopes: &'static Scopes,
 }
 
-impl Need {
+impl RequiredAccount {
     /// Returns what the consent has to ask for: the missing scopes, and also all earlier ones if access has ended.
-    pub fn asked(&self) -> Vec<String> {
-        let missing = self.scopes.with(Vec::new(), self.missing.clone());
-        let missing = self.scopes.asked(missing);
-        match &self.held {
-            Some(held) if self.revoked || !held.works => {
-                self.scopes.with(missing, self.scopes.known(&held.scopes))
+    pub fn scopes_to_request(&self) -> Vec<String> {
+        let missing = self.scopes.union(Vec::new(), self.missing.clone());
+        let missing = self.scopes.or_legacy_scopes(missing);
+        match &self.connected {
+            Some(held) if self.revoked || !held.is_working => {
+                self.scopes.union(missing, self.scopes.usable_scopes(&held.scopes))
             }
             _ => missing,
         }
     }
 
     /// Returns the account for which more is requested.
-    pub(crate) fn of_account(&self) -> Option<&Held> {
-        self.held.as_ref().filter(|held| held.works && !self.revoked)
+    pub(crate) fn connected_account(&self) -> Option<&ConnectedAccount> {
+        self.connected.as_ref().filter(|held| held.is_working && !self.revoked)
     }
 }
 
@@ -109,14 +112,14 @@ mod tests {
             (None, after(6), false),
             (None, after(9), false),
         ] {
-            let held = Held {
+            let held = ConnectedAccount {
                 account: String::new(),
                 scopes: Vec::new(),
-                works: false,
+                is_working: false,
                 granted_at: Some(granted),
-                ends_at: ends,
+                grant_expires_at: ends,
             };
-            assert_eq!(held.ended_after_a_week(now), ended, "{ends:?} {now}");
+            assert_eq!(held.is_expired_seven_day_grant(now), ended, "{ends:?} {now}");
         }
     }
 }

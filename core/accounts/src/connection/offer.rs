@@ -11,10 +11,10 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::disconnect::{self, Over};
+use super::disconnect::{self, EndedGrant};
 use super::scopes::Scopes;
-use super::waiting::{self, wake, wake_unless_another};
-use super::{Accounts, Connections, Held, Tokens, cards, ending, other, sql};
+use super::waiting::{self, resume_unless_other_route, resume_waiting_runs};
+use super::{Accounts, ConnectedAccount, Connections, Tokens, cards, ending, other, sql};
 use crate::work::AccountJob;
 use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
@@ -29,17 +29,17 @@ use nod_store::store::is_deadlock;
 
 /// The offers, for the page behind the link.
 #[derive(Clone)]
-pub struct Offers {
+pub struct ConnectRequests {
     core: Accounts,
 }
 
 /// What the page shows before anything happens.
 #[derive(Debug, Clone)]
-pub struct OfferPage {
+pub struct ConnectPage {
     /// The person whose account it will be.
     pub person_name: String,
     /// The only address that is accepted.
-    pub address: Option<String>,
+    pub required_email: Option<String>,
     /// The platform where the person talks with Nod.
     pub platform: String,
     /// The name of the person's workspace.
@@ -54,13 +54,13 @@ pub struct OfferPage {
 
 /// The link was used: the data for the request to the provider.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct AuthorizationRequest {
     /// OAuth `state`, single-use.
     pub state: String,
     /// PKCE verifier.
     pub verifier: String,
     /// The only address that is accepted, if the platform reports one.
-    pub address: Option<String>,
+    pub required_email: Option<String>,
     /// The account that is already connected.
     pub account: Option<String>,
     /// What to ask for.
@@ -72,70 +72,70 @@ pub struct Begun {
 
 /// The browser came back: the data for completing the offer.
 #[derive(Debug, Clone)]
-pub struct Pending {
+pub struct PendingAuthorization {
     /// PKCE verifier.
     pub verifier: String,
     /// The provider.
     pub provider: Provider,
     /// What was asked for.
     pub scopes: Vec<String>,
-    offer: OfferId,
+    request_id: OfferId,
 }
 
 /// Why no account was connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setback {
+pub enum ConnectFailure {
     /// The person declined at the provider.
     Declined,
     /// The person left every box empty.
-    TooLittle,
+    NoScopesGranted,
     /// The user who followed the link is not the person it was made for.
-    SomebodyElse,
+    WrongPerson,
     /// The provider did not complete it.
-    Broken,
+    ProviderError,
 }
 
-impl From<Setback> for ConnectOutcome {
-    fn from(why: Setback) -> Self {
+impl From<ConnectFailure> for ConnectOutcome {
+    fn from(why: ConnectFailure) -> Self {
         match why {
-            Setback::Declined => Self::Declined,
-            Setback::TooLittle => Self::InsufficientScopes,
-            Setback::SomebodyElse | Setback::Broken => Self::Failed,
+            ConnectFailure::Declined => Self::Declined,
+            ConnectFailure::NoScopesGranted => Self::InsufficientScopes,
+            ConnectFailure::WrongPerson | ConnectFailure::ProviderError => Self::Failed,
         }
     }
 }
 
 /// The result of a completed offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Completion {
+pub enum ConnectCompletion {
     /// The account is connected.
     Connected {
         /// Its address.
         account: String,
         /// Scopes that were requested but not granted.
-        lacks: Vec<String>,
+        missing_scopes: Vec<String>,
     },
     /// More was requested for the connected account, and the person signed in to another.
-    NotThatAccount {
+    AccountMismatch {
         /// The account they signed in to.
         account: String,
         /// The connected account.
         connected: String,
     },
     /// The account is not the person's own, and no admin has allowed it.
-    OtherAccount {
+    NeedsReview {
         /// The account they signed in to.
         account: String,
         /// The address that would be accepted.
         expected: Option<String>,
         /// Whether an admin was asked.
-        admin_asked: bool,
+        review_requested: bool,
     },
 }
 
 /// Why a step of an offer failed.
 #[derive(Debug, thiserror::Error)]
-pub enum OfferError {
+pub enum ConnectRequestError {
     /// This installation did not make that link or state.
     #[error("This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.")]
     Unknown,
@@ -158,7 +158,7 @@ pub enum OfferError {
     Database(#[from] sqlx::Error),
 }
 
-impl Offers {
+impl ConnectRequests {
     pub fn new(core: Accounts) -> Self {
         Self { core }
     }
@@ -169,28 +169,31 @@ impl Offers {
 
     /// Loads the offer behind a link, with the address of its person. If the platform has not been asked for the
     /// address yet, asks it now.
-    async fn usable(&self, token: &str) -> Result<Offer, OfferError> {
+    async fn load_usable(&self, token: &str) -> Result<ConnectRequest, ConnectRequestError> {
         let (core, tenant) = (&self.core, self.tenant());
-        let id = core.links.offer(token).ok_or(OfferError::Unknown)?;
+        let id = core.links.parse_link_token(token).ok_or(ConnectRequestError::Unknown)?;
         let mut conn = core.pool.acquire().await?;
-        let mut offer = sql::offer(core, &mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
+        let mut offer =
+            sql::load_request(core, &mut conn, tenant, id).await?.ok_or(ConnectRequestError::Unknown)?;
         offer.usable(core.now())?;
         let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
-        let person = people::sql::load_there(&mut conn, tenant, offer.person, platform, workspace).await?;
+        let person =
+            people::sql::load_with_membership(&mut conn, tenant, offer.person, platform, workspace).await?;
         drop(conn);
-        let mut person = person.ok_or(OfferError::Unknown)?;
-        if person.standing == Membership::Unknown {
-            person = people::directory::known(core, tenant, person, platform, workspace).await.map_err(
-                |error| {
+        let mut person = person.ok_or(ConnectRequestError::Unknown)?;
+        if person.membership == Membership::Unknown {
+            person = people::directory::ensure_profile(core, tenant, person, platform, workspace)
+                .await
+                .map_err(|error| {
                     tracing::warn!(offer = %id, %error, "whose link it is could not be asked");
-                    OfferError::NotNow
-                },
-            )?;
+                    ConnectRequestError::NotNow
+                })?;
             let mut conn = core.pool.acquire().await?;
-            offer = sql::offer(core, &mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
+            offer =
+                sql::load_request(core, &mut conn, tenant, id).await?.ok_or(ConnectRequestError::Unknown)?;
         }
-        if !core.welcome.admits(person.standing) {
-            return Err(OfferError::Stranger);
+        if !core.welcome.admits(person.membership) {
+            return Err(ConnectRequestError::Stranger);
         }
         Ok(offer)
     }
@@ -199,11 +202,11 @@ impl Offers {
     ///
     /// # Errors
     /// If the link is unknown, expired or used, or the database does not answer.
-    pub async fn read(&self, token: &str) -> Result<OfferPage, OfferError> {
-        let offer = self.usable(token).await?;
-        Ok(OfferPage {
+    pub async fn load_page(&self, token: &str) -> Result<ConnectPage, ConnectRequestError> {
+        let offer = self.load_usable(token).await?;
+        Ok(ConnectPage {
             person_name: offer.person_name,
-            address: offer.address,
+            required_email: offer.email,
             platform: offer.platform,
             workspace_name: offer.workspace_name.unwrap_or_else(|| self.core.tenant_name.clone()),
             provider: offer.provider,
@@ -216,16 +219,27 @@ impl Offers {
     ///
     /// # Errors
     /// If the link is unknown, expired or used, or the database does not answer.
-    pub async fn begin(&self, token: &str) -> Result<Begun, OfferError> {
+    pub async fn start_authorization(
+        &self,
+        token: &str,
+    ) -> Result<AuthorizationRequest, ConnectRequestError> {
         let core = &self.core;
-        let offer = self.usable(token).await?;
-        let leg = self.leg(offer.id);
+        let offer = self.load_usable(token).await?;
+        let leg = self.new_round_trip(offer.id);
         let mut conn = core.pool.acquire().await?;
-        if !sql::begun(&mut conn, self.tenant(), offer.id, &hash(&leg.state), &leg.sealed, core.now()).await?
+        if !sql::mark_authorizing(
+            &mut conn,
+            self.tenant(),
+            offer.id,
+            &hash(&leg.state),
+            &leg.verifier_sealed,
+            core.now(),
+        )
+        .await?
         {
-            return Err(OfferError::Used);
+            return Err(ConnectRequestError::Used);
         }
-        Ok(leg.begun(offer))
+        Ok(leg.into_authorization_request(offer))
     }
 
     /// The platform says that `user` is signed in in the browser. If the link is theirs, the browser goes on to the
@@ -233,60 +247,87 @@ impl Offers {
     ///
     /// # Errors
     /// If the offer no longer exists, or the database does not answer.
-    pub async fn signed_in(&self, pending: Pending, user: &str) -> Result<Option<Begun>, OfferError> {
+    pub async fn confirm_sign_in(
+        &self,
+        pending: PendingAuthorization,
+        user: &str,
+    ) -> Result<Option<AuthorizationRequest>, ConnectRequestError> {
         let (core, tenant) = (&self.core, self.tenant());
-        let leg = self.leg(pending.offer);
+        let leg = self.new_round_trip(pending.request_id);
         let mut conn = core.pool.acquire().await?;
-        let offer = sql::offer(core, &mut conn, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
+        let offer = sql::load_request(core, &mut conn, tenant, pending.request_id)
+            .await?
+            .ok_or(ConnectRequestError::Unknown)?;
         let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
-        let theirs = people::sql::user_of(&mut conn, tenant, offer.person, platform, workspace).await?;
+        let theirs = people::sql::find_user_id(&mut conn, tenant, offer.person, platform, workspace).await?;
         if theirs.as_deref() != Some(user) {
             drop(conn);
-            self.failed(pending, Setback::SomebodyElse).await?;
+            self.fail(pending, ConnectFailure::WrongPerson).await?;
             return Ok(None);
         }
-        if !sql::signed_in(&mut conn, tenant, offer.id, &hash(&leg.state), &leg.sealed, core.now()).await? {
-            return Err(OfferError::Used);
+        if !sql::mark_signed_in(
+            &mut conn,
+            tenant,
+            offer.id,
+            &hash(&leg.state),
+            &leg.verifier_sealed,
+            core.now(),
+        )
+        .await?
+        {
+            return Err(ConnectRequestError::Used);
         }
-        Ok(Some(leg.begun(offer)))
+        Ok(Some(leg.into_authorization_request(offer)))
     }
 
-    fn leg(&self, offer: OfferId) -> Leg {
+    fn new_round_trip(&self, offer: OfferId) -> OAuthRoundTrip {
         let core = &self.core;
         let state = URL_SAFE_NO_PAD.encode(core.ids.secret());
         let verifier = SecretString::from(URL_SAFE_NO_PAD.encode(core.ids.secret()));
         let sealed = core.links.vault.seal(&verifier, &format!("offer/{offer}"), core.ids.as_ref());
-        Leg { state, verifier, sealed }
+        OAuthRoundTrip { state, verifier, verifier_sealed: sealed }
     }
 
     /// Resumes the offer after the provider sent the browser back with this state, which works once.
     ///
     /// # Errors
     /// If the state is unknown or used, or the database does not answer.
-    pub async fn resume(&self, state: &str) -> Result<Pending, OfferError> {
+    pub async fn receive_callback(&self, state: &str) -> Result<PendingAuthorization, ConnectRequestError> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        let resumed = sql::resumed(&mut conn, self.tenant(), &hash(state), core.now()).await?;
-        let (offer, provider, scopes, sealed) = resumed.ok_or(OfferError::Used)?;
-        let verifier =
-            core.links.vault.unseal(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
-        let provider = Provider::from_name(&provider).ok_or(OfferError::Unknown)?;
-        let scopes = core.scopes(provider).asked(scopes);
-        Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, scopes, offer })
+        let resumed = sql::mark_callback_received(&mut conn, self.tenant(), &hash(state), core.now()).await?;
+        let (offer, provider, scopes, sealed) = resumed.ok_or(ConnectRequestError::Used)?;
+        let verifier = core
+            .links
+            .vault
+            .unseal(&sealed, &format!("offer/{offer}"))
+            .map_err(|_| ConnectRequestError::Unknown)?;
+        let provider = Provider::from_name(&provider).ok_or(ConnectRequestError::Unknown)?;
+        let scopes = core.scopes(provider).or_legacy_scopes(scopes);
+        Ok(PendingAuthorization {
+            verifier: verifier.expose_secret().to_owned(),
+            provider,
+            scopes,
+            request_id: offer,
+        })
     }
 
     /// Ends the offer without an account. The person and the waiting runs receive the reason.
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn failed(&self, pending: Pending, why: Setback) -> Result<(), OfferError> {
+    pub async fn fail(
+        &self,
+        pending: PendingAuthorization,
+        why: ConnectFailure,
+    ) -> Result<(), ConnectRequestError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let mut tx = core.begin().await?;
-        if let Some(offer) = sql::offer(core, &mut tx, tenant, pending.offer).await? {
-            sql::close(&mut tx, tenant, offer.id, "declined").await?;
-            say(core, &mut tx, tenant, &offer, &cards::failed(pending.provider, why), now).await?;
+        if let Some(offer) = sql::load_request(core, &mut tx, tenant, pending.request_id).await? {
+            sql::set_status(&mut tx, tenant, offer.id, "declined").await?;
+            notify(core, &mut tx, tenant, &offer, &cards::failed_card(pending.provider, why), now).await?;
             let (person, provider) = (offer.person, offer.provider);
-            wake(&mut tx, tenant, person, provider, why.into(), now).await?;
+            resume_waiting_runs(&mut tx, tenant, person, provider, why.into(), now).await?;
         }
         tx.commit().await?;
         core.jobs.wake();
@@ -299,71 +340,75 @@ impl Offers {
     /// If the offer no longer exists, or the database does not answer.
     pub async fn complete(
         &self,
-        pending: Pending,
+        pending: PendingAuthorization,
         account: &str,
         tokens: &Tokens,
-    ) -> Result<Completion, OfferError> {
-        match self.completed(&pending, account, tokens).await {
+    ) -> Result<ConnectCompletion, ConnectRequestError> {
+        match self.finish_authorization(&pending, account, tokens).await {
             // The link is used up and cannot be followed again, so this retries.
-            Err(OfferError::Database(error)) if is_deadlock(&error) => {
-                self.completed(&pending, account, tokens).await
+            Err(ConnectRequestError::Database(error)) if is_deadlock(&error) => {
+                self.finish_authorization(&pending, account, tokens).await
             }
             ended => ended,
         }
     }
 
-    async fn completed(
+    async fn finish_authorization(
         &self,
-        pending: &Pending,
+        pending: &PendingAuthorization,
         account: &str,
         tokens: &Tokens,
-    ) -> Result<Completion, OfferError> {
+    ) -> Result<ConnectCompletion, ConnectRequestError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let provider = pending.provider;
         let mut tx = core.begin().await?;
-        let offer = sql::offer(core, &mut tx, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
-        let own = match offer.address.as_deref() {
+        let offer = sql::load_request(core, &mut tx, tenant, pending.request_id)
+            .await?
+            .ok_or(ConnectRequestError::Unknown)?;
+        let own = match offer.email.as_deref() {
             Some(address) => address.eq_ignore_ascii_case(account),
             None => offer.signed_in,
         };
-        if !own && !other::allowed(&mut tx, tenant, offer.person, provider, account).await? {
-            sql::close(&mut tx, tenant, offer.id, "other_account").await?;
-            let admin_asked = other::ask(core, &mut tx, tenant, &offer, account, now).await?;
-            let card = cards::other_account(account, offer.address.as_deref(), admin_asked);
-            say(core, &mut tx, tenant, &offer, &card, now).await?;
-            refused(core, &mut tx, tenant, &offer, account, tokens, now).await?;
+        if !own && !other::is_allowed(&mut tx, tenant, offer.person, provider, account).await? {
+            sql::set_status(&mut tx, tenant, offer.id, "other_account").await?;
+            let admin_asked = other::request_review(core, &mut tx, tenant, &offer, account, now).await?;
+            let card = cards::other_account(account, offer.email.as_deref(), admin_asked);
+            notify(core, &mut tx, tenant, &offer, &card, now).await?;
+            end_rejected_grant(core, &mut tx, tenant, &offer, account, tokens, now).await?;
             tx.commit().await?;
             core.jobs.wake();
-            let (account, expected) = (account.to_owned(), offer.address);
-            return Ok(Completion::OtherAccount { account, expected, admin_asked });
+            let (account, expected) = (account.to_owned(), offer.email);
+            return Ok(ConnectCompletion::NeedsReview { account, expected, review_requested: admin_asked });
         }
-        if let Some(connected) = offer.not_that(account) {
-            sql::close(&mut tx, tenant, offer.id, "declined").await?;
-            let card = cards::not_that_account(account, &connected);
-            say(core, &mut tx, tenant, &offer, &card, now).await?;
-            wake(&mut tx, tenant, offer.person, provider, ConnectOutcome::Failed, now).await?;
-            refused(core, &mut tx, tenant, &offer, account, tokens, now).await?;
+        if let Some(connected) = offer.account_mismatch(account) {
+            sql::set_status(&mut tx, tenant, offer.id, "declined").await?;
+            let card = cards::account_mismatch_card(account, &connected);
+            notify(core, &mut tx, tenant, &offer, &card, now).await?;
+            resume_waiting_runs(&mut tx, tenant, offer.person, provider, ConnectOutcome::Failed, now).await?;
+            end_rejected_grant(core, &mut tx, tenant, &offer, account, tokens, now).await?;
             tx.commit().await?;
             core.jobs.wake();
-            return Ok(Completion::NotThatAccount { account: account.to_owned(), connected });
+            return Ok(ConnectCompletion::AccountMismatch { account: account.to_owned(), connected });
         }
         let granted = tokens.scopes.as_ref().unwrap_or(&offer.scopes);
         let scopes = core.scopes(provider);
-        let lacks = scopes.missing(granted, &offer.scopes);
+        let lacks = scopes.missing_scopes(granted, &offer.scopes);
         let connections = Connections::new(core.pool.clone(), core.links.vault.clone(), core.ids.clone());
-        for said in sql::keep(&mut tx, tenant, provider.as_str(), account).await? {
-            delivery::show(&mut tx, tenant, said, &cards::connected_again(provider, account), now).await?;
+        for said in sql::cancel_revocations(&mut tx, tenant, provider.as_str(), account).await? {
+            delivery::update_card(&mut tx, tenant, said, &cards::reconnected_card(provider, account), now)
+                .await?;
         }
-        if offer.improves(scopes, account, granted) {
-            disconnect::make_way(core, &mut tx, tenant, &offer, account, now).await?;
+        if offer.is_improvement(scopes, account, granted) {
+            disconnect::end_replaced_grant(core, &mut tx, tenant, &offer, account, now).await?;
             connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
-            if let Some(ends_at) = tokens.ends_at {
+            if let Some(ends_at) = tokens.grant_expires_at {
                 let (person, place) = (offer.person, offer.conversation);
-                ending::remember(core, &mut tx, tenant, person, provider, place, ends_at, now).await?;
+                ending::schedule_warning(core, &mut tx, tenant, person, provider, place, ends_at, now)
+                    .await?;
             }
         }
-        people::sql::reached_at(&mut tx, tenant, offer.person, account).await?;
-        sql::close(&mut tx, tenant, offer.id, "done").await?;
+        people::sql::set_connected_email(&mut tx, tenant, offer.person, account).await?;
+        sql::set_status(&mut tx, tenant, offer.id, "done").await?;
         let detail = json!({ "provider": provider.as_str() });
         audit::insert_entry(
             &mut tx,
@@ -376,59 +421,68 @@ impl Offers {
             now,
         )
         .await?;
-        waiting::granted(core, &mut tx, tenant, offer.person, provider, granted, offer.run, now).await?;
-        let card = cards::connected(provider, scopes, account, offer.held.as_ref(), granted, &lacks);
-        say(core, &mut tx, tenant, &offer, &card, now).await?;
-        open_pages::touch(&mut tx, tenant, offer.person, now).await?;
+        waiting::resume_after_grant(core, &mut tx, tenant, offer.person, provider, granted, offer.run, now)
+            .await?;
+        let card =
+            cards::connected_card(provider, scopes, account, offer.connected.as_ref(), granted, &lacks);
+        notify(core, &mut tx, tenant, &offer, &card, now).await?;
+        open_pages::enqueue_refresh(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
         core.jobs.wake();
-        Ok(Completion::Connected { account: account.to_owned(), lacks })
+        Ok(ConnectCompletion::Connected { account: account.to_owned(), missing_scopes: lacks })
     }
 }
 
 /// The account is not kept: its new grant is revoked, unless a person here uses that account.
-async fn refused(
+async fn end_rejected_grant(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    offer: &Offer,
+    offer: &ConnectRequest,
     account: &str,
     tokens: &Tokens,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let (person, provider) = (offer.person, offer.provider);
-    if disconnect::is_used(core, conn, tenant, provider, account).await? {
+    if disconnect::is_account_in_use(core, conn, tenant, provider, account).await? {
         return Ok(());
     }
     let token = Some(tokens.refresh.clone().unwrap_or_else(|| tokens.access.clone()));
-    let over = Over { person, provider, account: account.to_owned(), token };
-    disconnect::end(core, conn, tenant, &over, offer.conversation, now).await?;
+    let over = EndedGrant { person, provider, account: account.to_owned(), token };
+    disconnect::enqueue_revocation(core, conn, tenant, &over, offer.conversation, now).await?;
     Ok(())
 }
 
 /// What one round trip of the browser needs.
-struct Leg {
+struct OAuthRoundTrip {
     state: String,
     verifier: SecretString,
-    sealed: String,
+    verifier_sealed: String,
 }
 
-impl Leg {
-    fn begun(self, offer: Offer) -> Begun {
+impl OAuthRoundTrip {
+    fn into_authorization_request(self, offer: ConnectRequest) -> AuthorizationRequest {
         let verifier = self.verifier.expose_secret().to_owned();
-        let account = offer.held.map(|held| held.account);
-        let Offer { address, platform, scopes, .. } = offer;
-        Begun { state: self.state, verifier, address, account, scopes, platform }
+        let account = offer.connected.map(|held| held.account);
+        let ConnectRequest { email: address, platform, scopes, .. } = offer;
+        AuthorizationRequest {
+            state: self.state,
+            verifier,
+            required_email: address,
+            account,
+            scopes,
+            platform,
+        }
     }
 }
 
 /// An offer as loaded, with its person.
-pub struct Offer {
+pub struct ConnectRequest {
     pub id: OfferId,
     pub person: PersonId,
     pub person_name: String,
     /// As the platform reports it.
-    pub address: Option<String>,
+    pub email: Option<String>,
     pub platform: String,
     pub workspace: String,
     pub workspace_name: Option<String>,
@@ -439,38 +493,38 @@ pub struct Offer {
     /// What it asks for.
     pub scopes: Vec<String>,
     /// The existing account.
-    pub held: Option<Held>,
+    pub connected: Option<ConnectedAccount>,
     pub status: String,
     pub signed_in: bool,
     pub expires_at: Timestamp,
 }
 
-impl Offer {
-    fn usable(&self, now: Timestamp) -> Result<(), OfferError> {
+impl ConnectRequest {
+    fn usable(&self, now: Timestamp) -> Result<(), ConnectRequestError> {
         match self.status.as_str() {
             "open" if self.expires_at > now => Ok(()),
-            "open" | "expired" => Err(OfferError::Expired),
-            _ => Err(OfferError::Used),
+            "open" | "expired" => Err(ConnectRequestError::Expired),
+            _ => Err(ConnectRequestError::Used),
         }
     }
 
     /// Returns the connected account if a request asks for more of it and `account` is another, which must not replace
     /// it.
-    fn not_that(&self, account: &str) -> Option<String> {
-        let held = self.held.as_ref().filter(|held| held.works && self.run.is_some())?;
+    fn account_mismatch(&self, account: &str) -> Option<String> {
+        let held = self.connected.as_ref().filter(|held| held.is_working && self.run.is_some())?;
         (!held.account.eq_ignore_ascii_case(account)).then(|| held.account.clone())
     }
 
     /// Returns whether the new grant is better than the existing one, so that a grant is never narrowed in vain.
-    fn improves(&self, scopes: &Scopes, account: &str, granted: &[String]) -> bool {
-        let same = |held: &&Held| held.works && held.account.eq_ignore_ascii_case(account);
-        let held = self.held.as_ref().filter(same);
-        held.is_none_or(|held| scopes.better(&held.scopes, granted, &self.scopes))
+    fn is_improvement(&self, scopes: &Scopes, account: &str, granted: &[String]) -> bool {
+        let same = |held: &&ConnectedAccount| held.is_working && held.account.eq_ignore_ascii_case(account);
+        let held = self.connected.as_ref().filter(same);
+        held.is_none_or(|held| scopes.is_improvement(&held.scopes, granted, &self.scopes))
     }
 }
 
 /// A new offer and the job that expires it.
-pub struct NewOffer {
+pub struct NewConnectRequest {
     pub id: OfferId,
     pub person: PersonId,
     pub provider: Provider,
@@ -485,11 +539,11 @@ pub async fn make(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    new: &NewOffer,
+    new: &NewConnectRequest,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let expires_at = now + core.offer_expires_after;
-    sql::insert_offer(conn, tenant, new, expires_at, now).await?;
+    sql::insert_request(conn, tenant, new, expires_at, now).await?;
     jobs::enqueue(conn, tenant, new.id.0, &AccountJob::ExpireOffer { offer: new.id }, expires_at, now).await
 }
 
@@ -498,21 +552,23 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    if let Some(offer) = sql::offer(core, &mut tx, tenant, id).await?
-        && sql::expire(&mut tx, tenant, id).await?
+    if let Some(offer) = sql::load_request(core, &mut tx, tenant, id).await?
+        && sql::mark_expired(&mut tx, tenant, id).await?
     {
         let (person, provider) = (offer.person, offer.provider);
-        wake_unless_another(&mut tx, tenant, person, provider, ConnectOutcome::Expired, now).await?;
+        resume_unless_other_route(&mut tx, tenant, person, provider, ConnectOutcome::Expired, now).await?;
         // If an admin was asked, the card says so already.
         if offer.delivery.is_some() && offer.status != "other_account" {
-            let card = match offer.held.as_ref().filter(|held| held.works) {
+            let card = match offer.connected.as_ref().filter(|held| held.is_working) {
                 // Granted through another link.
-                Some(held) if core.scopes(offer.provider).missing(&held.scopes, &offer.scopes).is_empty() => {
-                    cards::not_needed(&held.account)
+                Some(held)
+                    if core.scopes(offer.provider).missing_scopes(&held.scopes, &offer.scopes).is_empty() =>
+                {
+                    cards::not_needed_card(&held.account)
                 }
-                _ => cards::expired(offer.provider),
+                _ => cards::expired_card(offer.provider),
             };
-            say(core, &mut tx, tenant, &offer, &card, now).await?;
+            notify(core, &mut tx, tenant, &offer, &card, now).await?;
         }
     }
     jobs::complete(&mut tx, claim).await?;
@@ -520,19 +576,20 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
 }
 
 /// Shows the card where the link was posted, or sends it to the person directly.
-pub(super) async fn say(
+pub(super) async fn notify(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    offer: &Offer,
+    offer: &ConnectRequest,
     card: &nod_contract::card::Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     if let Some(delivery) = offer.delivery {
-        return delivery::show(conn, tenant, delivery, card, now).await;
+        return delivery::update_card(conn, tenant, delivery, card, now).await;
     }
-    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
-    let user = people::sql::user_of(conn, tenant, offer.person, &venue.platform, &venue.workspace).await?;
+    let venue = delivery::sql::load_location(conn, tenant, offer.conversation).await?;
+    let user =
+        people::sql::find_user_id(conn, tenant, offer.person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(()) };
     let target =
         nod_contract::chat::DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
@@ -546,7 +603,7 @@ pub(super) async fn say(
         card,
         only_for: Some(offer.person),
     };
-    delivery::send(conn, tenant, &venue, &new, now).await
+    delivery::enqueue(conn, tenant, &venue, &new, now).await
 }
 
 fn hash(state: &str) -> String {

@@ -5,8 +5,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::offer::{NewOffer, Offer, make};
-use super::waiting::wake_unless_another;
+use super::offer::{ConnectRequest, NewConnectRequest, make};
+use super::waiting::resume_unless_other_route;
 use super::{Accounts, cards, sql};
 use nod_contract::card::Card;
 use nod_contract::chat::{DeliveryTarget, InteractionResponse};
@@ -19,43 +19,43 @@ use nod_store::audit;
 use nod_store::runs::ConnectOutcome;
 
 /// Returns whether an admin allowed this account for this person.
-pub(super) async fn allowed(
+pub(super) async fn is_allowed(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
     account: &str,
 ) -> sqlx::Result<bool> {
-    sql::other_allowed(conn, tenant, person, provider.as_str(), &account.to_lowercase()).await
+    sql::is_review_allowed(conn, tenant, person, provider.as_str(), &account.to_lowercase()).await
 }
 
 /// Asks every admin; returns false if there is none. A second attempt with the same account asks no admin again.
-pub(super) async fn ask(
+pub(super) async fn request_review(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    offer: &Offer,
+    offer: &ConnectRequest,
     account: &str,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
+    let venue = delivery::sql::load_location(conn, tenant, offer.conversation).await?;
     let admins: Vec<&str> = core.admins_on(&venue.platform).collect();
     if admins.is_empty() {
         return Ok(false);
     }
     let id: Uuid = core.id();
     let deliveries: Vec<DeliveryId> = admins.iter().map(|_| core.id()).collect();
-    let request = sql::NewOther {
+    let request = sql::NewAccountReview {
         id,
         person: offer.person,
         provider: offer.provider.as_str(),
-        address: &account.to_lowercase(),
+        email: &account.to_lowercase(),
         deliveries: &deliveries,
     };
-    if !sql::insert_other(conn, tenant, &request, now).await? {
+    if !sql::insert_review(conn, tenant, &request, now).await? {
         return Ok(true);
     }
-    let card = cards::may_they(id, &offer.person_name, account, offer.address.as_deref());
+    let card = cards::account_review_request_card(id, &offer.person_name, account, offer.email.as_deref());
     for (admin, delivery) in admins.into_iter().zip(deliveries) {
         let target =
             DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user: admin.to_owned() };
@@ -69,19 +69,19 @@ pub(super) async fn ask(
             card: &card,
             only_for: None,
         };
-        delivery::send(conn, tenant, &venue, &new, now).await?;
+        delivery::enqueue(conn, tenant, &venue, &new, now).await?;
     }
     Ok(true)
 }
 
 /// Handles an admin's click.
-pub async fn press(
+pub async fn handle_click(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
     allow: bool,
-    by: &Presser<'_>,
+    by: &Reviewer<'_>,
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
@@ -89,7 +89,7 @@ pub async fn press(
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
     let status = if allow { "allowed" } else { "refused" };
-    let Some(request) = sql::decide_other(conn, tenant, id, status, by.person, now).await? else {
+    let Some(request) = sql::decide_review(conn, tenant, id, status, by.person, now).await? else {
         return whisper("This was decided already. Nothing more was done.");
     };
     let detail = json!({ "provider": request.provider, "for": request.person });
@@ -100,42 +100,43 @@ pub async fn press(
     let admin = people::sql::load(conn, tenant, by.person).await?;
     let admin = admin.as_ref().map_or("an admin", |p| p.display_name());
     for delivery in &request.deliveries {
-        let card = cards::decided(name, &request.address, allow, admin);
-        delivery::show(conn, tenant, *delivery, &card, now).await?;
+        let card = cards::account_review_decided_card(name, &request.email, allow, admin);
+        delivery::update_card(conn, tenant, *delivery, &card, now).await?;
     }
     if let Some(first) = request.deliveries.first() {
-        tell(core, conn, tenant, &request, *first, allow, now).await?;
+        notify_person(core, conn, tenant, &request, *first, allow, now).await?;
     }
     Ok(InteractionResponse::Ack)
 }
 
 /// The user who clicked, as the platform and as Nod know them.
-pub struct Presser<'a> {
+pub struct Reviewer<'a> {
     pub person: PersonId,
     pub user: &'a str,
     pub platform: &'a str,
 }
 
 /// Notifies the person of the decision; for an allowed account with a new link.
-async fn tell(
+async fn notify_person(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    request: &sql::Other,
+    request: &sql::AccountReview,
     asked_in: DeliveryId,
     allow: bool,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let (conversation, ..) = delivery::sql::aim(conn, tenant, asked_in).await?;
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    let user = people::sql::user_of(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
+    let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, asked_in).await?;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let user =
+        people::sql::find_user_id(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
     let (Some(user), Some(provider)) = (user, Provider::from_name(&request.provider)) else { return Ok(()) };
     let id: DeliveryId = core.id();
     let offer: OfferId = core.id();
     let card = if allow {
-        cards::connect_allowed(provider, offer, &request.address)
+        cards::connect_reviewed_card(provider, offer, &request.email)
     } else {
-        Card::from_markdown(format!("An admin did not allow {}. Nothing was connected.", request.address))
+        Card::from_markdown(format!("An admin did not allow {}. Nothing was connected.", request.email))
     };
     let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let new = NewDelivery {
@@ -148,9 +149,9 @@ async fn tell(
         card: &card,
         only_for: Some(request.person),
     };
-    delivery::send(conn, tenant, &venue, &new, now).await?;
+    delivery::enqueue(conn, tenant, &venue, &new, now).await?;
     if allow {
-        let new = NewOffer {
+        let new = NewConnectRequest {
             id: offer,
             person: request.person,
             provider,
@@ -162,7 +163,7 @@ async fn tell(
         make(core, conn, tenant, &new, now).await?;
     } else {
         let ended = ConnectOutcome::DeniedByAdmin;
-        wake_unless_another(conn, tenant, request.person, provider, ended, now).await?;
+        resume_unless_other_route(conn, tenant, request.person, provider, ended, now).await?;
     }
     Ok(())
 }

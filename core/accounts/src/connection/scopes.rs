@@ -56,35 +56,36 @@ impl Scopes {
 
     /// Returns whether the granted scopes allow this one.
     #[must_use]
-    pub fn allows(&self, granted: &[String], scope: &str) -> bool {
+    pub fn is_allowed(&self, granted: &[String], scope: &str) -> bool {
         let wider = self.known.iter().find(|known| known.scope == scope).map_or(&[][..], |known| known.wider);
         granted.iter().any(|one| one == scope || wider.contains(&one.as_str()))
     }
 
     /// Returns which of these are not allowed.
     #[must_use]
-    pub fn missing<S: AsRef<str>>(&self, granted: &[String], wanted: &[S]) -> Vec<String> {
+    pub fn missing_scopes<S: AsRef<str>>(&self, granted: &[String], wanted: &[S]) -> Vec<String> {
         let wanted = wanted.iter().map(AsRef::as_ref);
-        wanted.filter(|scope| !self.allows(granted, scope)).map(str::to_owned).collect()
+        wanted.filter(|scope| !self.is_allowed(granted, scope)).map(str::to_owned).collect()
     }
 
     /// Returns what the tools can use of the granted scopes; nothing if the person left every box empty.
     #[must_use]
-    pub fn known(&self, granted: &[String]) -> Vec<String> {
-        let usable = self.known.iter().map(|known| known.scope).filter(|scope| self.allows(granted, scope));
+    pub fn usable_scopes(&self, granted: &[String]) -> Vec<String> {
+        let usable =
+            self.known.iter().map(|known| known.scope).filter(|scope| self.is_allowed(granted, scope));
         usable.map(str::to_owned).collect()
     }
 
     /// Returns what the consent behind a link asks for.
-    pub(super) fn asked(&self, scopes: Vec<String>) -> Vec<String> {
+    pub(super) fn or_legacy_scopes(&self, scopes: Vec<String>) -> Vec<String> {
         if scopes.is_empty() { owned(self.once) } else { scopes }
     }
 
     /// Combines both lists without duplicates.
     #[must_use]
-    pub fn with(&self, scopes: Vec<String>, more: Vec<String>) -> Vec<String> {
+    pub fn union(&self, scopes: Vec<String>, more: Vec<String>) -> Vec<String> {
         more.into_iter().fold(scopes, |mut scopes, one| {
-            if !self.allows(&scopes, &one) {
+            if !self.is_allowed(&scopes, &one) {
                 scopes.push(one);
             }
             scopes
@@ -94,25 +95,28 @@ impl Scopes {
     /// Returns whether a consent is better than the existing grant: it contains what was asked for, or takes nothing
     /// away.
     #[must_use]
-    pub fn better(&self, held: &[String], granted: &[String], asked: &[String]) -> bool {
-        self.missing(granted, asked).is_empty() || self.missing(granted, &self.known(held)).is_empty()
+    pub fn is_improvement(&self, held: &[String], granted: &[String], asked: &[String]) -> bool {
+        self.missing_scopes(granted, asked).is_empty()
+            || self.missing_scopes(granted, &self.usable_scopes(held)).is_empty()
     }
 
     /// "read your mail and work with your calendar"
     #[must_use]
-    pub fn all_of(&self, scopes: &[String]) -> String {
-        joined(&self.each(scopes, |known| known.words), "and").unwrap_or_else(|| "do that".to_owned())
+    pub fn describe_all(&self, scopes: &[String]) -> String {
+        join_descriptions(&self.each(scopes, |known| known.words), "and")
+            .unwrap_or_else(|| "do that".to_owned())
     }
 
     /// "read your mail or work with your calendar"
     #[must_use]
-    pub fn any_of(&self, scopes: &[String]) -> String {
-        joined(&self.each(scopes, |known| known.words), "or").unwrap_or_else(|| "do that".to_owned())
+    pub fn describe_any(&self, scopes: &[String]) -> String {
+        join_descriptions(&self.each(scopes, |known| known.words), "or")
+            .unwrap_or_else(|| "do that".to_owned())
     }
 
     /// Returns what a person reads before they agree, one line per scope.
     #[must_use]
-    pub fn explained(&self, scopes: &[String]) -> Vec<&'static str> {
+    pub fn consent_lines(&self, scopes: &[String]) -> Vec<&'static str> {
         self.each(scopes, |known| known.explained)
     }
 
@@ -121,7 +125,7 @@ impl Scopes {
     pub fn place(&self, scopes: &[String]) -> String {
         let mut places = self.each(scopes, |known| known.place);
         places.dedup();
-        joined(&places, "and").unwrap_or_else(|| "your account".to_owned())
+        join_descriptions(&places, "and").unwrap_or_else(|| "your account".to_owned())
     }
 
     fn each(&self, scopes: &[String], of: fn(&Known) -> &'static str) -> Vec<&'static str> {
@@ -134,7 +138,7 @@ fn owned(scopes: &[&str]) -> Vec<String> {
 }
 
 /// "this, that and those"; `None` for an empty list.
-fn joined(all: &[&str], with: &str) -> Option<String> {
+fn join_descriptions(all: &[&str], with: &str) -> Option<String> {
     match all {
         [] => None,
         [one] => Some((*one).to_owned()),

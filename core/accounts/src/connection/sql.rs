@@ -5,18 +5,19 @@ mod offers;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::Held;
+use super::ConnectedAccount;
 use super::disconnect::Revocation;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 
 pub(super) use offers::{
-    NewOther, Other, begun, close, decide_other, expire, has_another, insert_offer, insert_other, offer,
-    other_allowed, resumed, signed_in, waiting,
+    AccountReview, NewAccountReview, decide_review, has_other_route, insert_request, insert_review,
+    is_review_allowed, list_waiting_runs, load_request, mark_authorizing, mark_callback_received,
+    mark_expired, mark_signed_in, set_status,
 };
 
-pub(super) struct Row {
+pub(super) struct ConnectionRow {
     pub(super) account: String,
     pub(super) status: String,
     pub(super) scopes: Vec<String>,
@@ -27,13 +28,13 @@ pub(super) struct Row {
     pub(super) ends_at: Option<Timestamp>,
 }
 
-pub(super) struct Sealed {
+pub(super) struct SealedTokens {
     pub(super) access: String,
     pub(super) refresh: Option<String>,
     pub(super) key_id: String,
     pub(super) expires_at: Timestamp,
     pub(super) scopes: Option<Vec<String>>,
-    pub(super) ends_at: Option<Timestamp>,
+    pub(super) grant_expires_at: Option<Timestamp>,
 }
 
 pub(super) async fn load(
@@ -41,9 +42,9 @@ pub(super) async fn load(
     tenant: TenantId,
     person: PersonId,
     provider: &str,
-) -> sqlx::Result<Option<Row>> {
+) -> sqlx::Result<Option<ConnectionRow>> {
     sqlx::query_as!(
-        Row,
+        ConnectionRow,
         "select account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, ends_at
          from connections where tenant_id = $1 and person_id = $2 and provider = $3",
         tenant.0,
@@ -56,11 +57,11 @@ pub(super) async fn load(
 
 /// Returns every account with a provider and when its row was last written. For an account that no longer works, that
 /// is when this was noticed.
-pub(super) async fn all_held(
+pub(super) async fn list_by_provider(
     conn: &mut PgConnection,
     tenant: TenantId,
     provider: &str,
-) -> sqlx::Result<Vec<(Held, Timestamp)>> {
+) -> sqlx::Result<Vec<(ConnectedAccount, Timestamp)>> {
     let rows = sqlx::query!(
         r#"select account, scopes, status = 'active' as "works!", granted_at, ends_at, updated_at
          from connections where tenant_id = $1 and provider = $2"#,
@@ -70,12 +71,12 @@ pub(super) async fn all_held(
     .fetch_all(conn)
     .await?;
     let held = rows.into_iter().map(|row| {
-        let held = Held {
+        let held = ConnectedAccount {
             account: row.account,
             scopes: row.scopes,
-            works: row.works,
+            is_working: row.works,
             granted_at: row.granted_at,
-            ends_at: row.ends_at,
+            grant_expires_at: row.ends_at,
         };
         (held, row.updated_at)
     });
@@ -83,11 +84,11 @@ pub(super) async fn all_held(
 }
 
 /// Deletes and returns every account of a person, each with its provider.
-pub(super) async fn take_all(
+pub(super) async fn delete_all_of_person(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-) -> sqlx::Result<Vec<(String, Row)>> {
+) -> sqlx::Result<Vec<(String, ConnectionRow)>> {
     let rows = sqlx::query!(
         "delete from connections where tenant_id = $1 and person_id = $2
          returning provider, account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at,
@@ -98,7 +99,7 @@ pub(super) async fn take_all(
     .fetch_all(conn)
     .await?;
     let account = rows.into_iter().map(|r| {
-        let row = Row {
+        let row = ConnectionRow {
             account: r.account,
             status: r.status,
             scopes: r.scopes,
@@ -119,7 +120,7 @@ pub(super) async fn upsert(
     person: PersonId,
     provider: &str,
     account: &str,
-    sealed: &Sealed,
+    sealed: &SealedTokens,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -144,7 +145,7 @@ pub(super) async fn upsert(
         sealed.key_id,
         sealed.expires_at,
         now,
-        sealed.ends_at
+        sealed.grant_expires_at
     )
     .execute(conn)
     .await?;
@@ -152,9 +153,9 @@ pub(super) async fn upsert(
 }
 
 /// How long the lease for refreshing an account lasts, in seconds.
-const TURN: f64 = 10.0;
+const REFRESH_LEASE_SECS: f64 = 10.0;
 
-pub(super) async fn may_renew(
+pub(super) async fn acquire_refresh_lease(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -172,14 +173,14 @@ pub(super) async fn may_renew(
         provider,
         seen,
         by,
-        TURN
+        REFRESH_LEASE_SECS
     )
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
 }
 
-pub(super) async fn gave_up(
+pub(super) async fn release_refresh_lease(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -200,14 +201,14 @@ pub(super) async fn gave_up(
 }
 
 /// Deletes and returns an account, with its tokens.
-pub(super) async fn take(
+pub(super) async fn delete(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     provider: &str,
-) -> sqlx::Result<Option<Row>> {
+) -> sqlx::Result<Option<ConnectionRow>> {
     sqlx::query_as!(
-        Row,
+        ConnectionRow,
         "delete from connections where tenant_id = $1 and person_id = $2 and provider = $3
          returning account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, ends_at",
         tenant.0,
@@ -219,7 +220,7 @@ pub(super) async fn take(
 }
 
 /// Returns whether any person has this account connected.
-pub(super) async fn is_held(
+pub(super) async fn is_connected(
     conn: &mut PgConnection,
     tenant: TenantId,
     provider: &str,
@@ -260,7 +261,7 @@ pub(super) async fn insert_revocation(
     Ok(())
 }
 
-pub(super) async fn revocation(
+pub(super) async fn load_revocation(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
@@ -297,7 +298,7 @@ pub(super) async fn delete_revocation(
 }
 
 /// Drops pending revocations of an account that was connected again: revoking it now would end the new grant too.
-pub(super) async fn keep(
+pub(super) async fn cancel_revocations(
     conn: &mut PgConnection,
     tenant: TenantId,
     provider: &str,
@@ -315,13 +316,13 @@ pub(super) async fn keep(
     Ok(kept.into_iter().map(DeliveryId).collect())
 }
 
-pub(super) async fn refreshed(
+pub(super) async fn update_tokens(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     provider: &str,
     seen: Timestamp,
-    sealed: &Sealed,
+    sealed: &SealedTokens,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -339,14 +340,14 @@ pub(super) async fn refreshed(
         sealed.scopes.as_deref(),
         now,
         seen,
-        sealed.ends_at
+        sealed.grant_expires_at
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
-pub(super) async fn revoked(
+pub(super) async fn mark_revoked(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -369,7 +370,7 @@ pub(super) async fn revoked(
 }
 
 /// Returns the providers with connected accounts.
-pub async fn providers(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
+pub async fn list_providers(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select distinct provider from connections where tenant_id = $1 order by 1", tenant.0)
         .fetch_all(conn)
         .await

@@ -11,7 +11,7 @@ use nod_store::runs::{ConnectOutcome, RunEvent, RunJob};
 
 /// A run of the person that waits for an account or might soon: a run in the middle of a step might park next. A run
 /// that does not wait ignores the event.
-pub(super) struct Waiting {
+pub(super) struct WaitingRun {
     pub(super) run: RunId,
     pub(super) conversation: ConversationId,
     /// What its newest link asked for; empty if it has none.
@@ -21,7 +21,7 @@ pub(super) struct Waiting {
 }
 
 /// Resumes every waiting run with the outcome, unless a link of its own still works.
-pub(super) async fn wake(
+pub(super) async fn resume_waiting_runs(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -29,16 +29,16 @@ pub(super) async fn wake(
     ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for run in sql::waiting(conn, tenant, person, provider.as_str(), now).await? {
+    for run in sql::list_waiting_runs(conn, tenant, person, provider.as_str(), now).await? {
         if !run.has_link {
-            tell(conn, tenant, &run, provider, ended, now).await?;
+            notify_run(conn, tenant, &run, provider, ended, now).await?;
         }
     }
     Ok(())
 }
 
 /// One way to an account has ended: resumes the runs, unless the person still has another.
-pub(super) async fn wake_unless_another(
+pub(super) async fn resume_unless_other_route(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -46,16 +46,16 @@ pub(super) async fn wake_unless_another(
     ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    if sql::has_another(conn, tenant, person, provider.as_str(), now).await? {
+    if sql::has_other_route(conn, tenant, person, provider.as_str(), now).await? {
         return Ok(());
     }
-    wake(conn, tenant, person, provider, ended, now).await
+    resume_waiting_runs(conn, tenant, person, provider, ended, now).await
 }
 
 /// Scopes were granted through a link of `asker`: resumes every run for which they suffice. Of the others, a run whose
 /// own link still works keeps waiting, the asker receives that it was too little, and the rest try and ask again.
 #[expect(clippy::too_many_arguments, reason = "whose account it is, what of it, and who asked")]
-pub(super) async fn granted(
+pub(super) async fn resume_after_grant(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -65,22 +65,22 @@ pub(super) async fn granted(
     asker: Option<RunId>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for run in sql::waiting(conn, tenant, person, provider.as_str(), now).await? {
-        let enough = core.scopes(provider).missing(granted, &run.scopes).is_empty();
+    for run in sql::list_waiting_runs(conn, tenant, person, provider.as_str(), now).await? {
+        let enough = core.scopes(provider).missing_scopes(granted, &run.scopes).is_empty();
         let ended = match enough {
             false if run.has_link => continue,
             false if Some(run.run) == asker => ConnectOutcome::InsufficientScopes,
             _ => ConnectOutcome::Connected,
         };
-        tell(conn, tenant, &run, provider, ended, now).await?;
+        notify_run(conn, tenant, &run, provider, ended, now).await?;
     }
     Ok(())
 }
 
-async fn tell(
+async fn notify_run(
     conn: &mut PgConnection,
     tenant: TenantId,
-    run: &Waiting,
+    run: &WaitingRun,
     provider: Provider,
     ended: ConnectOutcome,
     now: Timestamp,

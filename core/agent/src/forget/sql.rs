@@ -7,7 +7,7 @@ use nod_store::steps;
 
 /// Deletes what a run read of other people's messages: prompts, results, and what the state holds of them.
 /// Returns false if the run has not ended.
-pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
+pub async fn purge_run(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
     let over = sqlx::query!(
         "update runs set version = version + 1, node = 'recall', kept = 1,
              state = state || jsonb_build_object('context', null, 'history', '[]'::jsonb, 'pending', '[]'::jsonb,

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Emit, Next, NodeContext, Step, busy, drafts, gate, times};
+use super::{Next, NodeContext, NodeOutput, Step, busy, drafts, gate, times};
 use crate::state::{AgentState, Node, PendingCall};
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
@@ -13,45 +13,52 @@ use nod_memory::history;
 use nod_store::steps::StepRecord;
 
 /// The longest result that the model reads, in characters.
-const LONGEST_RESULT: usize = 24_000;
+const MAX_RESULT_CHARS: usize = 24_000;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     let mut emits = Vec::new();
-    let open: Vec<PendingCall> = state.pending.iter().filter(|p| p.parked.is_none()).cloned().collect();
+    let open: Vec<PendingCall> =
+        state.pending_calls.iter().filter(|p| p.waiting_for.is_none()).cloned().collect();
     for pending in open {
         call(&mut state, &pending, cx, &mut emits).await;
     }
-    emits.extend(drafts::emits(&mut state));
-    let next = onward(&state);
-    Step { state, emits, next }
+    emits.extend(drafts::take_outputs(&mut state));
+    let next = next_node(&state);
+    Step { state, outputs: emits, next }
 }
 
 /// Returns the next node once no call can run now: wait for parked calls, reply verbatim, or continue with the model.
-pub(super) fn onward(state: &AgentState) -> Next {
-    if !state.pending.is_empty() {
+pub(super) fn next_node(state: &AgentState) -> Next {
+    if !state.pending_calls.is_empty() {
         Next::Wait(Node::Gate)
-    } else if state.results.are_the_answer() {
+    } else if state.results.is_complete_answer() {
         Next::Go(Node::Reply)
     } else {
         Next::Go(Node::Think)
     }
 }
 
-async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_>, emits: &mut Vec<Emit>) {
+async fn call(
+    state: &mut AgentState,
+    pending: &PendingCall,
+    cx: &NodeContext<'_>,
+    emits: &mut Vec<NodeOutput>,
+) {
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
     let args = gate::arguments(tool.spec(), &pending.call.arguments);
     let zone = state.principal.zone.clone();
-    let moments = (cx.said_at, cx.clock.now());
-    let times = args.and_then(|args| times::resolved(tool.spec(), args, &pending.picked, &zone, moments));
-    let known = times.and_then(|times::Resolved { args, assumed }| {
-        drafts::resolved(tool.spec(), args, &pending.picked, state).map(|args| (args, assumed))
+    let moments = (cx.message_time, cx.clock.now());
+    let times =
+        args.and_then(|args| times::resolve_times(tool.spec(), args, &pending.picked_values, &zone, moments));
+    let known = times.and_then(|times::ResolvedArguments { args, assumed }| {
+        drafts::resolve_draft(tool.spec(), args, &pending.picked_values, state).map(|args| (args, assumed))
     });
     let (args, assumed) = match known {
         Ok(known) => known,
         Err(fault) => return state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     };
     let with = cx.tool_context(state);
-    let called = limited(&with, tool.call(&with, &args)).await;
+    let called = with_deadline(&with, tool.call(&with, &args)).await;
     let mut record =
         StepRecord::new("tool", tool.spec().name, with.scope.invocation, with.now, cx.clock.now());
     record.input = Some(args);
@@ -61,17 +68,21 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
                 output.content["understood"] = json!(assumed);
             }
             record.output = Some(output.content.clone());
-            state.overheard |= history::reads_chat(&pending.call.name);
-            state.take(&pending.call.id, &output, &content(&output, &with.scope.invocation.short()));
+            state.has_channel_history |= history::reads_chat(&pending.call.name);
+            state.apply_tool_output(
+                &pending.call.id,
+                &output,
+                &content(&output, &with.scope.invocation.short()),
+            );
         }
         Err(fault) => {
             record.error = Some(fault.to_string());
-            gate::kept_private(tool.spec(), &fault, state);
-            gate::noted(&fault, state);
-            match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
+            gate::narrow_audience_of_error(tool.spec(), &fault, state);
+            gate::note_admin_error(&fault, state);
+            match gate::park_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),
-                None if gate::told_after_a_pick(&fault, state, pending) => {}
-                None => failed(state, pending, tool.spec(), &fault, cx),
+                None if gate::answer_failed_pick(&fault, state, pending) => {}
+                None => handle_failure(state, pending, tool.spec(), &fault, cx),
             }
         }
     }
@@ -79,39 +90,39 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
 }
 
 /// Handles an error that no person can fix now: the person reads that it has to wait, or the model why it failed.
-pub(super) fn failed(
+pub(super) fn handle_failure(
     state: &mut AgentState,
     pending: &PendingCall,
     spec: &ToolSpec,
     fault: &ToolError,
     cx: &NodeContext<'_>,
 ) {
-    match busy::told(fault, spec.provider, state, cx.clock.now()) {
-        Some(told) => state.take(&pending.call.id, &told, &told.content.to_string()),
+    match busy::wait_output(fault, spec.provider, state, cx.clock.now()) {
+        Some(told) => state.apply_tool_output(&pending.call.id, &told, &told.content.to_string()),
         None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     }
 }
 
 /// Returns what the model reads of a result: bounded, and untrusted content between markers that it cannot forge.
 pub fn content(output: &ToolOutput, marker: &str) -> String {
-    let content = bounded(&output.content.to_string());
+    let content = truncate(&output.content.to_string());
     match &output.provenance {
         Provenance::Trusted => content,
         Provenance::Untrusted(sources) => text::fence_untrusted(&content, sources, marker),
     }
 }
 
-fn bounded(content: &str) -> String {
+fn truncate(content: &str) -> String {
     let length = content.chars().count();
-    if length <= LONGEST_RESULT {
+    if length <= MAX_RESULT_CHARS {
         return content.to_owned();
     }
-    let head: String = content.chars().take(LONGEST_RESULT).collect();
-    format!("{head}… ({} more characters were left out)", length - LONGEST_RESULT)
+    let head: String = content.chars().take(MAX_RESULT_CHARS).collect();
+    format!("{head}… ({} more characters were left out)", length - MAX_RESULT_CHARS)
 }
 
 /// Runs a call, which fails at its deadline.
-pub(super) async fn limited<T>(
+pub(super) async fn with_deadline<T>(
     scope: &ToolContext,
     call: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<T, ToolError> {

@@ -3,48 +3,49 @@
 
 use serde_json::{Value, json};
 
-use super::{Emit, Next, NodeContext, NodeError, Step, act, drafts, recipients, think, times};
-use crate::state::{AgentState, Node, Parked, PendingCall};
+use super::{Next, NodeContext, NodeError, NodeOutput, Step, act, drafts, recipients, think, times};
+use crate::state::{AgentState, Node, PendingCall, WaitReason};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{
     ASSUMPTIONS_FIELD, ActTool, MAX_BODY_CHARS, Preview, Reach, Tool, ToolError, ToolSpec,
 };
-use nod_requests::approval::{TooLong, askable};
+use nod_requests::approval::{TooLong, check_displayable};
 use nod_requests::policy::{self, Ruling, Terms};
-use nod_requests::question::{self, Vote};
+use nod_requests::question::{self, VoteProposal};
 use nod_store::steps::StepRecord;
 use nod_when::when;
 
 /// The longest reason why a call is invalid, in bytes.
-const LONGEST_WHY: usize = 300;
+const MAX_REASON_BYTES: usize = 300;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let mut emits = Vec::new();
-    let open: Vec<PendingCall> = state.pending.iter().filter(|p| p.parked.is_none()).cloned().collect();
+    let open: Vec<PendingCall> =
+        state.pending_calls.iter().filter(|p| p.waiting_for.is_none()).cloned().collect();
     let mut reads = false;
     // The provenance when the model wrote the calls: the preview of one call did not influence another.
     let seen = state.provenance.clone();
     for pending in open {
         match examine(&mut state, &pending, &seen, cx, &mut emits).await? {
-            Examined::Reads => reads = true,
-            Examined::Parked(parked) => park(&mut state, &pending.call.id, parked),
-            Examined::Taken => {}
-            Examined::Answered(content) => state.answer(&pending.call.id, &content),
+            GateResult::Read => reads = true,
+            GateResult::Parked(parked) => park(&mut state, &pending.call.id, parked),
+            GateResult::Handled => {}
+            GateResult::Answered(content) => state.answer(&pending.call.id, &content),
         }
     }
-    emits.extend(drafts::emits(&mut state));
-    let next = if reads { Next::Go(Node::Act) } else { act::onward(&state) };
-    Ok(Step { state, emits, next })
+    emits.extend(drafts::take_outputs(&mut state));
+    let next = if reads { Next::Go(Node::Act) } else { act::next_node(&state) };
+    Ok(Step { state, outputs: emits, next })
 }
 
-enum Examined {
+enum GateResult {
     /// A read call that can run now.
-    Reads,
+    Read,
     /// It waits for something.
-    Parked(Parked),
+    Parked(WaitReason),
     /// It will not run; the state has the answer.
-    Taken,
+    Handled,
     /// It will not run; the model reads this.
     Answered(Value),
 }
@@ -54,50 +55,52 @@ async fn examine(
     pending: &PendingCall,
     seen: &Provenance,
     cx: &NodeContext<'_>,
-    emits: &mut Vec<Emit>,
-) -> Result<Examined, NodeError> {
+    emits: &mut Vec<NodeOutput>,
+) -> Result<GateResult, NodeError> {
     let Some(tool) = cx.tools.get(&pending.call.name) else {
         let known: Vec<&str> = cx.tools.iter().map(|t| t.spec().name).collect();
         let said = format!("there is no tool “{}”; there are: {}", pending.call.name, known.join(", "));
-        return Ok(Examined::Answered(json!({ "error": said })));
+        return Ok(GateResult::Answered(json!({ "error": said })));
     };
     state.acts |= matches!(tool, Tool::Act(_));
     let args = match arguments(tool.spec(), &pending.call.arguments) {
         Ok(args) => args,
-        Err(fault) => return Ok(Examined::Answered(json!({ "error": fault.to_string() }))),
+        Err(fault) => return Ok(GateResult::Answered(json!({ "error": fault.to_string() }))),
     };
-    let args = match recipients::resolved(tool.spec(), args, &pending.picked, state, cx).await? {
+    let args = match recipients::resolve_all(tool.spec(), args, &pending.picked_values, state, cx).await? {
         Ok(args) => args,
-        Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
+        Err(fault) => return Ok(handle_tool_error(fault, state, pending, cx, emits)),
     };
     let addressed = args.clone();
-    let moments = (cx.said_at, cx.clock.now());
-    let times = times::resolved(tool.spec(), args, &pending.picked, &state.principal.zone, moments);
-    let times::Resolved { args, assumed } = match times {
+    let moments = (cx.message_time, cx.clock.now());
+    let times =
+        times::resolve_times(tool.spec(), args, &pending.picked_values, &state.principal.zone, moments);
+    let times::ResolvedArguments { args, assumed } = match times {
         Ok(times) => times,
-        Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
+        Err(fault) => return Ok(handle_tool_error(fault, state, pending, cx, emits)),
     };
     let Tool::Act(tool) = tool else {
         // Act runs it, with the resolved recipients.
-        if let Some(own) = state.pending.iter_mut().find(|own| own.call.id == pending.call.id) {
+        if let Some(own) = state.pending_calls.iter_mut().find(|own| own.call.id == pending.call.id) {
             own.call.arguments = addressed.to_string();
         }
-        return Ok(Examined::Reads);
+        return Ok(GateResult::Read);
     };
-    let named = drafts::resolved(tool.spec(), args, &pending.picked, state);
+    let named = drafts::resolve_draft(tool.spec(), args, &pending.picked_values, state);
     let named = match named {
         Ok(args) => args,
-        Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
+        Err(fault) => return Ok(handle_tool_error(fault, state, pending, cx, emits)),
     };
     let with = cx.tool_context(state);
-    let overwrites = drafts::overwrites(tool.spec(), &named, state);
-    let previewed = act::limited(&with, tool.preview(&with, &named)).await;
-    let previewed = previewed.map(|preview| for_whom(Preview { display_limit: cx.room, ..preview }, state));
-    let previewed = previewed.map(|preview| saying(preview, &assumed));
+    let overwrites = drafts::overwrites_own_draft(tool.spec(), &named, state);
+    let previewed = act::with_deadline(&with, tool.preview(&with, &named)).await;
+    let previewed = previewed
+        .map(|preview| restrict_to_audience(Preview { display_limit: cx.display_limit, ..preview }, state));
+    let previewed = previewed.map(|preview| with_assumptions(preview, &assumed));
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(ToolError::to_string);
-    record.output = previewed.as_ref().ok().and_then(recorded);
+    record.output = previewed.as_ref().ok().and_then(record_of_preview);
     record.input = Some(named);
     cx.records.push(record);
     if let Ok(preview) = &previewed {
@@ -105,58 +108,67 @@ async fn examine(
         state.provenance = state.provenance.clone().merge(preview.provenance.clone());
     }
     let unnamed = match &previewed {
-        Ok(preview) => recipients::unnamed(preview, &pending.picked, state, cx).await?,
+        Ok(preview) => {
+            recipients::find_unknown_recipients(preview, &pending.picked_values, state, cx).await?
+        }
         Err(_) => Vec::new(),
     };
     match previewed.map(|preview| Preview { unknown_recipients: unnamed, ..preview }) {
         Ok(preview) => {
-            match (ruled(tool.spec(), &preview, overwrites, state, seen, cx).await?, askable(&preview)) {
-                (Ruling::Never(why), _) => Ok(Examined::Answered(never(&why))),
-                (Ruling::Run, _) => Ok(wanted(tool.as_ref(), None, pending, preview, cx, emits)),
-                (Ruling::Ask(_), Err(long)) => Ok(Examined::Answered(too_long(long))),
+            match (
+                load_ruling(tool.spec(), &preview, overwrites, state, seen, cx).await?,
+                check_displayable(&preview),
+            ) {
+                (Ruling::Forbid(why), _) => Ok(GateResult::Answered(forbidden_content(&why))),
+                (Ruling::Allow, _) => Ok(emit_act(tool.as_ref(), None, pending, preview, cx, emits)),
+                (Ruling::Ask(_), Err(long)) => Ok(GateResult::Answered(too_long(long))),
                 (Ruling::Ask(terms), Ok(())) => {
-                    match cx.directory.second(&terms, &state.principal, &preview.account).await? {
-                        Some(why) => Ok(Examined::Answered(nobody_else(&why))),
-                        None => Ok(wanted(tool.as_ref(), Some(terms), pending, preview, cx, emits)),
+                    match cx
+                        .directory
+                        .find_co_approval_obstacle(&terms, &state.principal, &preview.account)
+                        .await?
+                    {
+                        Some(why) => Ok(GateResult::Answered(no_co_approver_content(&why))),
+                        None => Ok(emit_act(tool.as_ref(), Some(terms), pending, preview, cx, emits)),
                     }
                 }
             }
         }
         Err(fault @ ToolError::RateLimited { .. }) => {
-            act::failed(state, pending, tool.spec(), &fault, cx);
-            Ok(Examined::Taken)
+            act::handle_failure(state, pending, tool.spec(), &fault, cx);
+            Ok(GateResult::Handled)
         }
         Err(fault) => {
-            kept_private(tool.spec(), &fault, state);
-            if told_after_a_pick(&fault, state, pending) {
-                return Ok(Examined::Taken);
+            narrow_audience_of_error(tool.spec(), &fault, state);
+            if answer_failed_pick(&fault, state, pending) {
+                return Ok(GateResult::Handled);
             }
-            Ok(faulted(fault, state, pending, cx, emits))
+            Ok(handle_tool_error(fault, state, pending, cx, emits))
         }
     }
 }
 
 /// Narrows the audience if a tool's error can contain account data ("there is no such label; similar: …"). Errors that
 /// the gate finds before it calls the tool contain only the conversation and the people in it.
-pub(super) fn kept_private(spec: &ToolSpec, fault: &ToolError, state: &mut AgentState) {
+pub(super) fn narrow_audience_of_error(spec: &ToolSpec, fault: &ToolError, state: &mut AgentState) {
     if spec.provider.is_some() && fault.has_account_data() {
         state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
 }
 
 /// Asks for another time if the picked one does not work. The person gets Nod's text: a click needs a direct answer.
-pub(super) fn told_after_a_pick(fault: &ToolError, state: &mut AgentState, pending: &PendingCall) -> bool {
+pub(super) fn answer_failed_pick(fault: &ToolError, state: &mut AgentState, pending: &PendingCall) -> bool {
     let ToolError::InvalidArguments { reason } = fault else { return false };
-    let picked = pending.picked.keys().any(|name| question::is_time(name));
+    let picked = pending.picked_values.keys().any(|name| question::is_time(name));
     if picked {
-        let asked = question::for_another_way(reason, state.shared);
-        state.take(&pending.call.id, &asked, &asked.content.to_string());
+        let asked = question::ask_for_alternative(reason, state.is_shared);
+        state.apply_tool_output(&pending.call.id, &asked, &asked.content.to_string());
     }
     picked
 }
 
 /// Adds the assumptions to the preview, so that the person can still correct them.
-fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
+fn with_assumptions(mut preview: Preview, assumed: &[String]) -> Preview {
     if !assumed.is_empty() {
         preview.fields.push((ASSUMPTIONS_FIELD.to_owned(), assumed.join(" ")));
     }
@@ -164,7 +176,7 @@ fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
 }
 
 /// Returns the preview without text that its card does not show; the approval's row, readable by its owner, has it all.
-fn recorded(preview: &Preview) -> Option<Value> {
+fn record_of_preview(preview: &Preview) -> Option<Value> {
     if preview.trailing_text.is_none() {
         return serde_json::to_value(preview).ok();
     }
@@ -172,9 +184,9 @@ fn recorded(preview: &Preview) -> Option<Value> {
 }
 
 /// Keeps risks from the person's own mailbox or calendar private: if others read too, they are not even stored.
-fn for_whom(preview: Preview, state: &mut AgentState) -> Preview {
+fn restrict_to_audience(preview: Preview, state: &mut AgentState) -> Preview {
     let own = Audience::Person(state.principal.person);
-    if state.shared && state.audience.narrow(preview.audience) == Audience::Channel {
+    if state.is_shared && state.audience.narrow(preview.audience) == Audience::Channel {
         return Preview { private_risks: Vec::new(), ..preview };
     }
     if !preview.private_risks.is_empty() {
@@ -184,7 +196,7 @@ fn for_whom(preview: Preview, state: &mut AgentState) -> Preview {
 }
 
 /// Returns what the policy says about the call.
-async fn ruled(
+async fn load_ruling(
     spec: &ToolSpec,
     preview: &Preview,
     overwrites: bool,
@@ -194,23 +206,23 @@ async fn ruled(
 ) -> Result<Ruling, NodeError> {
     // For the person's own account: what only the call's preview shows did not influence the call.
     let in_view = if spec.reach == Reach::Others { &state.provenance } else { seen };
-    let call = policy::Call {
+    let call = policy::PolicyInput {
         tool: spec.name,
         reach: spec.reach,
         account: &preview.account,
         recipients: &preview.recipients,
-        outside_text: in_view.is_untrusted(),
-        overwrites,
+        has_untrusted_content: in_view.is_untrusted(),
+        overwrites_user_draft: overwrites,
     };
-    Ok(policy::decide(&cx.directory.policy().await?, &call))
+    Ok(policy::decide(&cx.directory.load_policy().await?, &call))
 }
 
-fn nobody_else(why: &str) -> Value {
+fn no_co_approver_content(why: &str) -> Value {
     let detail = format!("{why} Nothing was asked or done. Tell the person that; do not try another way.");
     json!({ "status": "nobody_to_decide", "detail": detail })
 }
 
-fn never(why: &str) -> Value {
+fn forbidden_content(why: &str) -> Value {
     let detail = format!(
         "the rules here never allow this, whoever agrees: {why}; nothing was asked or done. Tell the person the \
          reason; do not try another way."
@@ -231,112 +243,116 @@ fn too_long(long: TooLong) -> Value {
 }
 
 /// Emits an effect for an act that can run now, or an approval request for one that has `terms`.
-fn wanted(
+fn emit_act(
     tool: &dyn ActTool,
     terms: Option<Terms>,
     pending: &PendingCall,
     preview: Preview,
     cx: &NodeContext<'_>,
-    emits: &mut Vec<Emit>,
-) -> Examined {
+    emits: &mut Vec<NodeOutput>,
+) -> GateResult {
     let (call_id, tool) = (pending.call.id.clone(), tool.spec().name);
     let preview = Box::new(preview);
     if let Some(terms) = terms {
         let approval = cx.ids.next().into();
-        emits.push(Emit::Ask { approval, call_id, tool, preview, terms });
-        Examined::Parked(Parked::Approval(approval))
+        emits.push(NodeOutput::ApprovalRequest { approval, call_id, tool, preview, terms });
+        GateResult::Parked(WaitReason::Approval(approval))
     } else {
         let effect = cx.ids.next().into();
-        emits.push(Emit::Act { effect, call_id, tool, preview });
-        Examined::Parked(Parked::Effect(effect))
+        emits.push(NodeOutput::Effect { effect, call_id, tool, preview });
+        GateResult::Parked(WaitReason::Effect(effect))
     }
 }
 
 /// Waits if a person can fix the error; any other error goes back to the model.
-pub(super) fn wait_for_person(
+pub(super) fn park_for_person(
     fault: &ToolError,
     call_id: &str,
     cx: &NodeContext<'_>,
-    emits: &mut Vec<Emit>,
-) -> Option<Parked> {
+    emits: &mut Vec<NodeOutput>,
+) -> Option<WaitReason> {
     match fault {
         ToolError::NeedsConnect { provider, revoked, missing } => {
-            need_account(*provider, *revoked, missing, emits);
-            Some(Parked::Connection(*provider))
+            emit_account_request(*provider, *revoked, missing, emits);
+            Some(WaitReason::Connection(*provider))
         }
         ToolError::Ambiguous { name, choices, message: why } if !choices.is_empty() => {
             let question = cx.ids.next().into();
-            emits.push(Emit::Question {
+            emits.push(NodeOutput::Question {
                 question,
                 call_id: call_id.to_owned(),
                 name: name.clone(),
                 choices: choices.clone(),
-                why: why.clone(),
+                message: why.clone(),
                 vote: None,
             });
-            Some(Parked::Question(question))
+            Some(WaitReason::Question(question))
         }
         ToolError::AmbiguousTime { topic: about, title, choices, voters, unreadable_calendars: unseen } => {
             let question = cx.ids.next().into();
-            emits.push(Emit::Question {
+            emits.push(NodeOutput::Question {
                 question,
                 call_id: call_id.to_owned(),
                 name: when::quoted_phrase(about),
                 choices: choices.clone(),
-                why: None,
-                vote: Some(Vote { title: title.clone(), voters: voters.clone(), unseen: unseen.clone() }),
+                message: None,
+                vote: Some(VoteProposal {
+                    title: title.clone(),
+                    voters: voters.clone(),
+                    unreadable_calendars: unseen.clone(),
+                }),
             });
-            Some(Parked::Question(question))
+            Some(WaitReason::Question(question))
         }
         _ => None,
     }
 }
 
 /// Emits one connect link for all calls of a turn.
-fn need_account(provider: Provider, revoked: bool, missing: &[String], emits: &mut Vec<Emit>) {
+fn emit_account_request(provider: Provider, revoked: bool, missing: &[String], emits: &mut Vec<NodeOutput>) {
     let asked = emits.iter_mut().find_map(|emit| match emit {
-        Emit::Connect { provider: p, missing, .. } if *p == provider => Some(missing),
+        NodeOutput::ConnectRequest { provider: p, missing, .. } if *p == provider => Some(missing),
         _ => None,
     });
     match asked {
         Some(asked) => asked.extend_from_slice(missing),
-        None => emits.push(Emit::Connect { provider, revoked, missing: missing.to_vec() }),
+        None => emits.push(NodeOutput::ConnectRequest { provider, revoked, missing: missing.to_vec() }),
     }
 }
 
-fn faulted(
+fn handle_tool_error(
     fault: ToolError,
     state: &mut AgentState,
     pending: &PendingCall,
     cx: &NodeContext<'_>,
-    emits: &mut Vec<Emit>,
-) -> Examined {
+    emits: &mut Vec<NodeOutput>,
+) -> GateResult {
     if let ToolError::Conflict { current: now } = &fault {
-        state.take(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
-        return Examined::Taken;
+        state.apply_tool_output(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
+        return GateResult::Handled;
     }
     if let ToolError::NoSuchTime { message: why } = &fault {
-        let asked = question::for_time(&format!("{why} Which time do you mean?"), state.shared);
-        state.take(&pending.call.id, &asked, &asked.content.to_string());
-        return Examined::Taken;
+        let asked = question::for_time(&format!("{why} Which time do you mean?"), state.is_shared);
+        state.apply_tool_output(&pending.call.id, &asked, &asked.content.to_string());
+        return GateResult::Handled;
     }
-    noted(&fault, state);
-    match wait_for_person(&fault, &pending.call.id, cx, emits) {
-        Some(parked) => Examined::Parked(parked),
-        None => Examined::Answered(json!({ "error": fault.to_string() })),
+    note_admin_error(&fault, state);
+    match park_for_person(&fault, &pending.call.id, cx, emits) {
+        Some(parked) => GateResult::Parked(parked),
+        None => GateResult::Answered(json!({ "error": fault.to_string() })),
     }
 }
 
 /// Adds a note under the answer about what an admin has to fix, whatever the model writes.
-pub(super) fn noted(fault: &ToolError, state: &mut AgentState) {
+pub(super) fn note_admin_error(fault: &ToolError, state: &mut AgentState) {
     if let ToolError::NeedsAdmin { reason } = fault {
-        state.note(&format!("{}. {}", reason.trim_end_matches('.'), think::done_so_far(state)));
+        state.add_note(&format!("{}. {}", reason.trim_end_matches('.'), think::progress_summary(state)));
     }
 }
 
-pub(super) fn park(state: &mut AgentState, call_id: &str, parked: Parked) {
-    if let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call_id) {
-        pending.parked = Some(parked);
+pub(super) fn park(state: &mut AgentState, call_id: &str, parked: WaitReason) {
+    if let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call_id) {
+        pending.waiting_for = Some(parked);
     }
 }
 
@@ -354,7 +370,7 @@ pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> 
         .map(|e| {
             let at = e.instance_path().to_string();
             // If a value is long, the model needs no copy of it.
-            let why = Some(e.to_string()).filter(|why| why.len() <= LONGEST_WHY);
+            let why = Some(e.to_string()).filter(|why| why.len() <= MAX_REASON_BYTES);
             let why = why.unwrap_or_else(|| e.masked().to_string());
             if at.is_empty() { why } else { format!("{at}: {why}") }
         })

@@ -9,25 +9,25 @@ use super::drafts;
 use crate::state::AgentState;
 
 /// The first line of the hints.
-const BEGIN: &str = "Routing hints (from the assistant, not the person):";
+const HINTS_HEADER: &str = "Routing hints (from the assistant, not the person):";
 
 /// Returns the person's message with the hints; only the message if there are none.
-pub(super) fn effective(said: &str, state: &AgentState) -> String {
+pub(super) fn with_hints(said: &str, state: &AgentState) -> String {
     let lines = lines(state);
-    if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{BEGIN}\n{}", lines.join("\n")) }
+    if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{HINTS_HEADER}\n{}", lines.join("\n")) }
 }
 
 fn lines(state: &AgentState) -> Vec<String> {
     let mut lines: Vec<String> = state.target_tool.iter().map(|tool| format!("- tool: {tool}")).collect();
     lines.extend(open(state));
-    lines.extend(state.thread.iter().map(|thread| format!("- mail thread in view: {thread}")));
+    lines.extend(state.mail_thread.iter().map(|thread| format!("- mail thread in view: {thread}")));
     lines
 }
 
 /// Returns the message for the router: only the hints that help to tell one tool from another.
-pub(super) fn for_router(said: &str, state: &AgentState) -> String {
+pub(super) fn router_input(said: &str, state: &AgentState) -> String {
     let lines: Vec<String> = open(state).into_iter().collect();
-    if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{BEGIN}\n{}", lines.join("\n")) }
+    if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{HINTS_HEADER}\n{}", lines.join("\n")) }
 }
 
 /// Returns a hint for the newest open draft. Its label is left out if the draft is private and the answer is not, or if
@@ -42,19 +42,20 @@ fn open(state: &AgentState) -> Option<String> {
 
 /// Returns the tools to offer. In the first turn, a hint puts its tool first and leaves out other tools that reach
 /// other people; the remaining ones might be needed before it.
-pub(super) fn offers(tools: &Tools, state: &AgentState) -> Vec<ToolDefinition> {
-    let hint = state.target_tool.as_deref().filter(|name| state.thoughts == 0 && tools.get(name).is_some());
+pub(super) fn tool_definitions(tools: &Tools, state: &AgentState) -> Vec<ToolDefinition> {
+    let hint =
+        state.target_tool.as_deref().filter(|name| state.model_turns == 0 && tools.get(name).is_some());
     let fits = |tool: &&Tool| {
         let spec = tool.spec();
-        drafts::usable(tool, state)
+        drafts::is_usable(tool, state)
             && hint.is_none_or(|name| spec.name == name || spec.reach != Reach::Others)
     };
-    let mut offered: Vec<ToolDefinition> = tools.iter().filter(fits).map(offer).collect();
+    let mut offered: Vec<ToolDefinition> = tools.iter().filter(fits).map(tool_definition).collect();
     offered.sort_by_key(|offer| Some(offer.name.as_str()) != hint);
     offered
 }
 
-fn offer(tool: &Tool) -> ToolDefinition {
+fn tool_definition(tool: &Tool) -> ToolDefinition {
     let spec = tool.spec();
     ToolDefinition {
         name: spec.name.to_owned(),

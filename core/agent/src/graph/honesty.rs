@@ -2,54 +2,56 @@
 
 /// Whether the text says, in first person or passive, that something was done, or looks like a receipt of Nod's.
 #[must_use]
-pub(crate) fn claims_a_deed(text: &str) -> bool {
-    if text.lines().any(|line| is_like_a_receipt(&words(line))) {
+pub(crate) fn has_action_claim(text: &str) -> bool {
+    if text.lines().any(|line| is_receipt_like(&normalized_words(line))) {
         return true;
     }
-    let words = words(text);
+    let words = normalized_words(text);
     words.iter().enumerate().any(|(at, word)| {
         let nothing =
             words.get(at + 1).is_some_and(|next| ["nothing", "no", "none"].contains(&next.as_str()));
-        let sent = is_deed(word) && claimed(&words[at.saturating_sub(4)..at]);
-        !nothing && (sent || (changes(word) && mine(&words[..at])))
+        let sent = is_action_verb(word) && is_claimed(&words[at.saturating_sub(4)..at]);
+        !nothing && (sent || (is_calendar_verb(word) && ends_with_first_person(&words[..at])))
     })
 }
 
-fn words(text: &str) -> Vec<String> {
+fn normalized_words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace('’', "'");
     let all = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty());
     all.map(str::to_owned).collect()
 }
 
 /// Whether a line looks like a card after a decision.
-fn is_like_a_receipt(line: &[String]) -> bool {
+fn is_receipt_like(line: &[String]) -> bool {
     let things = ["email", "mail", "message", "reply", "invitation", "event", "draft"];
     match line {
         [first, ..] if first == "sent" => true,
         [first, second, ..] if first == "approved" => second == "by",
-        [first, second, ..] => things.contains(&first.as_str()) && (second == "sent" || changes(second)),
+        [first, second, ..] => {
+            things.contains(&first.as_str()) && (second == "sent" || is_calendar_verb(second))
+        }
         _ => false,
     }
 }
 
 /// Verbs for calendar changes.
-fn changes(word: &str) -> bool {
+fn is_calendar_verb(word: &str) -> bool {
     ["invited", "booked", "scheduled", "cancelled", "canceled", "created", "accepted", "declined"]
         .contains(&word)
 }
 
 /// "I (have) (just)".
-fn mine(before: &[String]) -> bool {
+fn ends_with_first_person(before: &[String]) -> bool {
     let filler = |word: &&String| ["have", "just", "also", "now", "already"].contains(&word.as_str());
     before.iter().rev().find(|word| !filler(word)).is_some_and(|word| ["i", "i've"].contains(&word.as_str()))
 }
 
-fn is_deed(word: &str) -> bool {
+fn is_action_verb(word: &str) -> bool {
     ["sent", "emailed", "mailed", "forwarded"].contains(&word)
 }
 
 /// "I (have) (just) sent", "the mail was/has been sent", but not "nothing was sent", "Bo sent", "I have not sent".
-fn claimed(before: &[String]) -> bool {
+fn is_claimed(before: &[String]) -> bool {
     let has = |words: &[&str]| before.iter().any(|w| words.contains(&w.as_str()));
     if has(&["not", "never", "nothing", "no", "didn't", "haven't", "wasn't", "isn't", "hasn't", "be", "once"])
     {
@@ -89,7 +91,7 @@ mod tests {
             ("Your latest mail: “Lunch?”", false),
         ];
         for (text, wanted) in table {
-            assert_eq!(claims_a_deed(text), wanted, "{text}");
+            assert_eq!(has_action_claim(text), wanted, "{text}");
         }
     }
 }

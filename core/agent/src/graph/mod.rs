@@ -1,5 +1,5 @@
 //! The graph: nodes that take a state and return a step. A node has no store and no chat handle, so it cannot cause
-//! anything: each node output is an [`Emit`], which the runner stores.
+//! anything: each node output is an [`NodeOutput`], which the runner stores.
 
 mod act;
 mod busy;
@@ -24,10 +24,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use act::content;
-pub use recall::Memory;
+pub use recall::RecalledContext;
 pub use record::Records;
-pub use reply::{before_tools, so_far};
-pub use think::done_so_far;
+pub use reply::{before_tools, streamable_text};
+pub use think::progress_summary;
 
 use crate::state::{AgentState, Node};
 use nod_contract::card::Card;
@@ -43,13 +43,13 @@ use nod_contract::tool::draft::CloseReason;
 use nod_contract::tool::{Choice, Preview, Principal, ToolContext, ToolError, Tools};
 use nod_requests::draft::OpenDraft;
 use nod_requests::policy::{Policy, Terms};
-use nod_requests::question::Vote;
+use nod_requests::question::VoteProposal;
 use nod_store::jobs::WorkError;
 
 /// What a node returns.
 pub struct Step {
     pub state: AgentState,
-    pub(crate) emits: Vec<Emit>,
+    pub(crate) outputs: Vec<NodeOutput>,
     pub next: Next,
 }
 
@@ -66,36 +66,42 @@ pub enum Next {
 
 impl Step {
     pub fn go(state: AgentState, node: Node) -> Self {
-        Self { state, emits: Vec::new(), next: Next::Go(node) }
+        Self { state, outputs: Vec::new(), next: Next::Go(node) }
     }
 }
 
 /// Something that a node wants to happen. The runner stores it in the commit of the step.
 #[derive(Debug, Clone)]
-pub(crate) enum Emit {
+pub(crate) enum NodeOutput {
     /// A message to its audience.
-    Say { card: Card, audience: Audience },
+    Message { card: Card, audience: Audience },
     /// A request for an approval.
-    Ask { approval: ApprovalId, call_id: String, tool: &'static str, preview: Box<Preview>, terms: Terms },
+    ApprovalRequest {
+        approval: ApprovalId,
+        call_id: String,
+        tool: &'static str,
+        preview: Box<Preview>,
+        terms: Terms,
+    },
     /// An effect that needs no approval.
-    Act { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
+    Effect { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
     /// A question which of several choices is meant.
     Question {
         question: QuestionId,
         call_id: String,
         name: String,
         choices: Vec<Choice>,
-        why: Option<String>,
-        vote: Option<Vote>,
+        message: Option<String>,
+        vote: Option<VoteProposal>,
     },
     /// A draft was created or changed, and is shown.
-    Draft(Box<OpenDraft>),
+    DraftUpdate(Box<OpenDraft>),
     /// A draft (by the provider's id) is no longer open.
-    DraftClosed { draft: String, how: CloseReason },
+    DraftClosed { draft: String, reason: CloseReason },
     /// An account is needed, or more scopes for one.
-    Connect { provider: Provider, revoked: bool, missing: Vec<String> },
+    ConnectRequest { provider: Provider, revoked: bool, missing: Vec<String> },
     /// The conversation is worth a memory update, after the answer.
-    Remember,
+    MemoryUpdate,
 }
 
 /// What a node can use during one step.
@@ -105,25 +111,25 @@ pub struct NodeContext<'a> {
     pub run: RunId,
     pub trace: TraceId,
     /// When the message was sent that the run answers; "tomorrow" is relative to it.
-    pub said_at: Timestamp,
+    pub message_time: Timestamp,
     pub step_budget: u32,
-    pub longest_message: usize,
+    pub max_message_chars: usize,
     /// What was loaded for this step, if the node needs it.
-    pub memory: Option<Memory>,
+    pub memory: Option<RecalledContext>,
     pub directory: &'a dyn Directory,
     pub contacts: &'a [Arc<dyn ContactSource>],
-    pub typing: CommandSyntax<'a>,
+    pub command_syntax: CommandSyntax<'a>,
     /// Returns the answer to "help", for the way in which commands are typed here.
     pub help: &'a (dyn Fn(CommandSyntax<'_>) -> String + Send + Sync),
     /// How much of a request a card can show here.
-    pub room: usize,
+    pub display_limit: usize,
     pub tools: &'a Tools,
     pub model: &'a dyn Model,
     pub clock: &'a Arc<dyn Clock>,
     pub ids: &'a Arc<dyn Ids>,
     pub records: Records,
     /// Receives the text for the person while the model writes it.
-    pub words: TokenSender,
+    pub token_tx: TokenSender,
 }
 
 /// The people and the policy: everything that a node can read from the store. It has one implementation, but is a trait
@@ -132,17 +138,25 @@ pub struct NodeContext<'a> {
 pub trait Directory: Send + Sync {
     /// Resolves a recipient that a model wrote to an address. If the list of people is old, a name might by now mean
     /// another person, so the list is refreshed first.
-    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, ToolError>, NodeError>;
+    async fn resolve_recipient(
+        &self,
+        written: &str,
+        me: &Principal,
+    ) -> Result<Result<String, ToolError>, NodeError>;
 
     /// Returns the effective policy.
-    async fn policy(&self) -> Result<Policy, NodeError>;
+    async fn load_policy(&self) -> Result<Policy, NodeError>;
 
     /// Returns why no co-approver can be asked, if these terms require one and there is none.
-    async fn second(&self, terms: &Terms, me: &Principal, account: &str)
-    -> Result<Option<String>, NodeError>;
+    async fn find_co_approval_obstacle(
+        &self,
+        terms: &Terms,
+        me: &Principal,
+        account: &str,
+    ) -> Result<Option<String>, NodeError>;
 
     /// Returns which of these addresses belong to people of this tenant, in lower case.
-    async fn known(&self, addresses: &[String]) -> Result<Vec<String>, NodeError>;
+    async fn find_known_emails(&self, addresses: &[String]) -> Result<Vec<String>, NodeError>;
 }
 
 /// Why a step failed.

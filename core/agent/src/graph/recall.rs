@@ -1,40 +1,40 @@
 //! Recall: loads the earlier messages that this person is allowed to read, and the approvals that wait for them.
 
 use super::{NodeContext, Step};
-use crate::state::{AgentState, Earlier, Node};
+use crate::state::{AgentState, EarlierSummary, Node};
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
-use nod_memory::memory::view::View;
-use nod_people::file::File;
+use nod_memory::memory::view::MemoryContext;
+use nod_people::file::AttachmentText;
 use nod_requests::draft::OpenDraft;
 
 /// The limit for attached files in view, in characters.
-const MOST_OF_FILES: usize = 24_000;
+const MAX_ATTACHMENT_CHARS: usize = 24_000;
 
 /// What the runner loaded for this node.
-pub struct Memory {
+pub struct RecalledContext {
     /// Earlier messages and known facts, within their token limit.
-    pub view: View,
+    pub view: MemoryContext,
     /// One line for each pending approval.
-    pub waiting: Vec<String>,
+    pub pending_approvals: Vec<String>,
     /// Files of this message and of earlier ones, oldest first.
-    pub files: Vec<File>,
+    pub attachments: Vec<AttachmentText>,
     /// The channel that the person is viewing next to the assistant thread.
-    pub viewing: Option<String>,
+    pub viewed_channel: Option<String>,
     /// The person behind each mention, by name.
-    pub mentioned: Vec<(String, String)>,
+    pub mentioned_names: Vec<(String, String)>,
     /// The messages in the thread before Nod was mentioned there.
-    pub earlier: Option<String>,
+    pub thread_context: Option<String>,
     /// The person's open drafts here, newest first.
     pub drafts: Vec<OpenDraft>,
     /// The mail thread that was read last here.
-    pub thread: Option<String>,
+    pub mail_thread: Option<String>,
 }
 
 /// The source of earlier messages, as a risk line names it.
-const EARLIER: &str = "earlier messages in this thread";
+const EARLIER_SOURCE: &str = "earlier messages in this thread";
 
 pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     if let Some(memory) = &cx.memory {
@@ -43,36 +43,37 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         // An earlier private answer in view makes the new answer private too.
         state.audience = view.audience.map_or(state.audience, |audience| state.audience.narrow(audience));
         state.history.clone_from(&view.history);
-        state.earlier = view.summary.clone().map(|(text, outside)| Earlier { text, outside });
-        state.unfolded = view.unfolded;
-        state.waiting.clone_from(&memory.waiting);
-        files(&mut state, &memory.files, &cx.ids.next().simple().to_string()[24..]);
-        state.working.current_goal.clone_from(&view.goal);
-        state.working.facts.clone_from(&view.facts);
-        if let Some(viewing) = &memory.viewing {
-            state.working.extracted_info.insert("Channel in view".to_owned(), format!("<#{viewing}>"));
+        state.earlier_summary =
+            view.summary.clone().map(|(text, outside)| EarlierSummary { text, untrusted_sources: outside });
+        state.unsummarised = view.unsummarised;
+        state.pending_approvals.clone_from(&memory.pending_approvals);
+        add_attachments(&mut state, &memory.attachments, &cx.ids.next().simple().to_string()[24..]);
+        state.working_memory.current_goal.clone_from(&view.goal);
+        state.working_memory.facts.clone_from(&view.facts);
+        if let Some(viewing) = &memory.viewed_channel {
+            state.working_memory.extracted_info.insert("Channel in view".to_owned(), format!("<#{viewing}>"));
         }
         state.drafts.open.clone_from(&memory.drafts);
-        state.thread.clone_from(&memory.thread);
-        state.working.extracted_info.extend(memory.mentioned.iter().cloned());
-        if let Some(earlier) = &memory.earlier {
+        state.mail_thread.clone_from(&memory.mail_thread);
+        state.working_memory.extracted_info.extend(memory.mentioned_names.iter().cloned());
+        if let Some(earlier) = &memory.thread_context {
             let marker = cx.scope().invocation.short();
-            state.context = Some(text::fence_untrusted(earlier, &[EARLIER], &marker));
-            state.provenance = state.provenance.merge(Provenance::untrusted(EARLIER));
-            state.overheard = true;
+            state.thread_context = Some(text::fence_untrusted(earlier, &[EARLIER_SOURCE], &marker));
+            state.provenance = state.provenance.merge(Provenance::untrusted(EARLIER_SOURCE));
+            state.has_channel_history = true;
         }
     }
     Step::go(state, Node::Route)
 }
 
 /// Adds the files, as untrusted content whoever attached them. If there is not room for all, the newest win.
-fn files(state: &mut AgentState, files: &[File], marker: &str) {
-    let mut room = MOST_OF_FILES;
+fn add_attachments(state: &mut AgentState, files: &[AttachmentText], marker: &str) {
+    let mut room = MAX_ATTACHMENT_CHARS;
     let mut turns = Vec::new();
     for file in files.iter().rev() {
         let name: String = file.name.chars().filter(|c| !c.is_control()).take(100).collect();
         let name = show_hidden_chars(&name);
-        match &file.read {
+        match &file.text {
             Ok(words) => {
                 let shown: String = words.chars().take(room).collect();
                 let cut = if shown.len() < words.len() { "… (cut)" } else { "" };
@@ -84,12 +85,12 @@ fn files(state: &mut AgentState, files: &[File], marker: &str) {
                 let text =
                     text::fence_untrusted(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
                 state.provenance = state.provenance.clone().merge(Provenance::untrusted(source));
-                turns.push((file.now, Turn::System { text }));
+                turns.push((file.is_from_this_run, Turn::System { text }));
             }
-            Err(why) if file.now => {
+            Err(why) if file.is_from_this_run => {
                 let text = format!("The file “{name}” could not be read: {why}. The person is told so.");
                 turns.push((true, Turn::System { text }));
-                state.note(&format!("I could not read {name}: {why}."));
+                state.add_note(&format!("I could not read {name}: {why}."));
             }
             Err(_) => {}
         }

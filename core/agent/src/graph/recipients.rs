@@ -13,12 +13,12 @@ use nod_contract::tool::{Choice, Preview, ToolContext, ToolError, ToolSpec};
 use nod_people::people::{contacts, names};
 
 /// The time limit for searching a person's mail for one name.
-const LOOKS_FOR: TimeDelta = TimeDelta::seconds(8);
+const LOOKUP_TIMEOUT: TimeDelta = TimeDelta::seconds(8);
 /// The source of an address that was picked from contacts in the person's own mail.
-const OF_MAIL: &str = "an address from your mail";
+const FROM_OWN_MAIL: &str = "an address from your mail";
 
 /// Resolves the names in every field of format `recipient` to addresses.
-pub(super) async fn resolved(
+pub(super) async fn resolve_all(
     spec: &ToolSpec,
     mut args: Value,
     picked: &BTreeMap<String, String>,
@@ -38,7 +38,7 @@ pub(super) async fn resolved(
         };
         for slot in slots {
             let Some(written) = slot.as_str().map(str::to_owned) else { continue };
-            match address(&written, picked, state, cx).await? {
+            match resolve_one(&written, picked, state, cx).await? {
                 Ok(address) => *slot = Value::String(address),
                 Err(fault) => return Ok(Err(fault)),
             }
@@ -47,31 +47,36 @@ pub(super) async fn resolved(
     Ok(Ok(args))
 }
 
-async fn address(
+async fn resolve_one(
     written: &str,
     picked: &BTreeMap<String, String>,
     state: &mut AgentState,
     cx: &NodeContext<'_>,
 ) -> Result<Result<String, ToolError>, NodeError> {
-    let name = names::bare(written);
+    let name = names::strip_quotes(written);
     if let Some(address) = picked.get(name) {
         return Ok(Ok(address.clone()));
     }
-    match cx.directory.address(written, &state.principal).await? {
-        Err(fault) if names::is_name(written) => Ok(Err(beyond(fault, name, state, cx).await)),
+    match cx.directory.resolve_recipient(written, &state.principal).await? {
+        Err(fault) if names::is_name(written) => Ok(Err(extend_with_contacts(fault, name, state, cx).await)),
         settled => Ok(settled),
     }
 }
 
 /// Searches elsewhere for a name that the people of the workspace do not resolve. Another source of people belongs
 /// here, with its choices after these.
-async fn beyond(fault: ToolError, name: &str, state: &mut AgentState, cx: &NodeContext<'_>) -> ToolError {
+async fn extend_with_contacts(
+    fault: ToolError,
+    name: &str,
+    state: &mut AgentState,
+    cx: &NodeContext<'_>,
+) -> ToolError {
     let mut choices = match &fault {
         ToolError::Ambiguous { choices, .. } => choices.clone(),
         ToolError::NotFound { .. } => Vec::new(),
         _ => return fault,
     };
-    match in_own_mail(name, &choices, state, cx).await {
+    match find_contacts(name, &choices, state, cx).await {
         Ok(found) if found.is_empty() => fault,
         Ok(found) => {
             // A person's contacts are private.
@@ -87,18 +92,18 @@ async fn beyond(fault: ToolError, name: &str, state: &mut AgentState, cx: &NodeC
 }
 
 /// Returns contacts of that name; none if no mail account is connected, and a sentence if the search failed.
-async fn in_own_mail(
+async fn find_contacts(
     name: &str,
     people: &[Choice],
     state: &AgentState,
     cx: &NodeContext<'_>,
 ) -> Result<Vec<Choice>, &'static str> {
-    let Some(words) = contacts::words(name) else { return Ok(Vec::new()) };
+    let Some(words) = contacts::search_words(name) else { return Ok(Vec::new()) };
     let (mut found, mut silent) = (Vec::new(), false);
     for source in cx.contacts {
         let with = cx.tool_context(state);
-        let with = ToolContext { deadline: with.now + LOOKS_FOR, ..with };
-        match act::limited(&with, source.find_by_name(&with, &words)).await {
+        let with = ToolContext { deadline: with.now + LOOKUP_TIMEOUT, ..with };
+        match act::with_deadline(&with, source.find_by_name(&with, &words)).await {
             Ok(more) => found.extend(more),
             Err(ToolError::NeedsConnect { .. }) => {}
             Err(_) => {
@@ -119,7 +124,7 @@ async fn in_own_mail(
 /// Returns recipients that might come from someone outside: neither the person, nor others of the conversation, nor the
 /// directory named them. A choice from the person's own mail is untrusted too, because the sender of the mail chose the
 /// name.
-pub(super) async fn unnamed(
+pub(super) async fn find_unknown_recipients(
     preview: &Preview,
     picked: &BTreeMap<String, String>,
     state: &mut AgentState,
@@ -130,18 +135,18 @@ pub(super) async fn unnamed(
     }
     let named = |address: &&String| {
         !address.eq_ignore_ascii_case(&preview.account)
-            && !words::name(state.history.iter().chain(&state.turns), address)
+            && !words::is_email_named(state.history.iter().chain(&state.turns), address)
     };
     let unnamed: Vec<String> = preview.recipients.iter().filter(named).cloned().collect();
     if unnamed.is_empty() {
         return Ok(unnamed);
     }
-    let known = cx.directory.known(&unnamed).await?;
+    let known = cx.directory.find_known_emails(&unnamed).await?;
     let unnamed: Vec<String> =
         unnamed.into_iter().filter(|one| !known.contains(&one.to_lowercase())).collect();
     let picked = |one: &String| picked.values().any(|address| address.eq_ignore_ascii_case(one));
     if unnamed.iter().any(picked) {
-        state.provenance = state.provenance.clone().merge(Provenance::untrusted(OF_MAIL));
+        state.provenance = state.provenance.clone().merge(Provenance::untrusted(FROM_OWN_MAIL));
     }
     Ok(unnamed)
 }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Emit, Next, Step, honesty};
+use super::{Next, NodeOutput, Step, honesty};
 use crate::state::{AgentState, Node};
 use nod_contract::card::{Block, Card};
 use nod_contract::model::Turn;
 
 /// Replaces mentions that the model repeats by names, so that they notify no user and show no id.
-fn named(text: String, known: &BTreeMap<String, String>) -> String {
+fn replace_mentions(text: String, known: &BTreeMap<String, String>) -> String {
     let mentions = known.iter().filter(|(token, _)| token.starts_with("<@"));
     mentions.fold(text, |text, (token, name)| text.replace(token.as_str(), name))
 }
@@ -17,20 +17,20 @@ fn named(text: String, known: &BTreeMap<String, String>) -> String {
 /// Returns what can be shown of an answer that is still being written: whole words, names for mentions, and only the
 /// sentences before one that claims an action without a receipt; the finished answer is checked as a whole. If an
 /// action was wanted and there is no receipt, nothing is shown.
-pub fn so_far(text: &str, state: &AgentState) -> Option<String> {
-    if state.acts && unreceipted(state) {
+pub fn streamable_text(text: &str, state: &AgentState) -> Option<String> {
+    if state.acts && has_no_receipt(state) {
         return None;
     }
     let whole = text.rfind(char::is_whitespace).map_or("", |end| &text[..end]);
-    let words = named(whole.trim().to_owned(), &state.working.extracted_info);
-    let proven = if unreceipted(state) { unclaimed(&words) } else { &words };
+    let words = replace_mentions(whole.trim().to_owned(), &state.working_memory.extracted_info);
+    let proven = if has_no_receipt(state) { text_before_claim(&words) } else { &words };
     (!proven.is_empty()).then(|| proven.to_owned())
 }
 
 /// Returns the sentences before the first one that claims an action.
-fn unclaimed(words: &str) -> &str {
+fn text_before_claim(words: &str) -> &str {
     let mut shown = words;
-    while honesty::claims_a_deed(shown) {
+    while honesty::has_action_claim(shown) {
         let end = shown.trim_end_matches(ENDS).rfind(ENDS);
         shown = end.map_or("", |at| &shown[..=at]);
     }
@@ -42,45 +42,46 @@ const ENDS: [char; 4] = ['.', '!', '?', '\n'];
 /// Returns what the model said before it called tools, if that was the last event.
 pub fn before_tools(state: &AgentState) -> Option<Card> {
     let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
-    let words = named(text.trim().to_owned(), &state.working.extracted_info);
-    let unproven = unreceipted(state) && honesty::claims_a_deed(&words);
+    let words = replace_mentions(text.trim().to_owned(), &state.working_memory.extracted_info);
+    let unproven = has_no_receipt(state) && honesty::has_action_claim(&words);
     (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::from_markdown(words))
 }
 
-fn unreceipted(state: &AgentState) -> bool {
-    state.receipts.is_empty() && state.unknown == 0
+fn has_no_receipt(state: &AgentState) -> bool {
+    state.receipts.is_empty() && state.unknown_outcomes == 0
 }
 
 pub(super) fn step(state: AgentState) -> Step {
-    if state.results.are_the_answer() {
-        return verbatim(state);
+    if state.results.is_complete_answer() {
+        return reply_verbatim(state);
     }
-    let text = named(state.reply.clone().unwrap_or_default(), &state.working.extracted_info);
+    let text =
+        replace_mentions(state.reply.clone().unwrap_or_default(), &state.working_memory.extracted_info);
     let mut card =
         Card::from_markdown(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
-    let waits = state.pending.iter().any(|call| call.parked.is_some());
+    let waits = state.pending_calls.iter().any(|call| call.waiting_for.is_some());
     // If an action was wanted and there is no receipt of it, the note corrects a claim in any language. If none was
     // wanted, the word list of `honesty` is the second check.
-    if !ours && unreceipted(&state) && ((state.acts && !waits) || honesty::claims_a_deed(&text)) {
+    if !ours && has_no_receipt(&state) && ((state.acts && !waits) || honesty::has_action_claim(&text)) {
         card = card
             .with_block(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }
-    let emits = vec![Emit::Say { card: noted(card, &state), audience: state.audience }];
-    Step { state, emits, next: Next::Go(Node::Remember) }
+    let emits = vec![NodeOutput::Message { card: with_notes(card, &state), audience: state.audience }];
+    Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }
 
 /// Adds Nod's own notes, whatever the model writes.
-fn noted(card: Card, state: &AgentState) -> Card {
+fn with_notes(card: Card, state: &AgentState) -> Card {
     state.notes.iter().fold(card, |card, line| card.with_block(Block::Note(line.clone())))
 }
 
 /// Answers with the tools' verbatim outputs, but does not repeat what a card shows already. The posted part is a turn
 /// of its own, so that it can be shared without the rest.
-fn verbatim(mut state: AgentState) -> Step {
+fn reply_verbatim(mut state: AgentState) -> Step {
     let results = std::mem::take(&mut state.results.verbatim);
     let joined = |shown: bool| {
-        let words = results.iter().filter(|one| one.shown == shown).map(|one| one.words.as_str());
+        let words = results.iter().filter(|one| one.is_on_card == shown).map(|one| one.words.as_str());
         words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n\n")
     };
     let said = joined(false);
@@ -89,10 +90,10 @@ fn verbatim(mut state: AgentState) -> Step {
     }
     let audience = state.audience;
     let card = if said.is_empty() { Card::default() } else { Card::from_markdown(said.as_str()) };
-    let card = noted(card, &state);
-    let emits = if card.is_empty() { Vec::new() } else { vec![Emit::Say { card, audience }] };
+    let card = with_notes(card, &state);
+    let emits = if card.is_empty() { Vec::new() } else { vec![NodeOutput::Message { card, audience }] };
     state.reply = Some(said);
-    Step { state, emits, next: Next::Go(Node::Remember) }
+    Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }
 
 #[cfg(test)]
@@ -108,9 +109,9 @@ mod tests {
             email: None,
             zone: "UTC".to_owned(),
         };
-        let mut state = AgentState::begin(principal, true, "hello");
-        state.working.extracted_info.insert("<@U1>".to_owned(), "Bo Lind".to_owned());
-        let shown = |text: &str, state: &AgentState| so_far(text, state);
+        let mut state = AgentState::new(principal, true, "hello");
+        state.working_memory.extracted_info.insert("<@U1>".to_owned(), "Bo Lind".to_owned());
+        let shown = |text: &str, state: &AgentState| streamable_text(text, state);
         assert_eq!(shown("Hel", &state), None);
         assert_eq!(shown("Hello <@U", &state).as_deref(), Some("Hello"));
         assert_eq!(shown("Hello <@U1> and [the ba", &state).as_deref(), Some("Hello Bo Lind and [the"));

@@ -23,21 +23,21 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         // A rule answered at ingest.
         return Ok(Step::go(state, Node::Reply));
     }
-    if let Some((rule, words)) = by_rule(state.said(), cx) {
+    if let Some((rule, words)) = match_rule(state.user_message(), cx) {
         state.intent = Some(Intent::Conversational);
         state.routed_via = Some(format!("rule:{rule}"));
         state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
         state.reply = Some(words);
         return Ok(Step::go(state, Node::Reply));
     }
-    if sends(state.said()) && !state.drafts.open.is_empty() {
+    if is_send_command(state.user_message()) && !state.drafts.open.is_empty() {
         let send = state.drafts.open[0].draft.tools.send.clone();
         state.intent = Some(Intent::Tool);
         state.routed_via = Some("rule:send_draft".to_owned());
-        return Ok(calling(state, send));
+        return Ok(call_tool(state, send));
     }
     let ask = prompt::route(&state, cx.tools);
-    let routed = match think::asked(&ask, cx).await {
+    let routed = match think::complete_silently(&ask, cx).await {
         Ok(answer) => serde_json::from_str::<Value>(answer.text.trim())
             .and_then(Routed::deserialize)
             .map_err(|_| tracing::debug!(run = %cx.run, "the router's answer was no route"))
@@ -51,8 +51,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
             state.acts |= matches!(target, Some(Tool::Act(_)));
             state.routed_via = Some("router".to_owned());
-            if let Some(read) = looks_first(&state) {
-                return Ok(calling(state, read));
+            if let Some(read) = draft_read_tool(&state) {
+                return Ok(call_tool(state, read));
             }
             match routed.intent {
                 Intent::Conversational => Node::Converse,
@@ -70,22 +70,27 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
 }
 
 /// Calls a tool as if a model had called it.
-fn calling(mut state: AgentState, tool: String) -> Step {
+fn call_tool(mut state: AgentState, tool: String) -> Step {
     let call = ToolCall { id: "routed".to_owned(), name: tool.clone(), arguments: "{}".to_owned() };
     state.target_tool = state.target_tool.or(Some(tool));
     state.turns.push(Turn::Ai { text: String::new(), calls: vec![call.clone()] });
-    state.pending.push(PendingCall { call, picked: BTreeMap::new(), parked: None, changed: Map::new() });
+    state.pending_calls.push(PendingCall {
+        call,
+        picked_values: BTreeMap::new(),
+        waiting_for: None,
+        user_edits: Map::new(),
+    });
     Step::go(state, Node::Gate)
 }
 
 /// Returns the tool that reads a draft before it is changed, because the person might have edited it meanwhile.
-fn looks_first(state: &AgentState) -> Option<String> {
+fn draft_read_tool(state: &AgentState) -> Option<String> {
     let newest = &state.drafts.open.first()?.draft.tools;
     (state.target_tool.as_ref() == Some(&newest.update)).then(|| newest.read.clone())
 }
 
 /// Whether the message consists only of words that send the open draft.
-fn sends(said: &str) -> bool {
+fn is_send_command(said: &str) -> bool {
     const SEND: [&str; 14] = [
         "send",
         "send it",
@@ -107,8 +112,8 @@ fn sends(said: &str) -> bool {
 }
 
 /// Returns an answer that needs no model.
-fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
-    let longest = cx.longest_message;
+fn match_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
+    let longest = cx.max_message_chars;
     let length = said.chars().count();
     if length > longest {
         let words = format!(
@@ -124,22 +129,22 @@ fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
         "stop" => {
             Some(("stop", "Nothing of yours is under way here, so there is nothing to stop.".to_owned()))
         }
-        "" | "help" => Some(("help", (cx.help)(cx.typing))),
+        "" | "help" => Some(("help", (cx.help)(cx.command_syntax))),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::sends;
+    use super::is_send_command;
 
     #[test]
     fn only_the_bare_words_send() {
         for said in ["send", "Send it!", " send the draft. ", "please, send it", "OK, send it"] {
-            assert!(sends(said), "{said}");
+            assert!(is_send_command(said), "{said}");
         }
         for said in ["send it to Bo", "don't send it", "send?", "sent", "send it tomorrow", ""] {
-            assert!(!sends(said), "{said}");
+            assert!(!is_send_command(said), "{said}");
         }
     }
 }

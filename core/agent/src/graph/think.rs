@@ -7,30 +7,30 @@ use nod_contract::model::{Completion, CompletionRequest, ModelError, TokenSender
 use nod_store::steps::StepRecord;
 
 /// The most calls of one turn that are made; further ones are dropped.
-const MOST_CALLS: usize = 16;
+const MAX_TOOL_CALLS: usize = 16;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
-    if state.thoughts >= cx.step_budget {
-        return Ok(cut_off(state, cx.step_budget));
+    if state.model_turns >= cx.step_budget {
+        return Ok(stop_at_budget(state, cx.step_budget));
     }
-    let answer = spoken(&prompt::think(&state, cx), cx).await?;
-    state.thoughts += 1;
+    let answer = complete_streaming(&prompt::think(&state, cx), cx).await?;
+    state.model_turns += 1;
     state.results = Results::default();
     let mut calls = answer.calls;
-    calls.truncate(MOST_CALLS);
+    calls.truncate(MAX_TOOL_CALLS);
     distinct(&mut calls);
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
         state.reply = Some(said(answer.text, answer.truncated));
         return Ok(Step::go(state, Node::Reply));
     }
-    state.pending = calls
+    state.pending_calls = calls
         .into_iter()
         .map(|call| PendingCall {
             call,
-            picked: std::collections::BTreeMap::new(),
-            parked: None,
-            changed: serde_json::Map::new(),
+            picked_values: std::collections::BTreeMap::new(),
+            waiting_for: None,
+            user_edits: serde_json::Map::new(),
         })
         .collect();
     Ok(Step::go(state, Node::Gate))
@@ -51,11 +51,11 @@ fn distinct(calls: &mut [ToolCall]) {
     }
 }
 
-fn cut_off(mut state: AgentState, budget: u32) -> Step {
+fn stop_at_budget(mut state: AgentState, budget: u32) -> Step {
     let words = format!(
         "I stopped after {budget} steps without getting to an answer. {} \
          A narrower question may help.",
-        done_so_far(&state)
+        progress_summary(&state)
     );
     state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
     state.reply = Some(words);
@@ -63,8 +63,8 @@ fn cut_off(mut state: AgentState, budget: u32) -> Step {
 }
 
 /// Describes what was and was not done outside Nod.
-pub fn done_so_far(state: &AgentState) -> String {
-    if state.unknown > 0 {
+pub fn progress_summary(state: &AgentState) -> String {
+    if state.unknown_outcomes > 0 {
         return "Whether anything was done before that is not known: look at its card above.".to_owned();
     }
     match state.receipts.len() {
@@ -75,17 +75,23 @@ pub fn done_so_far(state: &AgentState) -> String {
 }
 
 /// Calls the model for an answer that no person reads.
-pub(super) async fn asked(ask: &CompletionRequest, cx: &NodeContext<'_>) -> Result<Completion, ModelError> {
-    heard(ask, cx, &TokenSender::disconnected()).await
+pub(super) async fn complete_silently(
+    ask: &CompletionRequest,
+    cx: &NodeContext<'_>,
+) -> Result<Completion, ModelError> {
+    complete_recorded(ask, cx, &TokenSender::disconnected()).await
 }
 
 /// Calls the model for an answer to the person, who can read it while it is written.
-pub(super) async fn spoken(ask: &CompletionRequest, cx: &NodeContext<'_>) -> Result<Completion, ModelError> {
-    heard(ask, cx, &cx.words).await
+pub(super) async fn complete_streaming(
+    ask: &CompletionRequest,
+    cx: &NodeContext<'_>,
+) -> Result<Completion, ModelError> {
+    complete_recorded(ask, cx, &cx.token_tx).await
 }
 
 /// Calls the model and records the call.
-async fn heard(
+async fn complete_recorded(
     ask: &CompletionRequest,
     cx: &NodeContext<'_>,
     words: &TokenSender,

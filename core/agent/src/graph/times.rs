@@ -11,22 +11,22 @@ use nod_contract::tool::{Reach, ToolError, ToolSpec};
 use nod_when::when::{self, ExactTime, TimeError};
 
 /// The arguments of a call with all times resolved.
-pub(super) struct Resolved {
+pub(super) struct ResolvedArguments {
     pub(super) args: Value,
     /// What was assumed, a sentence each, for the person who decides.
     pub(super) assumed: Vec<String>,
 }
 
 /// What the words of a call are resolved against.
-struct Moment<'a> {
+struct TimeContext<'a> {
     picked: &'a BTreeMap<String, String>,
     zone: TimeZone,
-    said_at: Timestamp,
+    message_time: Timestamp,
     now: Timestamp,
     /// Whether the tool only reads; it can then ask for the past.
-    looks: bool,
+    may_be_past: bool,
     /// Whether other people are invited, which is refused for a time that is over.
-    reaches: bool,
+    reaches_others: bool,
 }
 
 /// Replaces every field of format `when`, also in nested objects, by an [`ExactTime`].
@@ -35,36 +35,41 @@ struct Moment<'a> {
 /// [`ToolError::Ambiguous`] if there are several readings; [`ToolError::NoSuchTime`] if the calendar has no such day or
 /// the person picked an impossible time; [`ToolError::InvalidArguments`] if it is no time, or is over and the call
 /// invites others.
-pub(super) fn resolved(
+pub(super) fn resolve_times(
     spec: &ToolSpec,
     mut args: Value,
     picked: &BTreeMap<String, String>,
     zone: &str,
     (said_at, now): (Timestamp, Timestamp),
-) -> Result<Resolved, ToolError> {
-    let moment = Moment {
+) -> Result<ResolvedArguments, ToolError> {
+    let moment = TimeContext {
         picked,
         zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
-        said_at,
+        message_time: said_at,
         now,
-        looks: spec.reach == Reach::Reads,
-        reaches: spec.reach == Reach::Others && names_somebody(spec, &args),
+        may_be_past: spec.reach == Reach::Reads,
+        reaches_others: spec.reach == Reach::Others && has_recipient(spec, &args),
     };
     let mut assumed = Vec::new();
-    moment.fill(&spec.parameters, &mut args, &mut assumed)?;
-    Ok(Resolved { args, assumed })
+    moment.resolve_fields(&spec.parameters, &mut args, &mut assumed)?;
+    Ok(ResolvedArguments { args, assumed })
 }
 
 /// Whether a field of format `recipient` is filled in.
-fn names_somebody(spec: &ToolSpec, args: &Value) -> bool {
+fn has_recipient(spec: &ToolSpec, args: &Value) -> bool {
     let takes = |schema: &Value| schema["format"] == "recipient" || schema["items"]["format"] == "recipient";
     let filled = |value: &Value| value.as_array().map_or(value.is_string(), |all| !all.is_empty());
     let fields = spec.parameters["properties"].as_object();
     fields.into_iter().flatten().any(|(field, schema)| takes(schema) && filled(&args[field.as_str()]))
 }
 
-impl Moment<'_> {
-    fn fill(&self, schema: &Value, args: &mut Value, assumed: &mut Vec<String>) -> Result<(), ToolError> {
+impl TimeContext<'_> {
+    fn resolve_fields(
+        &self,
+        schema: &Value,
+        args: &mut Value,
+        assumed: &mut Vec<String>,
+    ) -> Result<(), ToolError> {
         for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
             let Some(value) = args.get_mut(field) else { continue };
             match value.as_str() {
@@ -72,31 +77,31 @@ impl Moment<'_> {
                     // "until the end of June" in a field that is called `until`.
                     let led = written.trim().strip_prefix(field.as_str());
                     let words = led.filter(|rest| rest.starts_with(' ')).unwrap_or(written).trim().to_owned();
-                    *value = match schema["format"] == "when-or-hour" && self.is_hour_alone(&words) {
+                    *value = match schema["format"] == "when-or-hour" && self.is_hour_only(&words) {
                         true => json!({ "hour": words }),
-                        false => json!(self.exact(&words, assumed)?),
+                        false => json!(self.resolve_phrase(&words, assumed)?),
                     };
                 }
                 Some(_) => {}
-                None => self.fill(schema, value, assumed)?,
+                None => self.resolve_fields(schema, value, assumed)?,
             }
         }
         Ok(())
     }
 
     /// Whether the words are an hour without a day. A picked time has its day.
-    fn is_hour_alone(&self, words: &str) -> bool {
+    fn is_hour_only(&self, words: &str) -> bool {
         !self.picked.contains_key(&when::quoted_phrase(words))
-            && when::is_hour_only(words, self.said_at, &self.zone)
+            && when::is_hour_only(words, self.message_time, &self.zone)
     }
 
-    fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<ExactTime, ToolError> {
+    fn resolve_phrase(&self, words: &str, assumed: &mut Vec<String>) -> Result<ExactTime, ToolError> {
         let about = when::quoted_phrase(words);
         let picked = self.picked.get(&about);
         let meant = picked.map_or(words, String::as_str);
-        let said = match when::resolve(meant, self.said_at, &self.zone) {
+        let said = match when::resolve(meant, self.message_time, &self.zone) {
             Ok(said) => said,
-            Err(TimeError::Past { resolved: was, .. }) if self.looks => *was,
+            Err(TimeError::Past { resolved: was, .. }) if self.may_be_past => *was,
             Err(unclear) if !unclear.choices().is_empty() => {
                 let (choices, why) = (unclear.choices().to_vec(), Some(unclear.message()));
                 return Err(ToolError::Ambiguous { name: about, choices, message: why });
@@ -110,7 +115,7 @@ impl Moment<'_> {
         assumed.extend(said.assumption.clone());
         let read = said.format(&self.zone, self.now);
         let exact = ExactTime::from_resolved(said, words, &self.zone);
-        if self.reaches && exact.has_begun(&self.zone, self.now) {
+        if self.reaches_others && exact.has_begun(&self.zone, self.now) {
             if picked.is_some() {
                 let why = format!("{read} is over by now, and nobody is invited to what is over.");
                 return Err(ToolError::NoSuchTime { message: why });
@@ -128,7 +133,7 @@ mod tests {
     use super::*;
 
     /// A Friday.
-    const SAID_AT: &str = "2026-03-06T09:30:00Z";
+    const MESSAGE_TIME: &str = "2026-03-06T09:30:00Z";
 
     fn spec(reach: Reach) -> ToolSpec {
         let when = json!({"type": "string", "format": "when"});
@@ -139,17 +144,22 @@ mod tests {
         ToolSpec { name: "t", description: "", parameters, reach, provider: None, status_text: "" }
     }
 
-    fn resolve(reach: Reach, args: Value, picked: &[(&str, &str)], now: &str) -> Result<Resolved, ToolError> {
-        let (said_at, now) = (SAID_AT.parse().unwrap(), now.parse().unwrap());
+    fn resolve(
+        reach: Reach,
+        args: Value,
+        picked: &[(&str, &str)],
+        now: &str,
+    ) -> Result<ResolvedArguments, ToolError> {
+        let (said_at, now) = (MESSAGE_TIME.parse().unwrap(), now.parse().unwrap());
         let picked = picked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        resolved(&spec(reach), args, &picked, "Europe/Berlin", (said_at, now))
+        resolve_times(&spec(reach), args, &picked, "Europe/Berlin", (said_at, now))
     }
 
     #[test]
     fn what_is_said_becomes_exact_and_the_rest_stays() {
         let others = |written: &str, picked: &[(&str, &str)]| {
             let args = json!({"when": written, "title": "next Monday"});
-            resolve(Reach::Others, args, picked, SAID_AT).map(|resolved| resolved.args)
+            resolve(Reach::Others, args, picked, MESSAGE_TIME).map(|resolved| resolved.args)
         };
         let at = "2026-03-07T15:00:00+01:00[Europe/Berlin]";
         let said = others("tomorrow at 15:00", &[]).unwrap();
@@ -165,15 +175,15 @@ mod tests {
     #[test]
     fn a_length_is_kept_and_what_was_taken_for_granted_is_told() {
         let args = json!({"when": "an hour on Monday", "repeats": {"every": "week", "until": "until the end of June"}});
-        let Resolved { args, assumed } = resolve(Reach::Others, args, &[], SAID_AT).unwrap();
+        let ResolvedArguments { args, assumed } = resolve(Reach::Others, args, &[], MESSAGE_TIME).unwrap();
         let (from, to) =
             ("2026-03-09T00:00:00+01:00[Europe/Berlin]", "2026-03-10T00:00:00+01:00[Europe/Berlin]");
         let monday = json!({"earliest": from, "latest": to, "said": "an hour on Monday", "minutes": 60});
         assert_eq!(args["when"], monday);
         assert_eq!(args["repeats"], json!({"every": "week", "until": {"day": "2026-06-30"}}));
         assert!(assumed.is_empty());
-        let Resolved { assumed, .. } =
-            resolve(Reach::Others, json!({"when": "tomorrow at 3"}), &[], SAID_AT).unwrap();
+        let ResolvedArguments { assumed, .. } =
+            resolve(Reach::Others, json!({"when": "tomorrow at 3"}), &[], MESSAGE_TIME).unwrap();
         assert!(assumed[0].starts_with("“3” is taken as 15:00"), "{assumed:?}");
     }
 
@@ -183,12 +193,15 @@ mod tests {
             resolve(Reach::Others, json!({"when": written, "guests": ["bo@acme.test"]}), &[], now)
         };
         for over in ["2025-03-06T15:00", "yesterday at noon", "6 March 2025", "last week"] {
-            assert!(matches!(with_guests(over, SAID_AT), Err(ToolError::InvalidArguments { .. })), "{over}");
-            assert!(resolve(Reach::Others, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
-            assert!(resolve(Reach::Reads, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
+            assert!(
+                matches!(with_guests(over, MESSAGE_TIME), Err(ToolError::InvalidArguments { .. })),
+                "{over}"
+            );
+            assert!(resolve(Reach::Others, json!({"when": over}), &[], MESSAGE_TIME).is_ok(), "{over}");
+            assert!(resolve(Reach::Reads, json!({"when": over}), &[], MESSAGE_TIME).is_ok(), "{over}");
         }
         for ahead in ["now", "in 10 minutes", "today", "this week"] {
-            assert!(with_guests(ahead, SAID_AT).is_ok(), "{ahead}");
+            assert!(with_guests(ahead, MESSAGE_TIME).is_ok(), "{ahead}");
         }
         assert!(matches!(
             with_guests("in 10 minutes", "2026-03-06T12:30:00Z"),

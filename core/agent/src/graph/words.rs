@@ -3,16 +3,16 @@
 use nod_contract::model::Turn;
 
 /// Whether a person wrote exactly this address: "jumbo@x.test" and "bo@x.test.evil" do not name "bo@x.test".
-pub(super) fn name<'a>(turns: impl Iterator<Item = &'a Turn>, address: &str) -> bool {
+pub(super) fn is_email_named<'a>(turns: impl Iterator<Item = &'a Turn>, address: &str) -> bool {
     let address = address.to_lowercase();
     let said = turns.filter_map(|turn| match turn {
         Turn::Human { text } => Some(text.to_lowercase()),
         _ => None,
     });
-    said.into_iter().any(|said| stands_in(&said, &address))
+    said.into_iter().any(|said| contains_email(&said, &address))
 }
 
-fn stands_in(said: &str, address: &str) -> bool {
+fn contains_email(said: &str, address: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || "@_-+%".contains(c);
     said.match_indices(address).any(|(at, _)| {
         let before = said[..at].chars().next_back();
@@ -44,9 +44,9 @@ mod tests {
             ("bo at x.test", false),
         ] {
             let turns = [Turn::Human { text: said.to_owned() }];
-            assert_eq!(name(turns.iter(), "bo@x.test"), named, "{said}");
+            assert_eq!(is_email_named(turns.iter(), "bo@x.test"), named, "{said}");
         }
         let answered = [Turn::Ai { text: "bo@x.test".to_owned(), calls: Vec::new() }];
-        assert!(!name(answered.iter(), "bo@x.test"));
+        assert!(!is_email_named(answered.iter(), "bo@x.test"));
     }
 }

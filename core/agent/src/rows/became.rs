@@ -7,14 +7,15 @@ use nod_requests::approval::Status;
 
 /// One approval request of a run, and the state of its effect.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Asked {
+pub struct RequestSummary {
     pub status: Status,
     /// The effect's stored status; `None` if nothing was approved.
     pub effect: Option<String>,
-    pub words: ActionLabels,
+    #[serde(rename = "words")]
+    pub labels: ActionLabels,
 }
 
-impl Asked {
+impl RequestSummary {
     /// Returns the outcome, such as "sent": worded to be the whole line, or to follow a number.
     fn word(&self, alone: bool) -> String {
         let pick = |one: &str, more: &str| if alone { one.to_owned() } else { more.to_owned() };
@@ -26,10 +27,10 @@ impl Asked {
             Status::Withdrawn => "withdrawn".to_owned(),
             Status::Undone => "undone".to_owned(),
             Status::Approved => match self.effect.as_deref() {
-                Some("done") => self.words.done.to_lowercase(),
-                Some("unknown") => format!("unknown whether it was {}", self.words.done.to_lowercase()),
-                Some("failed" | "cancelled") => self.words.not_done.to_lowercase(),
-                _ => self.words.in_progress_verb().to_lowercase(),
+                Some("done") => self.labels.done.to_lowercase(),
+                Some("unknown") => format!("unknown whether it was {}", self.labels.done.to_lowercase()),
+                Some("failed" | "cancelled") => self.labels.not_done.to_lowercase(),
+                _ => self.labels.in_progress_verb().to_lowercase(),
             },
         }
     }
@@ -41,21 +42,21 @@ impl Asked {
     }
 
     /// Whether its effect happened, might have happened or will still happen.
-    fn counts(&self) -> bool {
+    fn has_effect(&self) -> bool {
         matches!(self.effect.as_deref(), Some("planned" | "started" | "done" | "unknown"))
     }
 }
 
 /// Describes the outcome of a run with this status and these requests.
-pub fn became(status: &str, asked: &[Asked]) -> String {
+pub fn run_summary(status: &str, asked: &[RequestSummary]) -> String {
     match status {
         // What the run wrote or looked up is in the answer; the outcome of its requests matters more here.
-        "done" => counted(asked).unwrap_or_else(|| "answered".to_owned()),
-        "stopped" => cut_short(asked, "stopped"),
-        "failed" => cut_short(asked, "failed"),
-        "waiting" if asked.iter().any(Asked::is_open) => counted(asked).unwrap_or_default(),
+        "done" => count_outcomes(asked).unwrap_or_else(|| "answered".to_owned()),
+        "stopped" => with_early_end(asked, "stopped"),
+        "failed" => with_early_end(asked, "failed"),
+        "waiting" if asked.iter().any(RequestSummary::is_open) => count_outcomes(asked).unwrap_or_default(),
         // It waits for the person's answer or for an account, whatever else has been done.
-        "waiting" => match counted(asked) {
+        "waiting" => match count_outcomes(asked) {
             Some(counted) => format!("{counted}, waits for an answer"),
             None => "waits for an answer".to_owned(),
         },
@@ -64,13 +65,13 @@ pub fn became(status: &str, asked: &[Asked]) -> String {
 }
 
 /// Describes a run that ended early, without hiding what had already happened.
-fn cut_short(asked: &[Asked], how: &str) -> String {
-    let left: Vec<Asked> = asked.iter().filter(|one| one.counts()).cloned().collect();
-    counted(&left).map_or_else(|| how.to_owned(), |left| format!("{left}, then {how}"))
+fn with_early_end(asked: &[RequestSummary], how: &str) -> String {
+    let left: Vec<RequestSummary> = asked.iter().filter(|one| one.has_effect()).cloned().collect();
+    count_outcomes(&left).map_or_else(|| how.to_owned(), |left| format!("{left}, then {how}"))
 }
 
 /// Returns "sent", or "2 sent, 1 denied" in the order of the requests; `None` if there were none.
-fn counted(asked: &[Asked]) -> Option<String> {
+fn count_outcomes(asked: &[RequestSummary]) -> Option<String> {
     if let [one] = asked {
         return Some(one.word(true));
     }
@@ -89,7 +90,7 @@ fn counted(asked: &[Asked]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(status: Status, effect: Option<&str>) -> Asked {
+    fn asked(status: Status, effect: Option<&str>) -> RequestSummary {
         let words = ActionLabels {
             approve: "Approve & send".into(),
             in_progress: "Sending…".into(),
@@ -98,7 +99,7 @@ mod tests {
             noun: "email".into(),
             recipient_noun: "mail".into(),
         };
-        Asked { status, effect: effect.map(str::to_owned), words }
+        RequestSummary { status, effect: effect.map(str::to_owned), labels: words }
     }
 
     #[test]
@@ -130,7 +131,7 @@ mod tests {
             ("queued", vec![], "under way"),
         ];
         for (status, asked, wanted) in table {
-            assert_eq!(became(status, &asked), wanted, "{status}");
+            assert_eq!(run_summary(status, &asked), wanted, "{status}");
         }
     }
 }

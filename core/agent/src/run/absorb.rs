@@ -4,46 +4,46 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::graph;
-use crate::state::{AgentState, Parked};
+use crate::state::{AgentState, WaitReason};
 use nod_contract::ids::EffectId;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{FollowUp, ToolError, ToolResult};
-use nod_requests::draft::Change;
+use nod_requests::draft::DraftChange;
 use nod_requests::question;
 use nod_store::runs::{ConnectOutcome, RunEvent, Verdict};
 
 /// Applies an event to the state. Events that no call waits for are ignored, because events can be delivered twice.
-pub(super) fn absorb(state: &mut AgentState, news: &RunEvent) {
+pub(super) fn apply(state: &mut AgentState, news: &RunEvent) {
     match news {
         RunEvent::ApprovalClosed { approval, verdict, about } => {
-            if let Some(call) = state.waiting_for(approval.0) {
-                let mut content = with_changes(state, &call, verdict_content(verdict));
+            if let Some(call) = state.find_call_waiting_for(approval.0) {
+                let mut content = with_user_edits(state, &call, verdict_content(verdict));
                 if let Some(about) = about {
                     content["about"] = json!(about);
                 }
                 state.answer(&call, content);
             }
         }
-        RunEvent::ApprovalEdited { approval, changes } => revised(state, approval.0, changes),
+        RunEvent::ApprovalEdited { approval, changes } => record_edits(state, approval.0, changes),
         RunEvent::EffectFinished { awaited_id: ticket, result } => {
-            if let Some(call) = state.waiting_for(*ticket) {
+            if let Some(call) = state.find_call_waiting_for(*ticket) {
                 outcome(state, &call, *ticket, result);
             }
         }
         RunEvent::QuestionClosed { question, answer } => {
-            if let Some(call) = state.waiting_for(question.0) {
-                answered(state, &call, answer.as_deref());
+            if let Some(call) = state.find_call_waiting_for(question.0) {
+                apply_answer(state, &call, answer.as_deref());
             }
         }
         RunEvent::ConnectFinished { provider, outcome: ended } => {
             let waiting: Vec<String> = state
-                .pending
+                .pending_calls
                 .iter()
-                .filter(|p| p.parked == Some(Parked::Connection(*provider)))
+                .filter(|p| p.waiting_for == Some(WaitReason::Connection(*provider)))
                 .map(|p| p.call.id.clone())
                 .collect();
             for call in waiting {
-                match not_connected(*ended) {
+                match connect_failure_reason(*ended) {
                     None => unpark(state, &call),
                     Some(why) => {
                         let said = format!("{} was not connected: {why}", provider.display_name());
@@ -58,7 +58,7 @@ pub(super) fn absorb(state: &mut AgentState, news: &RunEvent) {
 }
 
 /// Returns why a call that needs an account cannot continue; `None` if it can.
-fn not_connected(ended: ConnectOutcome) -> Option<&'static str> {
+fn connect_failure_reason(ended: ConnectOutcome) -> Option<&'static str> {
     match ended {
         ConnectOutcome::Connected => None,
         ConnectOutcome::Expired => Some("nobody followed the link in time"),
@@ -70,17 +70,17 @@ fn not_connected(ended: ConnectOutcome) -> Option<&'static str> {
 }
 
 /// Keeps what the person changed with the call until it is answered; of several changes to one value, the last applies.
-fn revised(state: &mut AgentState, approval: Uuid, changes: &Value) {
-    let Some(call) = state.waiting_for(approval) else { return };
-    let pending = state.pending.iter_mut().find(|p| p.call.id == call);
+fn record_edits(state: &mut AgentState, approval: Uuid, changes: &Value) {
+    let Some(call) = state.find_call_waiting_for(approval) else { return };
+    let pending = state.pending_calls.iter_mut().find(|p| p.call.id == call);
     if let (Some(pending), Some(changes)) = (pending, changes.as_object()) {
-        pending.changed.extend(changes.clone());
+        pending.user_edits.extend(changes.clone());
     }
 }
 
 /// Adds the person's changes to the result of a call, so that the model does not assume that its own text was sent.
-fn with_changes(state: &AgentState, call: &str, mut content: Value) -> Value {
-    let changed = state.pending.iter().find(|p| p.call.id == call).map(|p| &p.changed);
+fn with_user_edits(state: &AgentState, call: &str, mut content: Value) -> Value {
+    let changed = state.pending_calls.iter().find(|p| p.call.id == call).map(|p| &p.user_edits);
     if let Some(changed) = changed.filter(|changed| !changed.is_empty())
         && let Some(content) = content.as_object_mut()
     {
@@ -130,36 +130,42 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
         Ok(output) => {
             state.receipts.push(output.content.clone());
             if let FollowUp::Draft(draft) = &output.follow_up {
-                state.drafts.changes.push(Change::Written(draft.id.clone()));
+                state.drafts.changes.push(DraftChange::Updated(draft.id.clone()));
             }
             let mut output = output.clone();
-            output.content = with_changes(state, call, output.content);
-            state.take(call, &output, &graph::content(&output, &marker));
+            output.content = with_user_edits(state, call, output.content);
+            state.apply_tool_output(call, &output, &graph::content(&output, &marker));
         }
         // It did not happen, and what it needs is known: the gate requests the account and then another approval. If
         // the person edited it, only the approval has their text, so the model has to make a new request.
-        Err(ToolError::NeedsConnect { missing, .. }) if !missing.is_empty() && !is_edited(state, call) => {
+        Err(ToolError::NeedsConnect { missing, .. })
+            if !missing.is_empty() && !is_edited_by_person(state, call) =>
+        {
             unpark(state, call);
         }
-        Err(ToolError::Conflict { current: now }) => state.take(call, now, &graph::content(now, &marker)),
+        Err(ToolError::Conflict { current: now }) => {
+            state.apply_tool_output(call, now, &graph::content(now, &marker))
+        }
         Err(fault @ ToolError::UnknownOutcome { .. }) => {
-            state.unknown += 1;
+            state.unknown_outcomes += 1;
             let detail = "nobody knows whether it happened; a person must look. Do not try again.";
             let content = json!({ "status": "unknown", "detail": detail, "why": fault.to_string() });
-            let content = with_changes(state, call, content);
+            let content = with_user_edits(state, call, content);
             state.answer(call, content);
         }
         Err(fault) => {
             // It had no approval, so no card shows the reason openly: it is account data and only for the owner.
-            let unasked = Some(Parked::Effect(EffectId(ticket)));
+            let unasked = Some(WaitReason::Effect(EffectId(ticket)));
             if let ToolError::NeedsAdmin { reason } = fault {
-                state.note(reason);
+                state.add_note(reason);
             }
-            if fault.has_account_data() && state.pending.iter().any(|pending| pending.parked == unasked) {
+            if fault.has_account_data()
+                && state.pending_calls.iter().any(|pending| pending.waiting_for == unasked)
+            {
                 state.audience = state.audience.narrow(Audience::Person(state.principal.person));
             }
             let content = json!({ "status": "failed", "error": fault.to_string() });
-            let content = with_changes(state, call, content);
+            let content = with_user_edits(state, call, content);
             state.answer(call, content);
         }
     }
@@ -167,16 +173,16 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
 
 /// Handles an answer: a picked name goes back to the gate with the call; "another time" asks the person for one;
 /// "someone else" and no answer go to the model.
-fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
-    let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call) else { return };
-    match answer.and_then(question::picked) {
+fn apply_answer(state: &mut AgentState, call: &str, answer: Option<&str>) {
+    let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call) else { return };
+    match answer.and_then(question::parse_picked) {
         Some((name, value)) if value.is_empty() && question::is_time(&name) => {
-            let asked = question::for_another_time(state.shared);
-            state.take(call, &asked, &asked.content.to_string());
+            let asked = question::for_another_time(state.is_shared);
+            state.apply_tool_output(call, &asked, &asked.content.to_string());
         }
         Some((name, value)) if !value.is_empty() => {
-            pending.picked.insert(name, value);
-            pending.parked = None;
+            pending.picked_values.insert(name, value);
+            pending.waiting_for = None;
         }
         _ => {
             let detail = match answer {
@@ -188,12 +194,12 @@ fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
     }
 }
 
-fn is_edited(state: &AgentState, call: &str) -> bool {
-    state.pending.iter().any(|pending| pending.call.id == call && !pending.changed.is_empty())
+fn is_edited_by_person(state: &AgentState, call: &str) -> bool {
+    state.pending_calls.iter().any(|pending| pending.call.id == call && !pending.user_edits.is_empty())
 }
 
 fn unpark(state: &mut AgentState, call: &str) {
-    if let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call) {
-        pending.parked = None;
+    if let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call) {
+        pending.waiting_for = None;
     }
 }

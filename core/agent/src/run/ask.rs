@@ -5,12 +5,12 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::commit::Commit;
-use crate::graph::Emit;
+use crate::graph::NodeOutput;
 use nod_contract::card::Card;
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_people::people;
-use nod_requests::approval::{self, Approval, Owner};
+use nod_requests::approval::{self, AccountOwner, Approval};
 use nod_requests::effect;
 use nod_requests::policy::Terms;
 use nod_requests::work::RequestJob;
@@ -19,28 +19,32 @@ use nod_store::jobs::{WorkError, sql as jobs};
 
 impl Commit<'_> {
     /// Stores and posts all approval requests of this step.
-    pub(super) async fn ask(&self, conn: &mut PgConnection, now: Timestamp) -> Result<(), WorkError> {
+    pub(super) async fn request_approvals(
+        &self,
+        conn: &mut PgConnection,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
         let tenant = self.claim.tenant;
         let mut asked = Vec::new();
-        for emit in &self.emits {
-            if let Emit::Ask { terms, .. } = emit {
-                asked.push((self.request(conn, emit, now).await?, terms.clone()));
+        for emit in &self.outputs {
+            if let NodeOutput::ApprovalRequest { terms, .. } = emit {
+                asked.push((self.insert_approval(conn, emit, now).await?, terms.clone()));
             }
         }
         for (approval, _) in &asked {
             approval::supersede(conn, tenant, approval, now).await?;
         }
         let adapter = self.core.adapters.get(&self.venue.platform);
-        let called = self.called(conn, self.run.state.audience).await?;
+        let called = self.mentioned_user(conn, self.run.state.audience).await?;
         let fits = |card: &Card| {
             adapter.is_none_or(|adapter| {
                 adapter.fits_in_one_message(&card.clone().with_mention(called.as_deref()))
             })
         };
-        for cards in on_cards(asked, fits) {
+        for cards in group_into_cards(asked, fits) {
             let all: Vec<Approval> = cards.iter().map(|(approval, _)| approval.clone()).collect();
             let Some(first) = all.first() else { continue };
-            self.ask_there(conn, first.delivery, &approval::card(&all), now).await?;
+            self.enqueue_request_card(conn, first.delivery, &approval::card(&all), now).await?;
             for (approval, terms) in &cards {
                 approval::sql::insert(conn, tenant, approval, now).await?;
                 self.plan(conn, approval, terms, now).await?;
@@ -49,29 +53,30 @@ impl Commit<'_> {
         Ok(())
     }
 
-    async fn request(
+    async fn insert_approval(
         &self,
         conn: &mut PgConnection,
-        emit: &Emit,
+        emit: &NodeOutput,
         now: Timestamp,
     ) -> Result<Approval, WorkError> {
-        let Emit::Ask { approval: id, call_id, tool, preview, terms } = emit else {
+        let NodeOutput::ApprovalRequest { approval: id, call_id, tool, preview, terms } = emit else {
             return Err("this asks for nothing".into());
         };
         let (tenant, run) = (self.claim.tenant, &self.run);
-        let known = effect::sql::known_recipients(conn, tenant, run.person, &preview.recipients).await?;
+        let known = effect::sql::find_known_recipients(conn, tenant, run.person, &preview.recipients).await?;
         let person = people::sql::load(conn, tenant, run.person).await?.ok_or("no such person")?;
-        let owner = Owner {
+        let owner = AccountOwner {
             person: run.person,
             account: &preview.account,
             platform: &self.venue.platform,
             workspace: &self.venue.workspace,
         };
         // If no co-approver is left since the gate looked, the owner is notified when they approve.
-        let others = approval::wanted(conn, &self.core.adapters, tenant, terms, &owner).await?;
+        let others = approval::find_co_approvers(conn, &self.core.adapters, tenant, terms, &owner).await?;
         let mut preview = (**preview).clone();
         let called = person.display_name();
-        let guests = approval::guests::told(conn, tenant, &mut preview, run.person, called).await?;
+        let guests =
+            approval::guests::add_guest_times(conn, tenant, &mut preview, run.person, called).await?;
         Ok(Approval {
             id: *id,
             conversation: run.conversation,
@@ -95,19 +100,19 @@ impl Commit<'_> {
             status: approval::Status::Pending,
             decided_at: None,
             decided_by: None,
-            second: terms.second().map(|list| list.name.clone()),
-            approvers: others.unwrap_or_default(),
-            first_at: None,
+            co_approver_list: terms.co_approvers().map(|list| list.name.clone()),
+            co_approvers: others.unwrap_or_default(),
+            owner_approved_at: None,
             reason: None,
             expires_at: now + terms.expire_after,
             delivery: self.core.id(),
-            undo: terms.undo,
-            outside: run.state.provenance.is_untrusted(),
+            undo_window: terms.undo_window,
+            untrusted_in_view: run.state.provenance.is_untrusted(),
             reminder: None,
-            ticked: true,
-            again_of: None,
-            first_done: false,
-            asked_again: false,
+            selected: true,
+            retry_of: None,
+            original_done: false,
+            was_retried: false,
             effect: None,
         })
     }
@@ -132,15 +137,18 @@ impl Commit<'_> {
 
 /// Puts all requests on one card if it shows them in full, otherwise each on its own. If one of them needs a
 /// co-approver, each gets its own card, because the co-approver must see nothing else.
-fn on_cards(mut asked: Vec<(Approval, Terms)>, shows: impl Fn(&Card) -> bool) -> Vec<Vec<(Approval, Terms)>> {
+fn group_into_cards(
+    mut asked: Vec<(Approval, Terms)>,
+    shows: impl Fn(&Card) -> bool,
+) -> Vec<Vec<(Approval, Terms)>> {
     let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
-    let alone = asked.iter().any(|(approval, _)| approval.second.is_some());
+    let alone = asked.iter().any(|(approval, _)| approval.co_approver_list.is_some());
     if let [first, _, ..] = own[..]
         && !alone
     {
         asked.iter_mut().for_each(|(approval, _)| approval.delivery = first);
         let all: Vec<Approval> = asked.iter().map(|(approval, _)| approval.clone()).collect();
-        if approval::fits(&all, shows) {
+        if approval::fits_on_one_card(&all, shows) {
             return vec![asked];
         }
         asked.iter_mut().zip(own).for_each(|((approval, _), own)| approval.delivery = own);

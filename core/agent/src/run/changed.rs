@@ -7,12 +7,12 @@ use sqlx::PgConnection;
 use crate::context::Agent;
 use crate::forget;
 use crate::rows::{self as sql, Run, Transition};
-use crate::state::{AgentState, Node, Parked};
+use crate::state::{AgentState, Node, WaitReason};
 use nod_contract::card::Card;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 use nod_contract::model::Turn;
-use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::open_pages;
 use nod_requests::approval::{self, Status};
 use nod_requests::question;
@@ -23,32 +23,34 @@ use nod_store::runs::{RunEvent, RunJob};
 const DELETED: &str = "(this message was deleted)";
 
 /// Applies the change in its own commit; returns `None` if the run is finished with it.
-pub(super) async fn take(
+pub(super) async fn apply_message_change(
     core: &Agent,
     claim: &Claim,
     run: Run,
-    venue: &Venue,
+    venue: &ConversationLocation,
     news: Option<&RunEvent>,
 ) -> Result<Option<Run>, WorkError> {
     match news {
-        Some(RunEvent::MessageEdited { text }) => edited(core, claim, run, venue, text).await.map(Some),
-        Some(RunEvent::MessageDeleted) => deleted(core, claim, run).await,
+        Some(RunEvent::MessageEdited { text }) => {
+            restart_with_edited_message(core, claim, run, venue, text).await.map(Some)
+        }
+        Some(RunEvent::MessageDeleted) => stop_after_deletion(core, claim, run).await,
         _ => Ok(Some(run)),
     }
 }
 
-async fn edited(
+async fn restart_with_edited_message(
     core: &Agent,
     claim: &Claim,
     mut run: Run,
-    venue: &Venue,
+    venue: &ConversationLocation,
     text: &str,
 ) -> Result<Run, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    if take_back(&mut tx, tenant, &mut run, now).await? {
-        let card = too_late();
+    if withdraw_pending(&mut tx, tenant, &mut run, now).await? {
+        let card = too_late_card();
         let new = NewDelivery {
             id: core.id(),
             conversation: run.conversation,
@@ -59,16 +61,20 @@ async fn edited(
             card: &card,
             only_for: None,
         };
-        delivery::send(&mut tx, tenant, venue, &new, now).await?;
+        delivery::enqueue(&mut tx, tenant, venue, &new, now).await?;
     } else {
-        let joins = run.state.joins.take();
+        let joins = run.state.joined_thread_at.take();
         let principal = run.state.principal.clone();
         // The run's record still contains what was read before the edit.
-        let overheard = run.state.overheard;
-        run.state = AgentState { joins, overheard, ..AgentState::begin(principal, run.state.shared, text) };
+        let overheard = run.state.has_channel_history;
+        run.state = AgentState {
+            joined_thread_at: joins,
+            has_channel_history: overheard,
+            ..AgentState::new(principal, run.state.is_shared, text)
+        };
         run.node = Node::Recall;
-        run.kept = 1;
-        sql::reword(&mut tx, tenant, run.id, &Turn::Human { text: text.to_owned() }).await?;
+        run.persisted_turns = 1;
+        sql::update_first_message(&mut tx, tenant, run.id, &Turn::Human { text: text.to_owned() }).await?;
     }
     "running".clone_into(&mut run.status);
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
@@ -79,26 +85,26 @@ async fn edited(
     Ok(run)
 }
 
-async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
+async fn stop_after_deletion(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    let goes_on = take_back(&mut tx, tenant, &mut run, now).await?;
+    let goes_on = withdraw_pending(&mut tx, tenant, &mut run, now).await?;
     let words = Turn::Human { text: DELETED.to_owned() };
-    sql::reword(&mut tx, tenant, run.id, &words).await?;
+    sql::update_first_message(&mut tx, tenant, run.id, &words).await?;
     if let Some(first) = run.state.turns.first_mut() {
         *first = words;
     }
     if !goes_on {
-        run.state.pending.clear();
+        run.state.pending_calls.clear();
         run.state.routed_via = Some("rule:deleted".to_owned());
         "done".clone_into(&mut run.status);
     }
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
-    if !goes_on && run.state.overheard {
-        forget::forget_later(core, &mut tx, tenant, run.id, now).await?;
+    if !goes_on && run.state.has_channel_history {
+        forget::schedule_purge(core, &mut tx, tenant, run.id, now).await?;
     }
-    open_pages::touch(&mut tx, tenant, run.person, now).await?;
+    open_pages::enqueue_refresh(&mut tx, tenant, run.person, now).await?;
     if goes_on {
         jobs::update_payload(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
     } else {
@@ -112,26 +118,26 @@ async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run
 
 /// Withdraws what waits for an answer. Returns true if something was done or has started, so the run must continue to
 /// its end.
-async fn take_back(
+async fn withdraw_pending(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: &mut Run,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    question::withdraw(conn, tenant, run.id, now).await?;
-    for id in approval::take_back(conn, tenant, run.id, now).await? {
-        if let Some(call) = run.state.waiting_for(id.0) {
+    question::withdraw_for_run(conn, tenant, run.id, now).await?;
+    for id in approval::withdraw(conn, tenant, run.id, now).await? {
+        if let Some(call) = run.state.find_call_waiting_for(id.0) {
             let detail = "the person changed or deleted the message that asked for it; nothing was done";
             run.state.answer(&call, json!({ "status": "withdrawn", "detail": detail }));
         }
     }
-    let approved = approval::sql::of_run(conn, tenant, run.id, Status::Approved).await?;
-    let under_way = run.state.pending.iter().any(|pending| match pending.parked {
-        Some(Parked::Approval(id)) => approved.contains(&id),
-        Some(Parked::Effect(_)) => true,
+    let approved = approval::sql::list_by_run(conn, tenant, run.id, Status::Approved).await?;
+    let under_way = run.state.pending_calls.iter().any(|pending| match pending.waiting_for {
+        Some(WaitReason::Approval(id)) => approved.contains(&id),
+        Some(WaitReason::Effect(_)) => true,
         _ => false,
     });
-    Ok(under_way || !run.state.receipts.is_empty() || run.state.unknown > 0)
+    Ok(under_way || !run.state.receipts.is_empty() || run.state.unknown_outcomes > 0)
 }
 
 /// Returns a transition that writes only the state.
@@ -139,7 +145,7 @@ fn state_of(run: &Run) -> Transition<'_> {
     Transition { run, error: None, messages: &[], steps: &[] }
 }
 
-fn too_late() -> Card {
+fn too_late_card() -> Card {
     Card::from_markdown(
         "You changed your message after I had begun to act on it. What was done stands in its receipt; for \
          anything else, write again.",

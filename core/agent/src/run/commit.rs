@@ -5,13 +5,13 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use super::long::{self, Said};
-use super::runner::new_turns;
+use super::runner::unpersisted_turns;
 use super::{share, spoken};
 use crate::context::Agent;
 use crate::forget;
-use crate::graph::Emit;
+use crate::graph::NodeOutput;
 use crate::rows::{self as sql, NewMessage, Run, Transition};
-use nod_accounts::connection::{self, Need, NewOffer, cards};
+use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, cards};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
@@ -20,7 +20,7 @@ use nod_contract::ids::{DeliveryId, OfferId, named_lane_id};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 use nod_memory::work::MemoryJob;
-use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::{open_pages, people};
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
@@ -31,96 +31,109 @@ use nod_store::steps::StepRecord;
 /// Everything that a run produced since its last commit.
 pub(super) struct Commit<'a> {
     pub(super) run: Run,
-    pub(super) emits: Vec<Emit>,
+    pub(super) outputs: Vec<NodeOutput>,
     /// Messages with a target other than the conversation.
-    pub(super) aimed: Vec<(Card, DeliveryTarget)>,
+    pub(super) targeted_messages: Vec<(Card, DeliveryTarget)>,
     pub(super) records: Vec<StepRecord>,
     /// Whether a progress line is posted.
-    pub(super) progress: bool,
+    pub(super) has_progress_line: bool,
     /// Whether the run waited for an event, so a progress line might be posted.
-    waited: bool,
+    was_waiting: bool,
     pub(super) core: &'a Agent,
     pub(super) claim: &'a Claim,
-    pub(super) venue: &'a Venue,
+    pub(super) venue: &'a ConversationLocation,
     /// The number of turns that are rows already.
-    kept: usize,
+    persisted_turns: usize,
     /// Whether the job still carries an event that this run has applied.
-    news: bool,
+    has_event: bool,
 }
 
 impl<'a> Commit<'a> {
-    pub(super) fn begin(core: &'a Agent, claim: &'a Claim, venue: &'a Venue, run: Run, news: bool) -> Self {
+    pub(super) fn begin(
+        core: &'a Agent,
+        claim: &'a Claim,
+        venue: &'a ConversationLocation,
+        run: Run,
+        news: bool,
+    ) -> Self {
         // Turns that the event added are not rows yet; it adds only tool turns.
-        let kept = run.kept;
+        let kept = run.persisted_turns;
         Self {
             run,
-            emits: Vec::new(),
-            aimed: Vec::new(),
+            outputs: Vec::new(),
+            targeted_messages: Vec::new(),
             records: Vec::new(),
             // An earlier attempt might have posted it.
-            progress: claim.attempt > 1,
-            waited: news,
+            has_progress_line: claim.attempt > 1,
+            was_waiting: news,
             core,
             claim,
             venue,
-            kept,
-            news,
+            persisted_turns: kept,
+            has_event: news,
         }
     }
 
     /// Commits, and the job continues.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
-        if self.is_state_alone() {
+        if self.is_state_only() {
             let mut conn = self.core.pool.acquire().await?;
-            self.write_down(&mut conn, status, None).await?;
+            self.write_state(&mut conn, status, None).await?;
             drop(conn);
-            self.written();
+            self.reset_after_commit();
             return Ok(());
         }
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, None).await?;
-        if self.news {
+        if self.has_event {
             let work = RunJob::Advance { run: self.run.id, news: None };
             jobs::update_payload(&mut tx, self.claim, &work).await?;
         }
         tx.commit().await?;
-        if !self.emits.is_empty() {
+        if !self.outputs.is_empty() {
             self.core.jobs.wake();
         }
-        self.written();
+        self.reset_after_commit();
         Ok(())
     }
 
     /// Whether nothing has to be posted or done, so that one statement is the whole commit.
-    fn is_state_alone(&self) -> bool {
-        self.emits.is_empty() && self.aimed.is_empty() && !self.news && self.run.open.is_none()
+    fn is_state_only(&self) -> bool {
+        self.outputs.is_empty()
+            && self.targeted_messages.is_empty()
+            && !self.has_event
+            && self.run.streaming_message.is_none()
     }
 
     /// Commits and completes the job.
-    pub(super) async fn end(mut self, status: &str, error: Option<&str>) -> Result<(), WorkError> {
+    pub(super) async fn commit_and_finish(
+        mut self,
+        status: &str,
+        error: Option<&str>,
+    ) -> Result<(), WorkError> {
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, error).await?;
-        if self.run.state.overheard && ["done", "failed"].contains(&status) {
+        if self.run.state.has_channel_history && ["done", "failed"].contains(&status) {
             let now = self.core.now();
-            forget::forget_later(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
+            forget::schedule_purge(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
         }
-        if self.progress || self.waited {
-            nod_people::progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
+        if self.has_progress_line || self.was_waiting {
+            nod_people::progress::remove_progress_line(self.core, &mut tx, self.claim, self.run.id).await?;
         }
-        open_pages::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
+        open_pages::enqueue_refresh(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
         jobs::complete(&mut tx, self.claim).await?;
         Ok(tx.commit().await?)
     }
 
-    fn written(&mut self) {
+    fn reset_after_commit(&mut self) {
         self.run.version += 1;
-        if self.emits.iter().any(|emit| matches!(emit, Emit::Say { .. })) {
-            self.run.open = None;
+        if self.outputs.iter().any(|emit| matches!(emit, NodeOutput::Message { .. })) {
+            self.run.streaming_message = None;
         }
-        self.kept = self.run.state.turns.len();
-        self.news = false;
-        self.emits.clear();
-        self.aimed.clear();
+        self.persisted_turns = self.run.state.turns.len();
+        self.has_event = false;
+        self.outputs.clear();
+        self.targeted_messages.clear();
         self.records.clear();
     }
 
@@ -131,33 +144,33 @@ impl<'a> Commit<'a> {
         error: Option<&str>,
     ) -> Result<(), WorkError> {
         let now = self.core.now();
-        if self.emits.iter().any(|emit| matches!(emit, Emit::Remember)) {
+        if self.outputs.iter().any(|emit| matches!(emit, NodeOutput::MemoryUpdate)) {
             // Locked before every row and every other lane, in the same order as the job itself.
             let lane = named_lane_id(&["memory", &self.run.conversation.to_string()]);
             let work = MemoryJob::Remember { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
-        self.write_down(conn, status, error).await?;
-        let spoken = spoken::settle(self, conn).await?;
-        for (_, emit) in self.emits.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
-            self.emit(conn, emit, now).await?;
+        self.write_state(conn, status, error).await?;
+        let spoken = spoken::finish_stream(self, conn).await?;
+        for (_, emit) in self.outputs.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
+            self.write_output(conn, emit, now).await?;
         }
-        self.ask(conn, now).await?;
-        for (card, target) in &self.aimed {
-            self.send(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
+        self.request_approvals(conn, now).await?;
+        for (card, target) in &self.targeted_messages {
+            self.enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
         }
         Ok(())
     }
 
     /// Writes state, messages and records in one statement.
-    async fn write_down(
+    async fn write_state(
         &mut self,
         conn: &mut PgConnection,
         status: &str,
         error: Option<&str>,
     ) -> sqlx::Result<()> {
         status.clone_into(&mut self.run.status);
-        self.run.kept = self.run.state.turns.len();
+        self.run.persisted_turns = self.run.state.turns.len();
         let (audience, record) = (self.run.state.audience, self.run.state.record_audience());
         let message = |turn| NewMessage {
             id: self.core.id(),
@@ -167,19 +180,25 @@ impl<'a> Commit<'a> {
             audience: if matches!(turn, Turn::Tool { .. }) { record } else { audience },
             provenance: &self.run.state.provenance,
         };
-        let messages: Vec<NewMessage<'_>> = new_turns(&self.run, self.kept).iter().map(message).collect();
+        let messages: Vec<NewMessage<'_>> =
+            unpersisted_turns(&self.run, self.persisted_turns).iter().map(message).collect();
         let transition = Transition { run: &self.run, error, messages: &messages, steps: &self.records };
         sql::write(conn, self.claim, &transition, self.core.now()).await
     }
 
-    async fn emit(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
+    async fn write_output(
+        &self,
+        conn: &mut PgConnection,
+        emit: &NodeOutput,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
         match emit {
             // Written first.
-            Emit::Remember => Ok(()),
-            Emit::Say { card, audience } => self.say(conn, card, *audience, now).await,
+            NodeOutput::MemoryUpdate => Ok(()),
+            NodeOutput::Message { card, audience } => self.enqueue_reply(conn, card, *audience, now).await,
             // Written together, last.
-            Emit::Ask { .. } => Ok(()),
-            Emit::Act { effect, call_id, tool, preview } => {
+            NodeOutput::ApprovalRequest { .. } => Ok(()),
+            NodeOutput::Effect { effect, call_id, tool, preview } => {
                 let digest = digest(&preview.payload)?;
                 let new = effect::sql::NewEffect {
                     id: *effect,
@@ -193,32 +212,40 @@ impl<'a> Commit<'a> {
                     digest: &digest,
                     recipients: &preview.recipients,
                     draft: preview.draft.as_deref(),
-                    undo: TimeDelta::zero(),
+                    undo_window: TimeDelta::zero(),
                 };
                 Ok(effect::insert(conn, self.claim.tenant, &new, now).await?)
             }
-            Emit::Draft(open) => self.draft(conn, open, now).await,
-            Emit::DraftClosed { draft, how } => {
+            NodeOutput::DraftUpdate(open) => self.draft(conn, open, now).await,
+            NodeOutput::DraftClosed { draft, reason: how } => {
                 Ok(draft::close(conn, self.claim.tenant, self.run.person, draft, *how, now).await?)
             }
-            Emit::Question { .. } => self.question(conn, emit, now).await,
-            Emit::Connect { provider, revoked, missing } => {
+            NodeOutput::Question { .. } => self.insert_question(conn, emit, now).await,
+            NodeOutput::ConnectRequest { provider, revoked, missing } => {
                 let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
-                let held = connection::held(conn, self.claim.tenant, self.run.person, *provider).await?;
+                let held =
+                    connection::load_connected_account(conn, self.claim.tenant, self.run.person, *provider)
+                        .await?;
                 let scopes = self.core.accounts.scopes(*provider);
-                let need =
-                    Need { provider: *provider, revoked: *revoked, missing: missing.clone(), held, scopes };
-                let card = cards::needed(&need, offer, now);
+                let need = RequiredAccount {
+                    provider: *provider,
+                    revoked: *revoked,
+                    missing: missing.clone(),
+                    connected: held,
+                    scopes,
+                };
+                let card = cards::account_needed_card(&need, offer, now);
                 let line = format!(
                     "{}, first I need access to your account. I have written to you directly.",
                     self.name()
                 );
-                self.privately(conn, delivery, &card, neutral(line), now).await?;
-                let new = NewOffer {
+                self.enqueue_private_with_placeholder(conn, delivery, &card, placeholder_card(line), now)
+                    .await?;
+                let new = NewConnectRequest {
                     id: offer,
                     person: self.run.person,
                     provider: *provider,
-                    scopes: need.asked(),
+                    scopes: need.scopes_to_request(),
                     conversation: self.run.conversation,
                     run: Some(self.run.id),
                     delivery: Some(delivery),
@@ -228,7 +255,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    async fn say(
+    async fn enqueue_reply(
         &self,
         conn: &mut PgConnection,
         card: &Card,
@@ -239,16 +266,17 @@ impl<'a> Commit<'a> {
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
         let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
         let Said { card, whole } = long::said(card);
-        let card = card.with_mention(self.called(conn, audience).await?.as_deref());
+        let card = card.with_mention(self.mentioned_user(conn, audience).await?.as_deref());
         let first = self.core.id();
-        for (at, page) in delivery::pages(&card, most, fits).iter().enumerate() {
-            let id = delivery::page_of(first, at);
+        for (at, page) in delivery::split_into_messages(&card, most, fits).iter().enumerate() {
+            let id = delivery::page_id(first, at);
             match audience {
-                Audience::Channel => self.send(conn, id, page, None, audience, now).await?,
+                Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
                 Audience::Person(_) if at == 0 => {
-                    self.privately(conn, id, page, share::line(self.name(), id), now).await?;
+                    self.enqueue_private_with_placeholder(conn, id, page, share::line(self.name(), id), now)
+                        .await?;
                 }
-                Audience::Person(_) => self.alone(conn, id, page, now).await?,
+                Audience::Person(_) => self.enqueue_private(conn, id, page, now).await?,
             }
         }
         self.send_whole(conn, whole.as_ref(), audience, now).await
@@ -256,22 +284,22 @@ impl<'a> Commit<'a> {
 
     /// Returns the user whom an answer to this audience must mention to notify them. A private message notifies its
     /// reader anyway.
-    pub(super) async fn called(
+    pub(super) async fn mentioned_user(
         &self,
         conn: &mut PgConnection,
         audience: Audience,
     ) -> sqlx::Result<Option<String>> {
-        let Venue { platform, workspace, .. } = self.venue;
+        let ConversationLocation { platform, workspace, .. } = self.venue;
         match audience {
-            Audience::Channel if self.run.state.calls() => {
-                people::sql::user_of(conn, self.claim.tenant, self.run.person, platform, workspace).await
+            Audience::Channel if self.run.state.mentions_person() => {
+                people::sql::find_user_id(conn, self.claim.tenant, self.run.person, platform, workspace).await
             }
             Audience::Channel | Audience::Person(_) => Ok(None),
         }
     }
 
     /// Sends a card only to the person; in a shared place, also posts a neutral line in the thread.
-    pub(super) async fn privately(
+    pub(super) async fn enqueue_private_with_placeholder(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -279,15 +307,15 @@ impl<'a> Commit<'a> {
         line: Card,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        self.alone(conn, id, card, now).await?;
-        if !self.run.state.shared {
+        self.enqueue_private(conn, id, card, now).await?;
+        if !self.run.state.is_shared {
             return Ok(());
         }
-        self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
+        self.enqueue(conn, delivery::placeholder_id(id), &line, None, Audience::Channel, now).await
     }
 
     /// Sends a card only to the person, and posts nothing elsewhere.
-    pub(super) async fn alone(
+    pub(super) async fn enqueue_private(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -295,15 +323,15 @@ impl<'a> Commit<'a> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let audience = Audience::Person(self.run.person);
-        if !self.run.state.shared {
-            return self.send(conn, id, card, None, audience, now).await;
+        if !self.run.state.is_shared {
+            return self.enqueue(conn, id, card, None, audience, now).await;
         }
-        let target = delivery::direct(conn, self.claim.tenant, self.venue, self.run.person).await?;
+        let target = delivery::dm_target(conn, self.claim.tenant, self.venue, self.run.person).await?;
         let target = target.ok_or("nobody to write to")?;
-        self.send(conn, id, card, Some(&target), audience, now).await
+        self.enqueue(conn, id, card, Some(&target), audience, now).await
     }
 
-    pub(super) async fn send(
+    pub(super) async fn enqueue(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -325,11 +353,16 @@ impl<'a> Commit<'a> {
                 Audience::Channel => None,
             },
         };
-        Ok(delivery::send(conn, self.claim.tenant, self.venue, &new, now).await?)
+        Ok(delivery::enqueue(conn, self.claim.tenant, self.venue, &new, now).await?)
     }
 
-    async fn question(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
-        let Emit::Question { question: id, call_id, name, choices, why, vote } = emit else {
+    async fn insert_question(
+        &self,
+        conn: &mut PgConnection,
+        emit: &NodeOutput,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let NodeOutput::Question { question: id, call_id, name, choices, message: why, vote } = emit else {
             return Err("this asks nothing".into());
         };
         let id = *id;
@@ -340,28 +373,28 @@ impl<'a> Commit<'a> {
             run: self.run.id,
             call_id: call_id.clone(),
             person: self.run.person,
-            about: name.clone(),
+            topic: name.clone(),
             choices: choices.clone(),
-            vote: vote.clone(),
-            opened: false,
+            vote_proposal: vote.clone(),
+            is_vote_open: false,
             status: "pending".to_owned(),
             answer: None,
             expires_at: now + TimeDelta::hours(24),
             delivery: self.core.id(),
         };
-        let voters = question::vote::electorate(conn, tenant, &new, self.venue).await?;
+        let voters = question::vote::load_eligible_voters(conn, tenant, &new, self.venue).await?;
         let mut card = question::card(&new, &voters);
         card.body.extend(why.clone().map(Block::Note));
-        self.ask_there(conn, new.delivery, &card, now).await?;
+        self.enqueue_request_card(conn, new.delivery, &card, now).await?;
         question::sql::insert(conn, tenant, &new, now).await?;
-        question::vote::keep(conn, tenant, id, &voters).await?;
+        question::vote::insert_voters(conn, tenant, id, &voters).await?;
         let work = RequestJob::ExpireQuestion { question: id };
         Ok(jobs::enqueue(conn, tenant, id.0, &work, new.expires_at, now).await?)
     }
 
     /// Posts a card that shows only the channel's content in the thread, and sends one that shows anything from the
     /// person's mailbox only to them.
-    pub(super) async fn ask_there(
+    pub(super) async fn enqueue_request_card(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -371,19 +404,19 @@ impl<'a> Commit<'a> {
         let audience = self.run.state.audience;
         match audience {
             Audience::Channel => {
-                let card = card.clone().with_mention(self.called(conn, audience).await?.as_deref());
-                self.send(conn, id, &card, None, audience, now).await
+                let card = card.clone().with_mention(self.mentioned_user(conn, audience).await?.as_deref());
+                self.enqueue(conn, id, &card, None, audience, now).await
             }
             Audience::Person(_) => {
                 let line = format!("Asked {} privately.", self.name());
-                self.privately(conn, id, card, neutral(line), now).await
+                self.enqueue_private_with_placeholder(conn, id, card, placeholder_card(line), now).await
             }
         }
     }
 
     /// Whether only the person sees what is asked.
     pub(super) fn is_personal(&self) -> bool {
-        matches!(self.run.state.audience, Audience::Person(_)) || self.venue.is_alone()
+        matches!(self.run.state.audience, Audience::Person(_)) || self.venue.is_private_location()
     }
 
     pub(super) fn name(&self) -> &str {
@@ -392,12 +425,12 @@ impl<'a> Commit<'a> {
 }
 
 /// Creates a line that reveals nothing of the private message.
-pub(super) fn neutral(words: String) -> Card {
+pub(super) fn placeholder_card(words: String) -> Card {
     Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
 /// Completes a job that has nothing left to do.
-pub(super) async fn drop_job(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
+pub(super) async fn complete_job(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::complete(&mut conn, claim).await?)
 }

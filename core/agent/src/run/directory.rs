@@ -8,10 +8,10 @@ use crate::graph::{Directory, NodeError};
 use nod_contract::chat::Adapters;
 use nod_contract::ids::TenantId;
 use nod_contract::tool::{Principal, ToolError};
-use nod_people::delivery::Venue;
+use nod_people::delivery::ConversationLocation;
 use nod_people::people::refresh::Lists;
 use nod_people::people::{self, names};
-use nod_requests::approval::{self, Owner};
+use nod_requests::approval::{self, AccountOwner};
 use nod_requests::policy::{self, Policy, Terms};
 
 /// The people of a workspace, and the policy of its tenant.
@@ -28,7 +28,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn of(core: &'a Agent, tenant: TenantId, venue: &'a Venue) -> Self {
+    pub(super) fn of(core: &'a Agent, tenant: TenantId, venue: &'a ConversationLocation) -> Self {
         Self {
             pool: &core.pool,
             adapters: &core.adapters,
@@ -42,7 +42,7 @@ impl<'a> Rows<'a> {
 
     async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, ToolError>> {
         let mut conn = self.pool.acquire().await?;
-        people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
+        people::resolve_recipient(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
     }
 
     /// Answers from a list that is still being refreshed: a match needs confirmation, and a missing person can still
@@ -70,7 +70,11 @@ impl<'a> Rows<'a> {
 
 #[async_trait]
 impl Directory for Rows<'_> {
-    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, ToolError>, NodeError> {
+    async fn resolve_recipient(
+        &self,
+        written: &str,
+        me: &Principal,
+    ) -> Result<Result<String, ToolError>, NodeError> {
         let found = self.listed(written, me).await?;
         // If there are several, the person picks one.
         if !names::is_name(written) || matches!(found, Err(ToolError::Ambiguous { .. })) {
@@ -78,29 +82,29 @@ impl Directory for Rows<'_> {
         }
         let fresh = self.lists.refresh().await?;
         let found = self.listed(written, me).await?;
-        if fresh { Ok(found) } else { Ok(self.perhaps(names::bare(written), found).await?) }
+        if fresh { Ok(found) } else { Ok(self.perhaps(names::strip_quotes(written), found).await?) }
     }
 
-    async fn policy(&self) -> Result<Policy, NodeError> {
+    async fn load_policy(&self) -> Result<Policy, NodeError> {
         let mut conn = self.pool.acquire().await?;
-        Ok(policy::sql::in_force(&mut conn, self.tenant, self.policy).await?)
+        Ok(policy::sql::load_effective(&mut conn, self.tenant, self.policy).await?)
     }
 
-    async fn second(
+    async fn find_co_approval_obstacle(
         &self,
         terms: &Terms,
         me: &Principal,
         account: &str,
     ) -> Result<Option<String>, NodeError> {
         let (person, platform, workspace) = (me.person, self.platform, self.workspace);
-        let owner = Owner { person, account, platform, workspace };
+        let owner = AccountOwner { person, account, platform, workspace };
         let mut conn = self.pool.acquire().await?;
-        Ok(approval::wanted(&mut conn, self.adapters, self.tenant, terms, &owner).await?.err())
+        Ok(approval::find_co_approvers(&mut conn, self.adapters, self.tenant, terms, &owner).await?.err())
     }
 
-    async fn known(&self, addresses: &[String]) -> Result<Vec<String>, NodeError> {
+    async fn find_known_emails(&self, addresses: &[String]) -> Result<Vec<String>, NodeError> {
         let mut conn = self.pool.acquire().await?;
-        Ok(people::sql::with_addresses(&mut conn, self.tenant, addresses).await?)
+        Ok(people::sql::find_known_emails(&mut conn, self.tenant, addresses).await?)
     }
 }
 

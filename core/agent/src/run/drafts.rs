@@ -2,13 +2,13 @@
 
 use sqlx::PgConnection;
 
-use super::commit::{Commit, neutral};
+use super::commit::{Commit, placeholder_card};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
 use nod_contract::privacy::Audience;
 use nod_people::delivery;
 use nod_requests::approval;
-use nod_requests::draft::sql::{self, Keep};
+use nod_requests::draft::sql::{self, NewDraft};
 use nod_requests::draft::{OpenDraft, card};
 use nod_store::jobs::WorkError;
 
@@ -21,23 +21,31 @@ impl Commit<'_> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let (tenant, person) = (self.claim.tenant, self.run.person);
-        let before = sql::named(conn, tenant, person, &open.draft.id).await?;
+        let before = sql::find_by_provider_id(conn, tenant, person, &open.draft.id).await?;
         approval::supersede_draft(conn, tenant, person, &open.draft.id, now).await?;
         let id = before.as_ref().map_or_else(|| self.core.id(), |row| row.id);
         let delivery: DeliveryId = self.core.id();
         let audience = self.run.state.audience;
         let card = card::open(id, &open.draft);
         match audience {
-            Audience::Channel => self.send(conn, delivery, &card, None, audience, now).await?,
+            Audience::Channel => self.enqueue(conn, delivery, &card, None, audience, now).await?,
             Audience::Person(_) => {
-                self.privately(conn, delivery, &card, neutral(card::elsewhere(self.name())), now).await?;
+                self.enqueue_private_with_placeholder(
+                    conn,
+                    delivery,
+                    &card,
+                    placeholder_card(card::sent_privately_line(self.name())),
+                    now,
+                )
+                .await?;
             }
         }
         let conversation = self.run.conversation;
-        let keep = Keep { id, conversation, person, run: self.run.id, open, audience, delivery };
-        sql::keep(conn, tenant, &keep, now).await?;
+        let keep =
+            NewDraft { id, conversation, person, run: self.run.id, open_draft: open, audience, delivery };
+        sql::upsert(conn, tenant, &keep, now).await?;
         if let Some(before) = before {
-            delivery::show(conn, tenant, before.delivery, &card::older(), now).await?;
+            delivery::update_card(conn, tenant, before.delivery, &card::outdated_card(), now).await?;
         }
         Ok(())
     }

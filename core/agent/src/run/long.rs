@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::commit::{Commit, neutral};
+use super::commit::{Commit, placeholder_card};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::OutgoingFile;
 use nod_contract::clock::Timestamp;
@@ -74,15 +74,15 @@ impl Commit<'_> {
         let id: DeliveryId = self.core.id();
         let cut = if text.len() > LONGEST_FILE - 4 { ", as far as it is kept," } else { "" };
         let letters = group_digits(*letters);
-        let note = neutral(format!(
+        let note = placeholder_card(format!(
             "This is the beginning: the whole answer{cut} ({letters} characters) is in the file."
         ));
         match audience {
-            Audience::Channel => self.send(conn, id, &note, None, audience, now).await?,
-            Audience::Person(_) => self.alone(conn, id, &note, now).await?,
+            Audience::Channel => self.enqueue(conn, id, &note, None, audience, now).await?,
+            Audience::Person(_) => self.enqueue_private(conn, id, &note, now).await?,
         }
         let file = OutgoingFile { name: format!("answer-{}.md", id.short()), text: text.clone() };
-        Ok(delivery::sql::attach(conn, self.claim.tenant, id, &file).await?)
+        Ok(delivery::sql::set_file(conn, self.claim.tenant, id, &file).await?)
     }
 }
 

@@ -12,22 +12,27 @@ use crate::rows::Run;
 use crate::state::Node;
 use nod_contract::chat::{AssistantThreadUpdate, ChannelRef, ChatAdapter};
 use nod_contract::ids::RunId;
-use nod_people::delivery::Venue;
-use nod_people::progress::stands;
+use nod_people::delivery::ConversationLocation;
+use nod_people::progress::upsert_progress_line;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How long a turn can take before it posts a progress line.
-pub(super) const LONG: Duration = Duration::from_secs(4);
+pub(super) const SLOW_RUN_AFTER: Duration = Duration::from_secs(4);
 /// How long until the status is set. A delay of up to a second does not interrupt a user's thought (Nielsen, Usability
 /// Engineering, 1993, chapter 5), and a turn that ends before then costs no API call.
-const QUICK: Duration = Duration::from_secs(1);
+const STATUS_AFTER: Duration = Duration::from_secs(1);
 
 /// Posts the progress line.
-pub(super) async fn show(core: &Agent, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
+pub(super) async fn show(
+    core: &Agent,
+    claim: &Claim,
+    venue: &ConversationLocation,
+    run: &Run,
+) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     let words = "Working on it…".to_owned();
-    stands(core, &mut tx, claim.tenant, venue, (run.conversation, run.id), words).await?;
+    upsert_progress_line(core, &mut tx, claim.tenant, venue, (run.conversation, run.id), words).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -35,46 +40,46 @@ pub(super) async fn show(core: &Agent, claim: &Claim, venue: &Venue, run: &Run) 
 
 /// The task that sets the status of a run.
 #[derive(Default)]
-pub(super) struct Status {
-    shown: Option<(watch::Sender<String>, JoinHandle<()>)>,
+pub(super) struct StatusLine {
+    task: Option<(watch::Sender<String>, JoinHandle<()>)>,
 }
 
-impl Drop for Status {
+impl Drop for StatusLine {
     fn drop(&mut self) {
         // A late update is dropped, because it would remain after the answer.
-        if let Some((_, showing)) = self.shown.take() {
+        if let Some((_, showing)) = self.task.take() {
             showing.abort();
         }
     }
 }
 
-impl Status {
+impl StatusLine {
     /// Sets the status to the run's next step. Nothing waits for it, and its errors are ignored.
-    pub(super) fn say(&mut self, core: &Agent, venue: &Venue, run: &Run) {
+    pub(super) fn set(&mut self, core: &Agent, venue: &ConversationLocation, run: &Run) {
         let (Some(words), true) =
-            (words(core, run), venue.place.thread.is_some() && venue.alone_with.is_none())
+            (status_text(core, run), venue.channel_ref.thread.is_some() && venue.private_with.is_none())
         else {
             return;
         };
-        if let Some((latest, _)) = &self.shown {
+        if let Some((latest, _)) = &self.task {
             latest.send_if_modified(|latest| std::mem::replace(latest, words.clone()) != words);
             return;
         }
         let Some(adapter) = core.adapters.get(&venue.platform).cloned() else { return };
         let (latest, heard) = watch::channel(words);
-        let showing = tokio::spawn(keep_shown(adapter, venue.place.clone(), run.id, heard));
-        self.shown = Some((latest, showing));
+        let showing = tokio::spawn(forward_status(adapter, venue.channel_ref.clone(), run.id, heard));
+        self.task = Some((latest, showing));
     }
 }
 
 /// Sets the latest status, one call after another, so that an earlier one cannot overtake.
-async fn keep_shown(
+async fn forward_status(
     adapter: Arc<dyn ChatAdapter>,
     place: ChannelRef,
     run: RunId,
     mut heard: watch::Receiver<String>,
 ) {
-    tokio::time::sleep(QUICK).await;
+    tokio::time::sleep(STATUS_AFTER).await;
     loop {
         let words = heard.borrow_and_update().clone();
         if let Err(error) =
@@ -89,11 +94,11 @@ async fn keep_shown(
 }
 
 /// Returns neutral words for what a node does: the kind of activity, never whose or which content.
-fn words(core: &Agent, run: &Run) -> Option<String> {
+fn status_text(core: &Agent, run: &Run) -> Option<String> {
     match run.node {
         Node::Route | Node::Think | Node::Converse => Some("is thinking…".to_owned()),
         Node::Act => {
-            let next = run.state.pending.iter().find(|call| call.parked.is_none())?;
+            let next = run.state.pending_calls.iter().find(|call| call.waiting_for.is_none())?;
             let doing = core.tools.get(&next.call.name)?.spec().status_text;
             let mut letters = doing.chars();
             let first = letters.next()?.to_lowercase();

@@ -4,13 +4,13 @@ use chrono::TimeDelta;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::absorb::absorb;
+use super::absorb::apply;
 use super::commit::{self, Commit};
 use super::directory::Rows;
 use super::{changed, progress};
 use crate::context::Agent;
-use crate::graph::{self, Directory, Emit, Memory, Next, NodeContext, NodeError, Step};
-use crate::rows::{self as sql, Loaded, Run};
+use crate::graph::{self, Directory, Next, NodeContext, NodeError, NodeOutput, RecalledContext, Step};
+use crate::rows::{self as sql, LoadedRun, Run};
 use crate::state::Node;
 use crate::voice;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
@@ -18,26 +18,26 @@ use nod_contract::chat::{DeliveryTarget, Membership};
 use nod_contract::ids::RunId;
 use nod_contract::model::{ModelError, TokenSender, Turn};
 use nod_memory::history;
-use nod_memory::memory::{self, view::View};
-use nod_people::delivery::Venue;
-use nod_people::delivery::open::{self, Open};
+use nod_memory::memory::{self, view::MemoryContext};
+use nod_people::delivery::ConversationLocation;
+use nod_people::delivery::open::{self, StreamingMessage};
 use nod_people::people::{self, Person, names};
 use nod_people::reading::Whose;
 use nod_people::{file, pane};
-use nod_requests::approval::{self, sql::Within};
+use nod_requests::approval::{self, sql::PendingFilter};
 use nod_requests::draft;
 use nod_store::jobs::{self, Claim, WorkError};
 use nod_store::runs::RunEvent;
 use nod_store::steps::StepRecord;
 
 /// After this many failed attempts, the run fails and the person is notified.
-const MOST_TRIES: i32 = 8;
+const MAX_ATTEMPTS: i32 = 8;
 /// The most earlier messages that are brought into view.
-const MOST_RECALLED: i64 = 20;
+const MAX_RECALLED_MESSAGES: i64 = 20;
 /// The most attempts to read the earlier messages of a thread from the platform.
-const MOST_LOOKS: i32 = 3;
+const MAX_HISTORY_ATTEMPTS: i32 = 3;
 /// The most mentions in one message that are resolved to names.
-const MOST_MENTIONS: usize = 20;
+const MAX_MENTIONS: usize = 20;
 
 /// The longest wait for an earlier request of the person, and the time between two checks.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(10);
@@ -52,40 +52,43 @@ pub async fn advance(
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
-    let Loaded { mut run, venue, person } = loaded;
+    let LoadedRun { mut run, venue, person } = loaded;
     if claim.attempt > 1 {
         // An earlier attempt might have opened a message.
-        run.open = open::open_of(&mut conn, claim.tenant, id).await?;
+        run.streaming_message = open::open_of(&mut conn, claim.tenant, id).await?;
     }
     drop(conn);
     if matches!(run.status.as_str(), "done" | "stopped") {
-        voice::hush(core, claim, &venue, id).await?;
-        return commit::drop_job(core, claim).await;
+        voice::cancel_stream(core, claim, &venue, id).await?;
+        return commit::complete_job(core, claim).await;
     }
     if let Some(news) = news {
-        absorb(&mut run.state, news);
+        apply(&mut run.state, news);
     }
     if run.status == "failed" && news != Some(&RunEvent::Retry) {
         // It is kept for a retry, which continues from here.
-        return Commit::begin(core, claim, &venue, run, false).end("failed", None).await;
+        return Commit::begin(core, claim, &venue, run, false).commit_and_finish("failed", None).await;
     }
-    if claim.attempt > MOST_TRIES {
-        return give_up(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
+    if claim.attempt > MAX_ATTEMPTS {
+        return fail_run(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
     }
-    let Some(mut run) = changed::take(core, claim, run, &venue, news).await? else { return Ok(()) };
+    let Some(mut run) = changed::apply_message_change(core, claim, run, &venue, news).await? else {
+        return Ok(());
+    };
     let person =
-        people::directory::known(core, claim.tenant, person, &venue.platform, &venue.workspace).await?;
-    if !core.welcome.admits(person.standing) {
-        return turn_away(core, claim, run, &venue, &person).await;
+        people::directory::ensure_profile(core, claim.tenant, person, &venue.platform, &venue.workspace)
+            .await?;
+    if !core.welcome.admits(person.membership) {
+        return reject_non_member(core, claim, run, &venue, &person).await;
     }
     if run.node == Node::Recall {
         run.state.principal = person.principal();
     }
-    match Box::pin(go(core, claim, run, &venue, news.is_some())).await {
+    match Box::pin(run_nodes(core, claim, run, &venue, news.is_some())).await {
         // It was stopped during a step, so nothing of that step was committed.
         Err(_) if is_stopped(core, claim, id).await? => {
-            voice::hush(core, claim, &venue, id).await?;
-            commit::drop_job(core, claim).await
+            voice::cancel_stream(core, claim, &venue, id).await?;
+            commit::complete_job(core, claim).await
         }
         ended => ended,
     }
@@ -97,7 +100,7 @@ async fn is_stopped(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<boo
 }
 
 /// Resolves once the run is stopped; the caller then drops the step.
-async fn stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
+async fn wait_until_stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
     loop {
         core.stops.notified().await;
         match is_stopped(core, claim, run).await {
@@ -110,42 +113,48 @@ async fn stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
 }
 
 /// Runs node after node until the run waits or is finished.
-async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
+async fn run_nodes(
+    core: &Agent,
+    claim: &Claim,
+    run: Run,
+    venue: &ConversationLocation,
+    news: bool,
+) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
     let directory = Rows::of(core, claim.tenant, venue);
     let mut asked = false;
-    let mut status = progress::Status::default();
-    let long = tokio::time::Instant::now() + progress::LONG;
+    let mut status = progress::StatusLine::default();
+    let long = tokio::time::Instant::now() + progress::SLOW_RUN_AFTER;
     loop {
         let node = work.run.node;
         // The message was edited or deleted meanwhile, so this answer is outdated; the job with that event takes over.
-        if node == Node::Reply && changed_meanwhile(core, claim, &work.run).await? {
-            return work.end("waiting", None).await;
+        if node == Node::Reply && has_pending_message_change(core, claim, &work.run).await? {
+            return work.commit_and_finish("waiting", None).await;
         }
         let (words, ear) = TokenSender::channel();
         let Some(cx) = context(core, claim, venue, &work.run, &directory, words).await? else {
             return later(core, claim).await;
         };
         let started = core.now();
-        status.say(core, venue, &work.run);
-        let mut open = work.run.open.take();
+        status.set(core, venue, &work.run);
+        let mut open = work.run.streaming_message.take();
         let stepped = {
-            let mut step = std::pin::pin!(aloud(core, claim, venue, &work.run, &mut open, &cx, ear));
+            let mut step = std::pin::pin!(step_streaming(core, claim, venue, &work.run, &mut open, &cx, ear));
             loop {
                 tokio::select! {
                     biased;
                     stepped = &mut step => break stepped,
-                    error = stopped(core, claim, work.run.id) => return Err(error),
-                    () = tokio::time::sleep_until(long), if !work.progress => {
+                    error = wait_until_stopped(core, claim, work.run.id) => return Err(error),
+                    () = tokio::time::sleep_until(long), if !work.has_progress_line => {
                         if let Err(error) = progress::show(core, claim, venue, &work.run).await {
                             tracing::debug!(run = %work.run.id, %error, "that it takes long was not said");
                         }
-                        work.progress = true;
+                        work.has_progress_line = true;
                     }
                 }
             }
         };
-        work.run.open = open;
+        work.run.streaming_message = open;
         work.records.extend(cx.records.take());
         let ended = core.now();
         let mut record = StepRecord::new("node", node.as_str(), core.id(), started, ended);
@@ -155,51 +164,51 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
             Err(NodeError::Model(error)) => {
                 record.error = Some(error.to_string());
                 work.records.push(record);
-                return model_failed(work, &error).await;
+                return finish_with_model_error(work, &error).await;
             }
         };
         work.records.push(record);
         work.run.state = step.state;
-        work.emits.extend(step.emits);
+        work.outputs.extend(step.outputs);
         match step.next {
             Next::Go(next) => {
                 if !node.successors().contains(&next) {
                     return Err(format!("{node:?} does not lead to {next:?}").into());
                 }
                 work.run.node = next;
-                asked |= matters(node);
+                asked |= is_external_call(node);
                 // External results and pending outputs are committed before the next external call. A pure node needs
                 // no commit of its own.
-                if matters(next) && (asked || !work.emits.is_empty()) {
+                if is_external_call(next) && (asked || !work.outputs.is_empty()) {
                     work.transition("running").await?;
                     asked = false;
                 }
             }
             Next::Wait(node) => {
                 work.run.node = node;
-                return work.end("waiting", None).await;
+                return work.commit_and_finish("waiting", None).await;
             }
-            Next::Done => return work.end("done", None).await,
+            Next::Done => return work.commit_and_finish("done", None).await,
         }
     }
 }
 
-async fn changed_meanwhile(core: &Agent, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
+async fn has_pending_message_change(core: &Agent, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
     jobs::sql::has_pending_message_change(&mut *core.pool.acquire().await?, claim, run.id).await
 }
 
 /// Runs a step and streams the text that the model writes in it.
-async fn aloud(
+async fn step_streaming(
     core: &Agent,
     claim: &Claim,
-    venue: &Venue,
+    venue: &ConversationLocation,
     run: &Run,
-    open: &mut Option<Open>,
+    open: &mut Option<StreamingMessage>,
     cx: &NodeContext<'_>,
     ear: watch::Receiver<String>,
 ) -> Result<Step, NodeError> {
     let (node, state) = (run.node, run.state.clone());
-    if !voice::may_speak(node, run, venue) {
+    if !voice::is_streamable(node, run, venue) {
         return graph::step(node, state, cx).await;
     }
     let over = CancellationToken::new();
@@ -208,11 +217,11 @@ async fn aloud(
         over.cancel();
         stepped
     };
-    tokio::join!(thinking, voice::speak(core, claim, venue, run, open, ear, &over)).0
+    tokio::join!(thinking, voice::stream_answer(core, claim, venue, run, open, ear, &over)).0
 }
 
 /// Whether a node makes external calls.
-fn matters(node: Node) -> bool {
+fn is_external_call(node: Node) -> bool {
     match node {
         Node::Route | Node::Converse | Node::Think | Node::Gate | Node::Act => true,
         Node::Recall | Node::Reply | Node::Remember => false,
@@ -222,13 +231,13 @@ fn matters(node: Node) -> bool {
 async fn context<'a>(
     core: &'a Agent,
     claim: &Claim,
-    venue: &'a Venue,
+    venue: &'a ConversationLocation,
     run: &Run,
     directory: &'a dyn Directory,
     words: TokenSender,
 ) -> Result<Option<NodeContext<'a>>, WorkError> {
     let memory = match run.node {
-        Node::Recall => match remembered(core, claim, venue, run).await? {
+        Node::Recall => match load_recalled_context(core, claim, venue, run).await? {
             None => return Ok(None),
             memory => memory,
         },
@@ -239,22 +248,22 @@ async fn context<'a>(
         conversation: run.conversation,
         run: run.id,
         trace: run.trace,
-        said_at: run.began,
+        message_time: run.began,
         step_budget: core.step_budget,
-        longest_message: core.longest_message,
+        max_message_chars: core.longest_message,
         memory,
         directory,
         contacts: &core.contacts,
-        typing: core.adapters.command_syntax(&venue.platform),
+        command_syntax: core.adapters.command_syntax(&venue.platform),
         help: core.help.as_ref(),
         // On a platform that cannot show a request, none is made.
-        room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.display_limit()),
+        display_limit: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.display_limit()),
         tools: &core.tools,
         model: core.memory.model.as_ref(),
         clock: &core.clock,
         ids: &core.ids,
         records: graph::Records::default(),
-        words,
+        token_tx: words,
     }))
 }
 
@@ -272,12 +281,12 @@ async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
 
 /// Loads what a run starts with. Returns `None` while an earlier request of the person is being done, so that "send it"
 /// finds the result of "make it shorter".
-async fn remembered(
+async fn load_recalled_context(
     core: &Agent,
     claim: &Claim,
-    venue: &Venue,
+    venue: &ConversationLocation,
     run: &Run,
-) -> Result<Option<Memory>, WorkError> {
+) -> Result<Option<RecalledContext>, WorkError> {
     // Most conversations have only messages and need no further query.
     let mut conn = core.pool.acquire().await?;
     let beside = sql::beside(&mut conn, claim.tenant, run).await?;
@@ -286,10 +295,11 @@ async fn remembered(
         return Ok(None);
     }
     // No connection is held during a network call.
-    let earlier = match &run.state.joins {
+    let earlier = match &run.state.joined_thread_at {
         // If the platform does not answer, the context is lost, but not the answer.
-        Some(message) if claim.attempt <= MOST_LOOKS => {
-            history::before(core, claim.tenant, venue, message, &run.state.principal.zone).await?
+        Some(message) if claim.attempt <= MAX_HISTORY_ATTEMPTS => {
+            history::load_thread_context(core, claim.tenant, venue, message, &run.state.principal.zone)
+                .await?
         }
         _ => None,
     };
@@ -298,89 +308,108 @@ async fn remembered(
         file::read(core, whose, &venue.platform, run.id).await?;
     }
     let mut conn = core.pool.acquire().await?;
-    let alone = venue.is_alone();
+    let alone = venue.is_private_location();
     let owner = if alone { run.person.0 } else { venue.channel.0 };
     let (summary, facts) =
-        memory::recalled(&mut conn, claim.tenant, venue.conversation, owner, run.person).await?;
-    let after = summary.covered;
-    let said =
-        sql::recent(&mut conn, claim.tenant, venue.conversation, run.id, after, run.person, MOST_RECALLED)
-            .await?;
-    let view = View::of(Some(&summary), &facts, &said, alone);
-    let within = match run.state.shared {
-        true => Within::OpenlyIn(venue.conversation),
-        false => Within::Conversation(venue.conversation),
+        memory::load_for_prompt(&mut conn, claim.tenant, venue.conversation, owner, run.person).await?;
+    let after = summary.covered_seq;
+    let said = sql::list_recent_messages(
+        &mut conn,
+        claim.tenant,
+        venue.conversation,
+        run.id,
+        after,
+        run.person,
+        MAX_RECALLED_MESSAGES,
+    )
+    .await?;
+    let view = MemoryContext::build(Some(&summary), &facts, &said, alone);
+    let within = match run.state.is_shared {
+        true => PendingFilter::OpenlyIn(venue.conversation),
+        false => PendingFilter::Conversation(venue.conversation),
     };
     let waiting = match beside.waiting {
-        true => approval::sql::pending(&mut conn, claim.tenant, run.person, within).await?,
+        true => approval::sql::list_pending(&mut conn, claim.tenant, run.person, within).await?,
         false => Vec::new(),
     };
     let files = match beside.files {
-        true => file::sql::of(&mut conn, claim.tenant, venue.conversation, run.id).await?,
+        true => file::sql::list_by_conversation(&mut conn, claim.tenant, venue.conversation, run.id).await?,
         false => Vec::new(),
     };
-    let viewing = match venue.place.is_dm && venue.place.thread.is_some() {
-        true => pane::sql::viewing(&mut conn, claim.tenant, venue.conversation).await?,
+    let viewing = match venue.channel_ref.is_dm && venue.channel_ref.thread.is_some() {
+        true => pane::sql::find_viewed_channel(&mut conn, claim.tenant, venue.conversation).await?,
         false => None,
     };
     let mut mentioned = Vec::new();
-    for user in names::mentions(run.state.said()).into_iter().take(MOST_MENTIONS) {
+    for user in names::mentions(run.state.user_message()).into_iter().take(MAX_MENTIONS) {
         let person =
-            people::sql::by_user(&mut conn, claim.tenant, &venue.platform, &venue.workspace, user).await?;
+            people::sql::find_by_user(&mut conn, claim.tenant, &venue.platform, &venue.workspace, user)
+                .await?;
         mentioned.extend(person.map(|p| (format!("<@{user}>"), p.display_name().to_owned())));
     }
     let waiting = waiting.iter().map(approval::prompt_line).collect();
-    let here = draft::sql::Here {
+    let here = draft::sql::DraftScope {
         conversation: venue.conversation,
         person: run.person,
         run: run.id,
-        shared: run.state.shared,
+        is_shared: run.state.is_shared,
     };
     let (drafts, thread) = match beside.left {
-        true => draft::sql::left_here(&mut conn, claim.tenant, &here).await?,
+        true => draft::sql::load_open_drafts(&mut conn, claim.tenant, &here).await?,
         false => (Vec::new(), None),
     };
-    Ok(Some(Memory { view, waiting, viewing, files, mentioned, earlier, drafts, thread }))
+    Ok(Some(RecalledContext {
+        view,
+        pending_approvals: waiting,
+        viewed_channel: viewing,
+        attachments: files,
+        mentioned_names: mentioned,
+        thread_context: earlier,
+        drafts,
+        mail_thread: thread,
+    }))
 }
 
-async fn turn_away(
+async fn reject_non_member(
     core: &Agent,
     claim: &Claim,
     run: Run,
-    venue: &Venue,
+    venue: &ConversationLocation,
     person: &Person,
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
     work.run.state.routed_via = Some("rule:stranger".to_owned());
     let mut conn = core.pool.acquire().await?;
     let user =
-        people::sql::user_of(&mut conn, claim.tenant, person.id, &venue.platform, &venue.workspace).await?;
+        people::sql::find_user_id(&mut conn, claim.tenant, person.id, &venue.platform, &venue.workspace)
+            .await?;
     drop(conn);
-    if let Some(user) = user.filter(|_| matches!(person.standing, Membership::Guest | Membership::External)) {
+    if let Some(user) = user.filter(|_| matches!(person.membership, Membership::Guest | Membership::External))
+    {
         let target = DeliveryTarget::Ephemeral {
             workspace: venue.workspace.clone(),
-            place: venue.place.clone(),
+            place: venue.channel_ref.clone(),
             user,
         };
-        work.aimed.push((Card::from_markdown(people::NOT_FOR_STRANGERS), target));
+        work.targeted_messages.push((Card::from_markdown(people::MEMBERS_ONLY), target));
     }
-    work.end("done", None).await
+    work.commit_and_finish("done", None).await
 }
 
 /// Handles a failed model: says what happened and what was and was not done, and offers a retry.
-async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
-    let happened = happened("The model", error);
-    let done = graph::done_so_far(&work.run.state);
+async fn finish_with_model_error(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
+    let happened = model_error_text("The model", error);
+    let done = graph::progress_summary(&work.run.state);
     let card = Card::from_markdown(format!("{happened} {done}"))
         .with_block(Block::Note(format!("run {}", work.run.id.short())))
         .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry", work.run.id)));
     let audience = work.run.state.audience;
-    work.emits.push(Emit::Say { card, audience });
-    work.end("failed", Some(&error.to_string())).await
+    work.outputs.push(NodeOutput::Message { card, audience });
+    work.commit_and_finish("failed", Some(&error.to_string())).await
 }
 
 /// Describes a model's failure for the person.
-fn happened(who: &str, error: &ModelError) -> String {
+fn model_error_text(who: &str, error: &ModelError) -> String {
     match error {
         ModelError::Timeout { attempts: tries, waited, .. } => {
             let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
@@ -394,7 +423,7 @@ fn happened(who: &str, error: &ModelError) -> String {
             "{who} ({model}) cannot call tools, and I need one that can; whoever runs Nod must choose another."
         ),
         ModelError::Both { first, second } => {
-            format!("{} {}", happened(who, first), happened("Its stand-in", second))
+            format!("{} {}", model_error_text(who, first), model_error_text("Its stand-in", second))
         }
         ModelError::Withheld => {
             format!("{who}'s provider held its answer back (content filter). Please ask in other words.")
@@ -403,18 +432,24 @@ fn happened(who: &str, error: &ModelError) -> String {
     }
 }
 
-async fn give_up(core: &Agent, claim: &Claim, run: Run, venue: &Venue, why: &str) -> Result<(), WorkError> {
+async fn fail_run(
+    core: &Agent,
+    claim: &Claim,
+    run: Run,
+    venue: &ConversationLocation,
+    why: &str,
+) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
-    let done = graph::done_so_far(&work.run.state);
+    let done = graph::progress_summary(&work.run.state);
     let card = Card::from_markdown(format!("I could not finish this: {why}. {done}"))
         .with_block(Block::Note(format!("run {}", work.run.id.short())))
         .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry", work.run.id)));
     let audience = work.run.state.audience;
-    work.emits.push(Emit::Say { card, audience });
-    work.end("failed", Some(why)).await
+    work.outputs.push(NodeOutput::Message { card, audience });
+    work.commit_and_finish("failed", Some(why)).await
 }
 
 /// Returns the turns of a run that are not rows yet.
-pub(super) fn new_turns(run: &Run, kept: usize) -> &[Turn] {
+pub(super) fn unpersisted_turns(run: &Run, kept: usize) -> &[Turn] {
     run.state.turns.get(kept..).unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::commit::neutral;
+use super::commit::placeholder_card;
 use crate::rows as sql;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::InteractionResponse;
@@ -15,19 +15,19 @@ use nod_people::people;
 use nod_store::audit;
 
 /// The button's action kind; its subject is the answer's first message.
-pub const VERB: &str = "share";
+pub const SHARE_ACTION: &str = "share";
 
 /// Creates the thread's line for an answer that was sent to one person only.
 pub(super) fn line(name: &str, answer: DeliveryId) -> Card {
-    neutral(format!("Answered {name} privately.")).with_button(
+    placeholder_card(format!("Answered {name} privately.")).with_button(
         "Share here",
         Style::Plain,
-        OnClick::Action(Action::new(VERB, answer)),
+        OnClick::Action(Action::new(SHARE_ACTION, answer)),
     )
 }
 
 /// Posts the answer in the thread, unchanged, if the user who clicked is the one who received it.
-pub async fn press(
+pub async fn handle_share_click(
     conn: &mut PgConnection,
     tenant: TenantId,
     answer: DeliveryId,
@@ -35,7 +35,7 @@ pub async fn press(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
-    let line = delivery::line_of(answer);
+    let line = delivery::placeholder_id(answer);
     let (Some((given, _)), Some((stands, _))) =
         (delivery::sql::load(conn, tenant, answer).await?, delivery::sql::load(conn, tenant, line).await?)
     else {
@@ -44,35 +44,35 @@ pub async fn press(
     if given.only_for != Some(by) {
         return whisper("Only whoever was answered can share that. Nothing was shared.");
     }
-    if !offers(&stands.card, answer) {
+    if !has_share_button(&stands.card, answer) {
         return whisper("That was shared already.");
     }
     let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
     // Locks the lane: of two concurrent clicks, the second continues after the first has shared it.
-    let shown = neutral(format!("{} shared this answer.", person.display_name()));
-    delivery::show(conn, tenant, line, &shown, now).await?;
-    if delivery::sql::load(conn, tenant, delivery::shared(answer)).await?.is_some() {
+    let shown = placeholder_card(format!("{} shared this answer.", person.display_name()));
+    delivery::update_card(conn, tenant, line, &shown, now).await?;
+    if delivery::sql::load(conn, tenant, delivery::shared_copy_id(answer)).await?.is_some() {
         return whisper("That was shared already.");
     }
     let shown = pages(conn, tenant, answer, now).await?;
     if let Some(run) = given.run {
-        let answers = sql::answers_to(conn, tenant, run, by).await?;
-        if let Some((message, _)) = answers.iter().find(|(_, text)| stands_in(text, &shown)) {
-            sql::share(conn, tenant, *message).await?;
+        let answers = sql::list_private_answers(conn, tenant, run, by).await?;
+        if let Some((message, _)) = answers.iter().find(|(_, text)| is_shown_in(text, &shown)) {
+            sql::mark_shared(conn, tenant, *message).await?;
         }
     }
     audit::insert_entry(conn, tenant, Some(by), "answer.shared", answer.0, None, &json!({}), now).await?;
     Ok(InteractionResponse::Ack)
 }
 
-fn offers(card: &Card, answer: DeliveryId) -> bool {
-    let share = OnClick::Action(Action::new(VERB, answer));
+fn has_share_button(card: &Card, answer: DeliveryId) -> bool {
+    let share = OnClick::Action(Action::new(SHARE_ACTION, answer));
     card.buttons.iter().any(|button| button.on_click == share)
 }
 
 /// Whether a stored answer is what was shown of it, and no more. What was shown can be split into messages, with its
 /// code fences reopened, and with names for mentions.
-fn stands_in(kept: &str, shown: &str) -> bool {
+fn is_shown_in(kept: &str, shown: &str) -> bool {
     let letters = |text: &str| {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("```"));
         lines.flat_map(str::chars).filter(|c| c.is_alphanumeric()).collect::<String>()
@@ -97,10 +97,10 @@ async fn pages(
 ) -> sqlx::Result<String> {
     let mut shown = String::new();
     for page in 0.. {
-        let id = delivery::page_of(answer, page);
+        let id = delivery::page_id(answer, page);
         let Some((given, venue)) = delivery::sql::load(conn, tenant, id).await? else { break };
         let copy = NewDelivery {
-            id: delivery::shared(id),
+            id: delivery::shared_copy_id(id),
             conversation: given.conversation,
             run: given.run,
             platform: &venue.platform,
@@ -109,7 +109,7 @@ async fn pages(
             card: &given.card,
             only_for: None,
         };
-        delivery::send(conn, tenant, &venue, &copy, now).await?;
+        delivery::enqueue(conn, tenant, &venue, &copy, now).await?;
         shown.extend(given.card.body.iter().filter_map(|block| match block {
             Block::Markdown(words) => Some(format!("{words}\n")),
             _ => None,
@@ -132,7 +132,7 @@ mod tests {
             ("<@U1> writes: **late**. The price is 7.", false),
             ("And the draft that a card shows.", false),
         ] {
-            assert_eq!(stands_in(kept, shown), same, "{kept}");
+            assert_eq!(is_shown_in(kept, shown), same, "{kept}");
         }
     }
 }

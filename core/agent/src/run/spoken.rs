@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::commit::Commit;
 use super::long::{self, Said};
-use crate::graph::{Emit, before_tools};
+use crate::graph::{NodeOutput, before_tools};
 use nod_contract::card::Card;
 use nod_contract::privacy::Audience;
 use nod_people::delivery::{self, open};
@@ -13,36 +13,40 @@ use nod_people::work::PeopleJob;
 use nod_store::jobs::{WorkError, sql as jobs};
 
 /// Closes or keeps the open message within a commit. Returns the index of the emit that went into it.
-pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result<Option<usize>, WorkError> {
-    let Some(open) = &work.run.open else { return Ok(None) };
-    let said = work.emits.iter().enumerate().find_map(|(at, emit)| match emit {
-        Emit::Say { card, audience } => Some((at, card, *audience)),
+pub(super) async fn finish_stream(
+    work: &Commit<'_>,
+    conn: &mut PgConnection,
+) -> Result<Option<usize>, WorkError> {
+    let Some(open) = &work.run.streaming_message else { return Ok(None) };
+    let said = work.outputs.iter().enumerate().find_map(|(at, emit)| match emit {
+        NodeOutput::Message { card, audience } => Some((at, card, *audience)),
         _ => None,
     });
     match said {
-        Some((at, card, audience)) if here(work, audience) => {
+        Some((at, card, audience)) if is_visible_here(work, audience) => {
             let adapter = work.core.adapters.get(&work.venue.platform);
             let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
             let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
             let Said { card, whole } = long::said(card);
-            let pages = delivery::pages(&card, most, fits);
+            let pages = delivery::split_into_messages(&card, most, fits);
             close(work, conn, pages.first(), audience).await?;
             for page in pages.iter().skip(1) {
-                work.send(conn, work.core.id(), page, None, audience, work.core.now()).await?;
+                work.enqueue(conn, work.core.id(), page, None, audience, work.core.now()).await?;
             }
             work.send_whole(conn, whole.as_ref(), audience, work.core.now()).await?;
             Ok(Some(at))
         }
         None if work.run.status == "running" => {
             // The audience is still that of the step that produced the text; only tool results narrow it.
-            if let Some(card) = before_tools(&work.run.state).filter(|_| here(work, work.run.state.audience))
+            if let Some(card) =
+                before_tools(&work.run.state).filter(|_| is_visible_here(work, work.run.state.audience))
             {
                 open::keep(conn, work.claim.tenant, open.id, &card).await?;
             }
             Ok(None)
         }
         Some(_) | None => {
-            let audience = if work.run.state.shared { Audience::Channel } else { work.run.state.audience };
+            let audience = if work.run.state.is_shared { Audience::Channel } else { work.run.state.audience };
             close(work, conn, None, audience).await?;
             Ok(None)
         }
@@ -50,8 +54,8 @@ pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result
 }
 
 /// Whether the audience can read the conversation. In a shared place, a private answer is sent to its reader instead.
-fn here(work: &Commit<'_>, audience: Audience) -> bool {
-    audience == Audience::Channel || !work.run.state.shared
+fn is_visible_here(work: &Commit<'_>, audience: Audience) -> bool {
+    audience == Audience::Channel || !work.run.state.is_shared
 }
 
 async fn close(
@@ -60,7 +64,7 @@ async fn close(
     card: Option<&Card>,
     audience: Audience,
 ) -> Result<(), WorkError> {
-    let Some(open) = &work.run.open else { return Ok(()) };
+    let Some(open) = &work.run.streaming_message else { return Ok(()) };
     let (tenant, now) = (work.claim.tenant, work.core.now());
     let only_for = match audience {
         Audience::Person(person) => Some(person),
@@ -69,5 +73,5 @@ async fn close(
     let deliver = PeopleJob::Deliver { delivery: open.id };
     // The lane is locked before the row, as everywhere.
     jobs::enqueue(conn, tenant, delivery::lane(work.venue, None), &deliver, now, now).await?;
-    Ok(open::close(conn, tenant, open.id, card, only_for).await?)
+    Ok(open::mark_closed(conn, tenant, open.id, card, only_for).await?)
 }

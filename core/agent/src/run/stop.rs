@@ -6,11 +6,11 @@ use sqlx::PgConnection;
 
 use crate::context::Agent;
 use crate::forget;
-use crate::rows::{self as sql, Loaded, Run};
+use crate::rows::{self as sql, LoadedRun, Run};
 use nod_contract::card::Card;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
-use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::open_pages;
 use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
@@ -18,13 +18,13 @@ use nod_store::jobs::sql as jobs;
 
 /// The result of a request to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopResult {
     /// The turn is stopped.
-    Yes,
+    Stopped,
     /// It had ended before, or does not exist.
-    Over,
+    AlreadyEnded,
     /// It belongs to another person.
-    NotTheirs,
+    NotOwner,
 }
 
 /// Stops every open turn of a person in a conversation; returns false if there is none.
@@ -38,61 +38,61 @@ pub async fn all(
 ) -> sqlx::Result<bool> {
     let mut any = false;
     for run in sql::open_of(conn, tenant, conversation, by).await? {
-        any |= one(core, conn, tenant, run, by, now).await? == Stopped::Yes;
+        any |= stop_run(core, conn, tenant, run, by, now).await? == StopResult::Stopped;
     }
     Ok(any)
 }
 
 /// Stops a turn if it belongs to this person.
-pub async fn one(
+pub async fn stop_run(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: RunId,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Stopped> {
-    let Some(Loaded { run, venue, person }) = sql::load(conn, tenant, id).await? else {
-        return Ok(Stopped::Over);
+) -> sqlx::Result<StopResult> {
+    let Some(LoadedRun { run, venue, person }) = sql::load(conn, tenant, id).await? else {
+        return Ok(StopResult::AlreadyEnded);
     };
     if run.person != by {
-        return Ok(Stopped::NotTheirs);
+        return Ok(StopResult::NotOwner);
     }
     // The lane is locked before the rows, as everywhere. The replica that works on the run cannot commit, because its
     // version has changed.
     jobs::lock_lane(conn, tenant, run.conversation.0).await?;
     if !sql::stop(conn, tenant, id, now).await? {
-        return Ok(Stopped::Over);
+        return Ok(StopResult::AlreadyEnded);
     }
-    approval::withdraw(conn, tenant, id, by, now).await?;
-    question::withdraw(conn, tenant, id, now).await?;
+    approval::withdraw_for_run(conn, tenant, id, by, now).await?;
+    question::withdraw_for_run(conn, tenant, id, now).await?;
     perform::call_off(conn, tenant, id, now).await?;
-    question::vote::told(conn, tenant, id, now).await?;
+    question::vote::notify_voters(conn, tenant, id, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
-    let begun = effect::sql::begun(conn, tenant, id).await?;
-    tell(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
+    let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
+    show_stopped(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
     // Loads the last committed state, which can be newer than the first load.
     let stopped = sql::load(conn, tenant, id).await?;
-    if stopped.is_some_and(|stopped| stopped.run.state.overheard) {
-        forget::forget_later(core, conn, tenant, id, now).await?;
+    if stopped.is_some_and(|stopped| stopped.run.state.has_channel_history) {
+        forget::schedule_purge(core, conn, tenant, id, now).await?;
     }
-    open_pages::touch(conn, tenant, by, now).await?;
-    Ok(Stopped::Yes)
+    open_pages::enqueue_refresh(conn, tenant, by, now).await?;
+    Ok(StopResult::Stopped)
 }
 
 /// Replaces the progress line by the card, or posts it as a new message.
-async fn tell(
+async fn show_stopped(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
     run: &Run,
-    venue: &Venue,
+    venue: &ConversationLocation,
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let line = nod_people::progress::id(run.id);
     if delivery::sql::load(conn, tenant, line).await?.is_some() {
-        return delivery::show(conn, tenant, line, card, now).await;
+        return delivery::update_card(conn, tenant, line, card, now).await;
     }
     let new = NewDelivery {
         id: core.id(),
@@ -104,7 +104,7 @@ async fn tell(
         card,
         only_for: None,
     };
-    delivery::send(conn, tenant, venue, &new, now).await
+    delivery::enqueue(conn, tenant, venue, &new, now).await
 }
 
 /// Creates the card. `begun` has the states of the run's earlier effects.

@@ -6,7 +6,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
 /// Lists the DM channels that Nod knows, because not every platform lists them.
-pub(crate) async fn direct_lines(
+pub(crate) async fn list_dm_channels(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -23,7 +23,7 @@ pub(crate) async fn direct_lines(
 }
 
 /// Returns the time up to which all messages of the workspace are known to have arrived.
-pub(crate) async fn heard_until(
+pub(crate) async fn load_watermark(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -40,7 +40,7 @@ pub(crate) async fn heard_until(
 }
 
 /// Advances the watermark to `now`. It never goes back, because another replica may have written a later time.
-pub(crate) async fn hear(
+pub(crate) async fn advance_watermark(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -62,7 +62,7 @@ pub(crate) async fn hear(
 }
 
 /// Lists the threads of a channel in which a user addressed Nod since then, newest first.
-pub(crate) async fn threads(
+pub(crate) async fn list_followed_threads(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,

@@ -1,7 +1,7 @@
 //! The text of a person's home page.
 
-use super::Seen;
-use nod_agent::rows::{Listed, became::became};
+use super::HomeContent;
+use nod_agent::rows::{RunListItem, became::run_summary};
 use nod_contract::card::{Block, Card, truncate};
 use nod_contract::chat::CommandSyntax;
 use nod_contract::provider::Provider;
@@ -9,10 +9,10 @@ use nod_requests::approval::{self, Approval, Status};
 use nod_when::when::local_time;
 
 /// Longest part of a question that is shown, in characters.
-const LONGEST: usize = 100;
+const MAX_QUESTION_CHARS: usize = 100;
 
 /// Returns the page as one card per section.
-pub(super) fn page(seen: &Seen, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
+pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
     let mut page = vec![Card::default().with_title("Waits for your nod")];
@@ -26,8 +26,8 @@ pub(super) fn page(seen: &Seen, zone: &str, typing: CommandSyntax<'_>) -> Vec<Ca
         page.push(Card::default().with_title("Decided lately"));
         page.extend(decided.into_iter().map(card));
     }
-    page.push(accounts(&seen.accounts, seen.lent.as_deref(), typing));
-    page.push(asked(&seen.runs, zone));
+    page.push(accounts(&seen.accounts, seen.delegated_access.as_deref(), typing));
+    page.push(recent_runs_card(&seen.runs, zone));
     page
 }
 
@@ -52,16 +52,16 @@ fn connecting(typing: CommandSyntax<'_>, provider: &str) -> String {
     typing.format_with_option("connect", "account", provider)
 }
 
-fn asked(runs: &[Listed], zone: &str) -> Card {
+fn recent_runs_card(runs: &[RunListItem], zone: &str) -> Card {
     let card = Card::default().with_title("What you asked lately");
     if runs.is_empty() {
         return card.with_block(Block::Note(
             "Nothing yet. Mention me in a channel, or write to me here.".to_owned(),
         ));
     }
-    let line = |run: &Listed| {
-        let became = became(&run.status, &run.asked);
-        (local_time(run.at, zone), format!("{} → {became}", truncate(&run.said, LONGEST)))
+    let line = |run: &RunListItem| {
+        let became = run_summary(&run.status, &run.requests);
+        (local_time(run.at, zone), format!("{} → {became}", truncate(&run.question, MAX_QUESTION_CHARS)))
     };
     card.with_block(Block::Fields(runs.iter().map(line).collect()))
 }

@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 use crate::context::App;
 use nod_accounts::connection;
 use nod_agent::rows;
-use nod_agent::rows::Listed;
+use nod_agent::rows::RunListItem;
 use nod_contract::card::Card;
 use nod_contract::chat::ChatError;
 use nod_contract::clock::Timestamp;
@@ -19,14 +19,14 @@ use nod_requests::approval::{self, Approval};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How long a decision stays on the page.
-const LATELY: TimeDelta = TimeDelta::hours(1);
+const RECENT_DECISION_WINDOW: TimeDelta = TimeDelta::hours(1);
 /// Number of runs listed.
 const RUNS: i64 = 5;
 /// After this many unknown outcomes the page is left as it is.
-const MOST_TRIES: i32 = 5;
+const MAX_ATTEMPTS: i32 = 5;
 
 /// Publishes the current page (a job). Errors are dropped until the next change, because a page is not a message.
-pub(crate) async fn show(
+pub(crate) async fn publish(
     core: &App,
     claim: &Claim,
     person: PersonId,
@@ -34,36 +34,41 @@ pub(crate) async fn show(
     workspace: &str,
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let user = people::sql::user_of(&mut conn, claim.tenant, person, platform, workspace).await?;
-    let person = people::sql::load_there(&mut conn, claim.tenant, person, platform, workspace).await?;
+    let user = people::sql::find_user_id(&mut conn, claim.tenant, person, platform, workspace).await?;
+    let person =
+        people::sql::load_with_membership(&mut conn, claim.tenant, person, platform, workspace).await?;
     drop(conn);
     // After an identity link, the page of the surviving person is published instead.
     let (Some(user), Some(person), Some(adapter)) = (user, person, core.adapters.get(platform)) else {
-        return end(core, claim, None).await;
+        return complete_or_reschedule(core, claim, None).await;
     };
-    let person = people::directory::known(core, claim.tenant, person, platform, workspace).await?;
-    let page = if core.welcome.admits(person.standing) {
+    let person = people::directory::ensure_profile(core, claim.tenant, person, platform, workspace).await?;
+    let page = if core.welcome.admits(person.membership) {
         let (seen, typing) =
-            (seen(core, claim.tenant, &person).await?, core.adapters.command_syntax(platform));
+            (load_content(core, claim.tenant, &person).await?, core.adapters.command_syntax(platform));
         card::page(&seen, &person.principal().zone, typing)
     } else {
-        vec![Card::from_markdown(people::NOT_FOR_STRANGERS)]
+        vec![Card::from_markdown(people::MEMBERS_ONLY)]
     };
     match adapter.publish_home(workspace, &user, &page).await {
-        Ok(()) => end(core, claim, None).await,
+        Ok(()) => complete_or_reschedule(core, claim, None).await,
         Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
-            end(core, claim, Some(core.now() + wait)).await
+            complete_or_reschedule(core, claim, Some(core.now() + wait)).await
         }
-        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
+        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(error) => {
             tracing::warn!(person = %person.id, %error, "a page was not shown");
-            end(core, claim, None).await
+            complete_or_reschedule(core, claim, None).await
         }
     }
 }
 
-async fn end(core: &App, claim: &Claim, again: Option<Timestamp>) -> Result<(), WorkError> {
+async fn complete_or_reschedule(
+    core: &App,
+    claim: &Claim,
+    again: Option<Timestamp>,
+) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     match again {
@@ -74,7 +79,7 @@ async fn end(core: &App, claim: &Claim, again: Option<Timestamp>) -> Result<(), 
 }
 
 /// The content of the page.
-pub(crate) struct Seen {
+pub(crate) struct HomeContent {
     /// The person who reads it.
     pub(crate) person: PersonId,
     /// Pending ones and those decided recently, oldest first.
@@ -82,23 +87,29 @@ pub(crate) struct Seen {
     /// Provider, account, and whether the connection is active.
     pub(crate) accounts: Vec<(String, String, bool)>,
     /// A description of the delegated access that applies if the person has connected nothing.
-    pub(crate) lent: Option<String>,
+    pub(crate) delegated_access: Option<String>,
     /// Newest first.
-    pub(crate) runs: Vec<Listed>,
+    pub(crate) runs: Vec<RunListItem>,
 }
 
-async fn seen(core: &App, tenant: TenantId, person: &Person) -> sqlx::Result<Seen> {
+async fn load_content(core: &App, tenant: TenantId, person: &Person) -> sqlx::Result<HomeContent> {
     let mut conn = core.pool.acquire().await?;
     let mut approvals = Vec::new();
     // There are few, and the card needs every field of each.
-    for id in sql::approvals(&mut conn, tenant, person.id, core.now() - LATELY).await? {
+    for id in sql::list_approvals(&mut conn, tenant, person.id, core.now() - RECENT_DECISION_WINDOW).await? {
         approvals.extend(approval::sql::load(&mut conn, tenant, ApprovalId(id)).await?);
     }
-    Ok(Seen {
+    Ok(HomeContent {
         person: person.id,
         approvals,
-        accounts: sql::accounts(&mut conn, tenant, person.id).await?,
-        lent: connection::lent::words(&mut conn, &core.accounts.lending, tenant, person.id).await?,
-        runs: rows::newest_of(&mut conn, tenant, person.id, RUNS).await?,
+        accounts: sql::list_accounts(&mut conn, tenant, person.id).await?,
+        delegated_access: connection::lent::describe_delegated_access(
+            &mut conn,
+            &core.accounts.lending,
+            tenant,
+            person.id,
+        )
+        .await?,
+        runs: rows::list_newest(&mut conn, tenant, person.id, RUNS).await?,
     })
 }

@@ -8,7 +8,7 @@ use nod_contract::ids::{PersonId, TenantId};
 
 /// Lists at most ten pending approvals and the last three decided since then, of which the person is the owner or a
 /// co-approver who was already asked.
-pub(super) async fn approvals(
+pub(super) async fn list_approvals(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -33,7 +33,7 @@ pub(super) async fn approvals(
     .await
 }
 
-pub(super) async fn accounts(
+pub(super) async fn list_accounts(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,

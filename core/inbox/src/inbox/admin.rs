@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::Arrival;
+use super::InboundContext;
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::{Inbound, InteractionResponse};
 use nod_people::people;
@@ -10,10 +10,10 @@ use nod_requests::policy;
 use nod_when::when::local_time;
 
 /// Limit of rules shown in one card.
-const MOST_RULES: usize = 20;
+const MAX_RULES: usize = 20;
 
-pub(super) async fn command(
-    arrival: &Arrival<'_>,
+pub(super) async fn handle_command(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
@@ -24,25 +24,25 @@ pub(super) async fn command(
     match text {
         "policy" => rules(arrival, conn).await,
         _ => {
-            let policy = arrival.typing().format_with_option("admin", "what", "policy");
+            let policy = arrival.command_syntax().format_with_option("admin", "what", "policy");
             Ok(InteractionResponse::ephemeral(format!("`{policy}` shows the rules about asking for a nod.")))
         }
     }
 }
 
 /// Shows the effective rules, in the order in which they apply.
-async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<InteractionResponse> {
+async fn rules(arrival: &InboundContext<'_>, conn: &mut PgConnection) -> sqlx::Result<InteractionResponse> {
     let (core, tenant) = (arrival.core, arrival.tenant);
-    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
-    let own = policy::sql::own(conn, tenant).await?;
-    let lines = policy::told(&policy);
+    let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
+    let own = policy::sql::load_tenant_policy(conn, tenant).await?;
+    let lines = policy::describe(&policy);
     let mut shown: Vec<String> =
-        lines.iter().take(MOST_RULES).enumerate().map(|(at, line)| format!("{}. {line}", at + 1)).collect();
-    if lines.len() > MOST_RULES {
-        shown.push(format!("… and {} more; `nod policy show` has all of them", lines.len() - MOST_RULES));
+        lines.iter().take(MAX_RULES).enumerate().map(|(at, line)| format!("{}. {line}", at + 1)).collect();
+    if lines.len() > MAX_RULES {
+        shown.push(format!("… and {} more; `nod policy show` has all of them", lines.len() - MAX_RULES));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
-    let reader = people::sql::by_user(conn, tenant, platform, workspace, &author.user).await?;
+    let reader = people::sql::find_by_user(conn, tenant, platform, workspace, &author.user).await?;
     let zone = reader.map_or_else(|| "UTC".to_owned(), |reader| reader.principal().zone);
     let whose = match own {
         None => "All of them are the installation's.".to_owned(),

@@ -3,9 +3,9 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, admin, runs, said, settings, sql};
+use super::{InboundContext, admin, runs, said, settings, sql};
 use crate::join;
-use nod_accounts::connection::{self, NewOffer, cards, disconnect, lent, scopes};
+use nod_accounts::connection::{self, NewConnectRequest, cards, disconnect, lent, scopes};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChannelRef, CommandSyntax, Inbound, InteractionResponse};
 use nod_contract::command::CommandSpec;
@@ -17,7 +17,7 @@ use nod_requests::approval;
 
 /// Planned commands; a user who types one reads that it comes later. An ability's command of the same name takes
 /// precedence.
-const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
+const PLANNED_COMMANDS: [&str; 3] = ["task", "knowledge", "schedule"];
 /// The core's commands; those of the abilities are listed between the two.
 const BEFORE: [&str; 5] = ["help", "ask", "connect", "disconnect", "approvals"];
 const AFTER: [&str; 2] = ["runs", "settings"];
@@ -28,7 +28,7 @@ pub(crate) fn own_commands() -> impl Iterator<Item = &'static str> {
 }
 
 /// One sentence that says what Nod does.
-pub(crate) const ABLE: &str = "I read your mail and your calendar when you ask, answer questions, and send mail and \
+pub(crate) const CAPABILITIES_SENTENCE: &str = "I read your mail and your calendar when you ask, answer questions, and send mail and \
     invitations for you — only after you press **Approve**.";
 
 /// Returns the help text, with commands as they are typed on that platform.
@@ -53,7 +53,7 @@ pub(crate) fn help_text(abilities: &[CommandSpec], typing: CommandSyntax<'_>) ->
     ]);
     let commands = commands.join(" · ");
     format!(
-        "{ABLE}\n\n\
+        "{CAPABILITIES_SENTENCE}\n\n\
          - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
          - Write to me directly and no mention is needed.\n\
          - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, \
@@ -64,29 +64,30 @@ pub(crate) fn help_text(abilities: &[CommandSpec], typing: CommandSyntax<'_>) ->
 }
 
 pub(super) async fn accept(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     place: &ChannelRef,
     name: &str,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.first(&mut tx, "command").await? {
+    if !arrival.record_once(&mut tx, "command").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
-    let person = arrival.person(&mut tx).await?;
+    let person = arrival.find_or_create_person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match name {
-        "" | "help" => InteractionResponse::ephemeral((arrival.core.help)(arrival.typing())),
+        "" | "help" => InteractionResponse::ephemeral((arrival.core.help)(arrival.command_syntax())),
         "ask" if text.trim().is_empty() => {
-            let asked = arrival.typing().format_with_option("ask", "question", "what is new in my mail?");
+            let asked =
+                arrival.command_syntax().format_with_option("ask", "question", "what is new in my mail?");
             InteractionResponse::ephemeral(format!("Ask me something: `{asked}`"))
         }
-        "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
-        "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
+        "ask" => handle_ask(arrival, &mut tx, place, person, text.trim()).await?,
+        "connect" => handle_connect(arrival, &mut tx, place, person, text.trim()).await?,
         "disconnect" => {
             let wanted = text.trim().to_lowercase();
             let provider =
@@ -94,24 +95,24 @@ pub(super) async fn accept(
             match provider {
                 Some(provider) => {
                     let lending = &arrival.core.accounts.lending;
-                    disconnect::ask(&mut tx, lending, arrival.tenant, person, provider).await?
+                    disconnect::confirm_disconnect(&mut tx, lending, arrival.tenant, person, provider).await?
                 }
                 None => InteractionResponse::ephemeral("I know no such account. Nothing was done."),
             }
         }
-        "approvals" => approvals(arrival, &mut tx, person).await?,
-        "runs" => runs::show(arrival, &mut tx, person).await?,
+        "approvals" => handle_approvals(arrival, &mut tx, person).await?,
+        "runs" => runs::list_runs(arrival, &mut tx, person).await?,
         "settings" => settings::show(arrival, &mut tx, place, person).await?,
-        "admin" => admin::command(arrival, &mut tx, text.trim()).await?,
+        "admin" => admin::handle_command(arrival, &mut tx, text.trim()).await?,
         other => match arrival.core.abilities.command(other) {
             Some(command) => {
                 command.handle_command(&mut tx, &arrival.asker(person, place), text.trim()).await?
             }
-            None if LATER.contains(&other) => InteractionResponse::ephemeral(format!(
+            None if PLANNED_COMMANDS.contains(&other) => InteractionResponse::ephemeral(format!(
                 "`{other}` comes later: I can't do that yet. I know {}.",
-                known(arrival)
+                command_list(arrival)
             )),
-            None => unknown(arrival, other),
+            None => unknown_command(arrival, other),
         },
     };
     tx.commit().await?;
@@ -121,7 +122,7 @@ pub(super) async fn accept(
 /// Completes a command's argument from stored values that match the typed text. It is called for every letter and
 /// writes nothing.
 pub(super) async fn complete(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     place: &ChannelRef,
     name: &str,
     typed: &str,
@@ -131,7 +132,8 @@ pub(super) async fn complete(
     };
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let mut conn = arrival.core.door.acquire().await?;
-    let known = people::sql::by_user(&mut conn, arrival.tenant, platform, workspace, &author.user).await?;
+    let known =
+        people::sql::find_by_user(&mut conn, arrival.tenant, platform, workspace, &author.user).await?;
     let choices = match known {
         Some(person) if arrival.refusal(&mut conn, person.id).await?.is_none() => {
             command.choices(&mut conn, &arrival.asker(person.id, place), typed).await?
@@ -141,94 +143,100 @@ pub(super) async fn complete(
     Ok(InteractionResponse::Autocomplete(choices))
 }
 
-fn unknown(arrival: &Arrival<'_>, word: &str) -> InteractionResponse {
+fn unknown_command(arrival: &InboundContext<'_>, word: &str) -> InteractionResponse {
     let commands = commands(arrival);
     let nearest = commands.iter().max_by(|a, b| {
         let near = |c: &str| strsim::jaro_winkler(word, c);
         near(a).total_cmp(&near(b))
     });
     let nearest = nearest.filter(|c| strsim::jaro_winkler(word, c) > 0.7);
-    let did_you_mean = nearest
-        .map_or_else(String::new, |c| format!(" Did you mean `{}`?", arrival.typing().format_command(c)));
-    let all = known(arrival);
+    let did_you_mean = nearest.map_or_else(String::new, |c| {
+        format!(" Did you mean `{}`?", arrival.command_syntax().format_command(c))
+    });
+    let all = command_list(arrival);
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
     InteractionResponse::ephemeral(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
 }
 
-fn commands(arrival: &Arrival<'_>) -> Vec<&'static str> {
+fn commands(arrival: &InboundContext<'_>) -> Vec<&'static str> {
     let abilities = arrival.core.abilities.commands().map(|command| command.name);
     BEFORE.into_iter().chain(abilities).chain(AFTER).collect()
 }
 
-fn known(arrival: &Arrival<'_>) -> String {
+fn command_list(arrival: &InboundContext<'_>) -> String {
     commands(arrival).into_iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Posts the question and answers in its thread. If Nod cannot post there, only the asker gets the answer.
-async fn ask(
-    arrival: &Arrival<'_>,
+async fn handle_ask(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     place: &ChannelRef,
     person: PersonId,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     let thread = if place.is_dm { Some("") } else { place.thread.as_deref() };
-    let followed = sql::look(conn, arrival.tenant, arrival.inbound, place).await?.followed.is_some();
-    let conversation = said::conversation(arrival, conn, place, thread, person).await?;
-    let said = said::Said {
+    let followed =
+        sql::find_known(conn, arrival.tenant, arrival.inbound, place).await?.followed_conversation.is_some();
+    let conversation = said::find_or_create_conversation(arrival, conn, place, thread, person).await?;
+    let said = said::RunRequest {
         person,
         conversation,
         text,
         message: None,
-        shared: !place.is_dm,
-        outside: None,
-        joins: !place.is_dm && thread.is_some() && !followed,
-        answer: None,
+        is_shared: !place.is_dm,
+        quoted_message: None,
+        is_first_in_thread: !place.is_dm && thread.is_some() && !followed,
+        prepared_answer: None,
     };
-    let run = said::begin_with(arrival, conn, &said, |state| state.by_command = true).await?;
+    let run = said::start_run_with(arrival, conn, &said, |state| state.started_by_command = true).await?;
     if place.is_dm {
         return Ok(InteractionResponse::Ack);
     }
     let asker = people::sql::load(conn, arrival.tenant, person).await?;
-    let name = asker.as_ref().map_or("Somebody", |p| if p.known { p.display_name() } else { "Somebody" });
+    let name =
+        asker.as_ref().map_or("Somebody", |p| if p.has_profile { p.display_name() } else { "Somebody" });
     let card = Card::default().with_title(format!("{name} asks")).with_block(Block::Literal(text.to_owned()));
-    let venue = delivery::sql::venue(conn, arrival.tenant, conversation).await?;
+    let venue = delivery::sql::load_location(conn, arrival.tenant, conversation).await?;
     let new = NewDelivery {
         id: arrival.core.id(),
         conversation,
         run: Some(run),
         platform: &venue.platform,
         target: None,
-        opens_thread: venue.unopened,
+        opens_thread: venue.is_thread_pending,
         card: &card,
         only_for: None,
     };
-    delivery::send(conn, arrival.tenant, &venue, &new, arrival.now).await?;
+    delivery::enqueue(conn, arrival.tenant, &venue, &new, arrival.now).await?;
     Ok(InteractionResponse::Ack)
 }
 
-async fn connect(
-    arrival: &Arrival<'_>,
+async fn handle_connect(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     place: &ChannelRef,
     person: PersonId,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
-    let asker = arrival.joiner(person);
-    if let Some(code) = join::read(text) {
+    let asker = arrival.identity_link_requester(person);
+    if let Some(code) = join::parse_code(text) {
         return join::enter(&asker, conn, &code).await;
     }
     // The conversation records only where the person is; nothing is posted into it.
     let thread = place.is_dm.then_some("");
-    let conversation = said::conversation(arrival, conn, place, thread, person).await?;
+    let conversation = said::find_or_create_conversation(arrival, conn, place, thread, person).await?;
     if text.eq_ignore_ascii_case("chat") {
         return join::show(&asker, conn, conversation).await;
     }
     if text.is_empty()
         && let Some(card) = disconnect::list(&arrival.core.accounts, conn, arrival.tenant, person).await?
     {
-        let again =
-            arrival.typing().format_with_option("connect", "account", Provider::DEFAULT_SCOPES.as_str());
+        let again = arrival.command_syntax().format_with_option(
+            "connect",
+            "account",
+            Provider::DEFAULT_SCOPES.as_str(),
+        );
         let more = format!("{again} connects another account, or allows me more.");
         return Ok(InteractionResponse::Ephemeral(card.with_block(Block::Note(more))));
     }
@@ -238,7 +246,7 @@ async fn connect(
         Provider::from_name(&text.to_lowercase())
     };
     let Some(provider) = wanted else {
-        let typing = arrival.typing();
+        let typing = arrival.command_syntax();
         return Ok(InteractionResponse::ephemeral(format!(
             "`{}` connects your {} account, `{}` tells me who you are where you also talk to me.",
             typing.format_with_option("connect", "account", Provider::DEFAULT_SCOPES.as_str()),
@@ -248,20 +256,24 @@ async fn connect(
     };
     let offer: OfferId = arrival.core.id();
     let scopes = scopes::usual(&arrival.core.accounts, provider);
-    let new = NewOffer { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
+    let new =
+        NewConnectRequest { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
     connection::make(&arrival.core.accounts, conn, arrival.tenant, &new, arrival.now).await?;
-    let whose = lent::whose(conn, &arrival.core.accounts.lending, arrival.tenant, person, provider).await?;
+    let whose =
+        lent::load_account_source(conn, &arrival.core.accounts.lending, arrival.tenant, person, provider)
+            .await?;
     let why = cards::why_connect(provider, &arrival.core.accounts.lending, &whose);
     Ok(InteractionResponse::Ephemeral(cards::connect(provider, offer, &why)))
 }
 
-async fn approvals(
-    arrival: &Arrival<'_>,
+async fn handle_approvals(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
     let waiting =
-        approval::sql::pending(conn, arrival.tenant, person, approval::sql::Within::Everywhere).await?;
+        approval::sql::list_pending(conn, arrival.tenant, person, approval::sql::PendingFilter::Everywhere)
+            .await?;
     if waiting.is_empty() {
         return Ok(InteractionResponse::ephemeral("Nothing waits for your nod."));
     }
@@ -271,12 +283,12 @@ async fn approvals(
             .with_block(Block::Note(format!(
                 "{}. {}",
                 at + 1,
-                approval::waiting_line(&approval.read_by(person))
+                approval::pending_line(&approval.localized_for(person))
             )))
             .with_button(
                 format!("Show {}", at + 1),
                 Style::Plain,
-                OnClick::Action(Action::new("show", approval.card_of(person))),
+                OnClick::Action(Action::new("show", approval.card_for_person(person))),
             );
     }
     Ok(InteractionResponse::Ephemeral(card))

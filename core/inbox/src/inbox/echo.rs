@@ -3,35 +3,35 @@
 
 use sqlx::PgConnection;
 
-use super::Arrival;
+use super::InboundContext;
 use nod_contract::card::{Action, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId};
-use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_requests::approval;
 
-const TOLD_THERE: &str = "What becomes of it is told where it was asked.";
+const OUTCOME_IS_ON_THE_ORIGINAL: &str = "What becomes of it is told where it was asked.";
 
 /// What an accepted click changed.
-enum Echo {
+enum CopyNotice {
     /// The approval is decided.
     Decided(&'static str),
     /// The card has changed.
     Changed,
 }
 
-fn echo(verb: &Action) -> Option<Echo> {
+fn copy_notice(verb: &Action) -> Option<CopyNotice> {
     match verb.kind.as_str() {
-        _ if verb.is_approval() => Some(Echo::Decided("Approved")),
-        "deny" | "deny_all" => Some(Echo::Decided("Denied")),
-        "edit" | "tick" | "untick" | "look" | "again" | "undo" => Some(Echo::Changed),
+        _ if verb.is_approval() => Some(CopyNotice::Decided("Approved")),
+        "deny" | "deny_all" => Some(CopyNotice::Decided("Denied")),
+        "edit" | "tick" | "untick" | "look" | "again" | "undo" => Some(CopyNotice::Changed),
         _ => None,
     }
 }
 
 /// Sends the outcome of a click if it was made on a copy.
-pub(super) async fn tell(
-    arrival: &Arrival<'_>,
+pub(super) async fn notify_presser(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     verb: &Action,
     place: &ChannelRef,
@@ -42,27 +42,31 @@ pub(super) async fn tell(
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     // The home page is updated by its own job.
     let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
-    let Some(echo) = echo(verb).filter(|_| silent) else { return Ok(()) };
-    let Some(delivery) = card_of(arrival, conn, verb, person).await? else { return Ok(()) };
-    if !delivery::sql::stands_elsewhere(conn, tenant, delivery, platform, place).await? {
+    let Some(echo) = copy_notice(verb).filter(|_| silent) else { return Ok(()) };
+    let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(()) };
+    if !delivery::sql::is_posted_elsewhere(conn, tenant, delivery, platform, place).await? {
         return Ok(());
     }
     let card = match echo {
-        Echo::Decided(verdict) => Card::from_markdown(format!("{verdict}. {TOLD_THERE}")),
-        Echo::Changed => match delivery::sql::card_for(conn, tenant, delivery, person).await? {
+        CopyNotice::Decided(verdict) => {
+            Card::from_markdown(format!("{verdict}. {OUTCOME_IS_ON_THE_ORIGINAL}"))
+        }
+        CopyNotice::Changed => match delivery::sql::load_card_for_reader(conn, tenant, delivery, person)
+            .await?
+        {
             Some(card)
                 if core.adapters.get(platform).is_some_and(|adapter| adapter.fits_in_one_message(&card)) =>
             {
                 card
             }
-            Some(_) => Card::from_markdown(format!("Done. {TOLD_THERE}")),
+            Some(_) => Card::from_markdown(format!("Done. {OUTCOME_IS_ON_THE_ORIGINAL}")),
             None => return Ok(()),
         },
     };
-    let (conversation, ..) = delivery::sql::aim(conn, tenant, delivery).await?;
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, delivery).await?;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     // The venue is that of the copy, so that this delivery is in the order of that place.
-    let here = Venue { platform: platform.clone(), workspace: workspace.clone(), ..venue };
+    let here = ConversationLocation { platform: platform.clone(), workspace: workspace.clone(), ..venue };
     let target = DeliveryTarget::Ephemeral {
         workspace: workspace.clone(),
         place: place.clone(),
@@ -78,12 +82,12 @@ pub(super) async fn tell(
         card: &card,
         only_for: Some(person),
     };
-    delivery::send(conn, tenant, &here, &new, arrival.now).await
+    delivery::enqueue(conn, tenant, &here, &new, arrival.now).await
 }
 
 /// Returns the delivery of the card that an action is about, as this person has it.
-async fn card_of(
-    arrival: &Arrival<'_>,
+async fn find_card(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     verb: &Action,
     person: PersonId,
@@ -92,5 +96,5 @@ async fn card_of(
         return Ok(Some(DeliveryId(verb.subject)));
     }
     let approval = approval::sql::load(conn, arrival.tenant, ApprovalId(verb.subject)).await?;
-    Ok(approval.map(|approval| approval.card_of(person)))
+    Ok(approval.map(|approval| approval.card_for_person(person)))
 }

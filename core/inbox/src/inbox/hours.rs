@@ -5,48 +5,48 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::Arrival;
+use super::InboundContext;
 use nod_contract::card::{Action, Block, Card, Form, FormFallback, OnClick, Style};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;
-use nod_people::people::hours::{self, Settings};
+use nod_people::people::hours::{self, WorkingHours};
 use nod_store::audit;
 
 /// The action of the button, and of the form that it opens.
-pub(super) const CHANGE: &str = "hours";
+pub(super) const EDIT_HOURS_ACTION: &str = "hours";
 
-const NOT_YOURS: &str = "Those are somebody else's hours. Nothing was changed.";
+const NOT_YOUR_HOURS: &str = "Those are somebody else's hours. Nothing was changed.";
 
 /// Appends the person's hours to a card, with the button that changes them.
-pub(super) async fn under(
-    arrival: &Arrival<'_>,
+pub(super) async fn add_working_hours(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     card: Card,
     person: PersonId,
 ) -> sqlx::Result<Card> {
     let (settings, told) = hours::load(conn, arrival.tenant, person).await?;
     Ok(card
-        .with_block(Block::Markdown(said(&settings, told.as_deref())))
+        .with_block(Block::Markdown(hours_sentence(&settings, told.as_deref())))
         .with_block(Block::Note(
             "Only you see your hours. Others read what time it is for you, and “outside their working hours”."
                 .to_owned(),
         ))
-        .with_button("Change my hours", Style::Plain, OnClick::Action(Action::new(CHANGE, person))))
+        .with_button("Change my hours", Style::Plain, OnClick::Action(Action::new(EDIT_HOURS_ACTION, person))))
 }
 
 /// Handles a click on [Change my hours].
 pub(super) async fn open(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     whose: PersonId,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
     if whose != person {
-        return Ok(InteractionResponse::ephemeral(NOT_YOURS));
+        return Ok(InteractionResponse::ephemeral(NOT_YOUR_HOURS));
     }
     let (settings, _) = hours::load(conn, arrival.tenant, person).await?;
     Ok(InteractionResponse::Form(Box::new(Form {
-        fields: hours::shown(&settings),
+        fields: hours::form_fields(&settings),
         submit: "Save".to_owned(),
         ..form(person, Vec::new())
     })))
@@ -54,31 +54,31 @@ pub(super) async fn open(
 
 /// Saves the submitted form.
 pub(super) async fn save(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     whose: PersonId,
     values: &BTreeMap<String, String>,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
     if whose != person {
-        return Ok(InteractionResponse::ephemeral(NOT_YOURS));
+        return Ok(InteractionResponse::ephemeral(NOT_YOUR_HOURS));
     }
     let (tenant, now) = (arrival.tenant, arrival.now);
-    let settings = match hours::read(|id| values.get(id).cloned().unwrap_or_default()) {
+    let settings = match hours::parse(|id| values.get(id).cloned().unwrap_or_default()) {
         Ok(settings) => settings,
         Err(errors) => return Ok(InteractionResponse::FormErrors(errors)),
     };
-    hours::keep(conn, tenant, person, &settings, now).await?;
+    hours::save(conn, tenant, person, &settings, now).await?;
     audit::insert_entry(conn, tenant, Some(person), "person.hours", person.0, None, &json!({}), now).await?;
     let (settings, told) = hours::load(conn, tenant, person).await?;
-    let saved = format!("Saved. {}", said(&settings, told.as_deref()));
+    let saved = format!("Saved. {}", hours_sentence(&settings, told.as_deref()));
     Ok(InteractionResponse::Form(Box::new(form(person, vec![Block::Markdown(saved)]))))
 }
 
 fn form(person: PersonId, body: Vec<Block>) -> Form {
     Form {
         title: "Your hours".to_owned(),
-        verb: Action::new(CHANGE, person),
+        verb: Action::new(EDIT_HOURS_ACTION, person),
         body,
         fields: Vec::new(),
         submit: String::new(),
@@ -89,7 +89,7 @@ fn form(person: PersonId, body: Vec<Block>) -> Form {
 }
 
 /// Returns "Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon." `told` is the time zone from the platform's profile.
-fn said(settings: &Settings, told: Option<&str>) -> String {
+fn hours_sentence(settings: &WorkingHours, told: Option<&str>) -> String {
     let zone = match (&settings.zone, told) {
         (Some(set), _) => format!("{set}."),
         (None, Some(told)) => format!("{told} (as the chat tells)."),
@@ -114,16 +114,19 @@ mod tests {
 
     #[test]
     fn hours_are_said_with_where_the_zone_is_known_from() {
-        let usual = Settings::default();
+        let usual = WorkingHours::default();
         let week = "Your hours: **Mon–Fri 09:00–17:00**, ";
-        assert_eq!(said(&usual, Some("Europe/Lisbon")), format!("{week}Europe/Lisbon (as the chat tells)."));
         assert_eq!(
-            said(&usual, None),
+            hours_sentence(&usual, Some("Europe/Lisbon")),
+            format!("{week}Europe/Lisbon (as the chat tells).")
+        );
+        assert_eq!(
+            hours_sentence(&usual, None),
             format!("{week}in UTC: I do not know your time zone, so please set it.")
         );
-        let set = Settings { zone: Some("Asia/Tokyo".into()), buffer: 1, notice: 60, ..usual };
+        let set = WorkingHours { zone: Some("Asia/Tokyo".into()), buffer: 1, notice: 60, ..usual };
         assert_eq!(
-            said(&set, Some("Europe/Lisbon")),
+            hours_sentence(&set, Some("Europe/Lisbon")),
             format!("{week}Asia/Tokyo. 1 minute free around meetings. 60 minutes of notice.")
         );
     }

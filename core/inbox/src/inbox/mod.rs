@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use sqlx::PgTransaction;
 
-pub(crate) use command::{ABLE, help_text, own_commands};
+pub(crate) use command::{CAPABILITIES_SENTENCE, help_text, own_commands};
 pub(crate) use press::own_verbs;
 
 use crate::context::App;
@@ -72,14 +72,14 @@ pub(crate) enum Reached {
 }
 
 /// An inbound that is being taken in.
-struct Arrival<'a> {
+struct InboundContext<'a> {
     core: &'a App,
     tenant: TenantId,
     inbound: &'a Inbound,
     reached: Reached,
     now: Timestamp,
     /// It stopped a run: the worker is notified after the commit.
-    stops: AtomicBool,
+    run_stopped: AtomicBool,
 }
 
 impl Inbox {
@@ -99,7 +99,7 @@ impl Inbox {
         all_known: bool,
     ) -> Result<InteractionResponse, AcceptError> {
         let core = &self.core;
-        if refused(core, &inbound.author) {
+        if is_refused(core, &inbound.author) {
             // Bots write all day, so they are not logged.
             if inbound.author.membership != Membership::Bot {
                 tracing::info!(platform = inbound.platform, standing = ?inbound.author.membership, "a stranger was refused");
@@ -112,12 +112,14 @@ impl Inbox {
                 | Event::Autocomplete { .. }
                 | Event::HomeOpened
                 | Event::AssistantThreadOpened { .. } => InteractionResponse::Ack,
-                _ => InteractionResponse::ephemeral(people::NOT_FOR_STRANGERS),
+                _ => InteractionResponse::ephemeral(people::MEMBERS_ONLY),
             });
         }
-        let immediate = take_in(core, &inbound, Reached::Brought { all_known }).await?;
+        let immediate = ingest(core, &inbound, Reached::Brought { all_known }).await?;
         Ok(match immediate {
-            InteractionResponse::Ephemeral(card) => InteractionResponse::Ephemeral(core.links.resolved(card)),
+            InteractionResponse::Ephemeral(card) => {
+                InteractionResponse::Ephemeral(core.links.resolve_links(card))
+            }
             InteractionResponse::Form(form) => {
                 if form.fields.iter().any(|field| field.accepts_recipients) {
                     request_lists(core).await;
@@ -140,7 +142,7 @@ impl Inbox {
     ///
     /// # Errors
     /// If it could not be stored.
-    pub async fn keep_unreadable(
+    pub async fn store_unreadable(
         &self,
         platform: &str,
         workspace: &str,
@@ -150,40 +152,40 @@ impl Inbox {
         let digest = digest(raw).unwrap_or_else(|_| core.ids.next().to_string());
         let key = format!("unreadable:{workspace}:{digest}");
         let mut conn = core.door.acquire().await?;
-        sql::first(&mut conn, core.tenant, platform, &key, "unreadable", Some(raw), core.now()).await?;
+        sql::insert_once(&mut conn, core.tenant, platform, &key, "unreadable", Some(raw), core.now()).await?;
         tracing::warn!(platform, workspace, "something arrived that could not be read; it was kept");
         Ok(())
     }
 }
 
 /// Takes an inbound in, delivered or looked up. A late one is not acted upon, and its author is notified.
-pub(crate) async fn take_in(
+pub(crate) async fn ingest(
     core: &App,
     inbound: &Inbound,
     reached: Reached,
 ) -> sqlx::Result<InteractionResponse> {
-    if refused(core, &inbound.author) {
+    if is_refused(core, &inbound.author) {
         overhear(core, inbound).await?;
         return Ok(InteractionResponse::Ack);
     }
-    let arrival = Arrival {
+    let arrival = InboundContext {
         core,
         tenant: core.tenant,
         inbound,
         reached,
         now: core.now(),
-        stops: AtomicBool::new(false),
+        run_stopped: AtomicBool::new(false),
     };
     if is_by_hand(&inbound.event) {
         arrival.ask_who().await?;
     }
-    let immediate = match taken_in(&arrival).await {
+    let immediate = match dispatch(&arrival).await {
         // The other transaction has continued, and platforms do not repeat a click, so this one is retried.
-        Err(error) if is_deadlock(&error) => taken_in(&arrival).await?,
+        Err(error) if is_deadlock(&error) => dispatch(&arrival).await?,
         taken => taken?,
     };
     core.jobs.wake();
-    if arrival.stops.load(Ordering::Relaxed) {
+    if arrival.run_stopped.load(Ordering::Relaxed) {
         core.stops.notify_waiters();
     }
     Ok(immediate)
@@ -206,11 +208,22 @@ fn is_by_hand(what: &Event) -> bool {
     }
 }
 
-async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse> {
+async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionResponse> {
     match &arrival.inbound.event {
         Event::Message { place, message, text, addressing: addressed, attachments: files, answers } => {
             let (addressed, answers) = (*addressed, answers.as_deref());
-            said::accept(arrival, &said::Words { place, message, text, addressed, files, answers }).await
+            said::accept(
+                arrival,
+                &said::MessageEvent {
+                    place,
+                    message,
+                    text,
+                    addressing: addressed,
+                    attachments: files,
+                    answers,
+                },
+            )
+            .await
         }
         Event::MessageEdited { place, message, text } => {
             changed::accept(arrival, place, message, Some(text)).await
@@ -218,13 +231,13 @@ async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse> {
         Event::MessageDeleted { place, message } => changed::accept(arrival, place, message, None).await,
         Event::Command { place, name, text } => command::accept(arrival, place, name, text).await,
         Event::AssistantThreadOpened { place, viewing } => {
-            pane::looked(arrival, place, viewing.as_deref()).await
+            pane::accept_thread_opened(arrival, place, viewing.as_deref()).await
         }
         Event::MessageAction { place, wish, author, text } => {
-            let picked = pane::Picked { place, wish: *wish, author: author.as_deref(), text };
-            pane::picked(arrival, &picked).await
+            let picked = pane::MessageAction { place, kind: *wish, author: author.as_deref(), text };
+            pane::accept_message_action(arrival, &picked).await
         }
-        Event::HomeOpened => home_opened(arrival).await,
+        Event::HomeOpened => accept_home_opened(arrival).await,
         Event::Autocomplete { place, command, typed } => {
             command::complete(arrival, place, command, typed).await
         }
@@ -235,11 +248,11 @@ async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse> {
     }
 }
 
-async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse> {
+async fn accept_home_opened(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionResponse> {
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let mut tx = arrival.begin().await?;
-    if arrival.first(&mut tx, "home").await? {
-        let person = arrival.person(&mut tx).await?;
+    if arrival.record_once(&mut tx, "home").await? {
+        let person = arrival.find_or_create_person(&mut tx).await?;
         let home = Home {
             person,
             platform: platform.clone(),
@@ -269,7 +282,7 @@ async fn request_lists(core: &App) {
 
 /// Returns whether the event itself shows that its author is refused. Other authors are checked once their profile is
 /// known.
-fn refused(core: &App, author: &Author) -> bool {
+fn is_refused(core: &App, author: &Author) -> bool {
     match author.membership {
         Membership::Unknown | Membership::Member => false,
         Membership::Guest => !core.welcome.guests,
@@ -278,39 +291,40 @@ fn refused(core: &App, author: &Author) -> bool {
     }
 }
 
-impl Arrival<'_> {
+impl InboundContext<'_> {
     /// Begins a transaction on the inbox's own pool, where nothing waits for jobs.
     async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
         store::begin(&self.core.door).await
     }
 
     /// Stores the arrival; returns false if it arrived before.
-    async fn first(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
+    async fn record_once(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
         let Inbound { platform, dedup_key: key, .. } = self.inbound;
-        sql::first(conn, self.tenant, platform, key, kind, None, self.now).await
+        sql::insert_once(conn, self.tenant, platform, key, kind, None, self.now).await
     }
 
     /// Records that this stops a run.
-    fn stopped(&self) {
-        self.stops.store(true, Ordering::Relaxed);
+    fn mark_run_stopped(&self) {
+        self.run_stopped.store(true, Ordering::Relaxed);
     }
 
     /// Returns the author's person, created if new.
-    async fn person(&self, conn: &mut sqlx::PgConnection) -> sqlx::Result<PersonId> {
+    async fn find_or_create_person(&self, conn: &mut sqlx::PgConnection) -> sqlx::Result<PersonId> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         let fresh = self.core.id();
-        people::sql::meet(conn, self.tenant, platform, workspace, &author.user, fresh, self.now).await
+        people::sql::find_or_create(conn, self.tenant, platform, workspace, &author.user, fresh, self.now)
+            .await
     }
 
     /// Returns how commands are typed on the inbound's platform.
-    fn typing(&self) -> CommandSyntax<'_> {
+    fn command_syntax(&self) -> CommandSyntax<'_> {
         self.core.adapters.command_syntax(&self.inbound.platform)
     }
 
     /// Returns the person as one who links identities.
-    fn joiner(&self, person: PersonId) -> join::Asker<'_> {
+    fn identity_link_requester(&self, person: PersonId) -> join::LinkRequester<'_> {
         let platform = &self.inbound.platform;
-        join::Asker { core: self.core, tenant: self.tenant, platform, person, now: self.now }
+        join::LinkRequester { core: self.core, tenant: self.tenant, platform, person, now: self.now }
     }
 
     /// Returns who asks, and where, in the form that abilities receive.
@@ -324,9 +338,10 @@ impl Arrival<'_> {
     async fn ask_who(&self) -> sqlx::Result<()> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         let mut conn = self.core.door.acquire().await?;
-        let known = people::sql::by_user(&mut conn, self.tenant, platform, workspace, &author.user).await?;
+        let known =
+            people::sql::find_by_user(&mut conn, self.tenant, platform, workspace, &author.user).await?;
         drop(conn);
-        if known.is_some_and(|person| person.standing != Membership::Unknown) {
+        if known.is_some_and(|person| person.membership != Membership::Unknown) {
             return Ok(());
         }
         let Some(adapter) = self.core.adapters.get(platform) else { return Ok(()) };
@@ -347,17 +362,22 @@ impl Arrival<'_> {
         conn: &mut sqlx::PgConnection,
         person: PersonId,
     ) -> sqlx::Result<Option<&'static str>> {
-        Ok(match self.standing(conn, person).await? {
+        Ok(match self.load_membership(conn, person).await? {
             standing if self.core.welcome.admits(standing) => None,
             Membership::Unknown => Some(people::NOT_KNOWN_YET),
-            _ => Some(people::NOT_FOR_STRANGERS),
+            _ => Some(people::MEMBERS_ONLY),
         })
     }
 
     /// Returns the person's membership in this workspace, as far as the platform has reported it.
-    async fn standing(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<Membership> {
+    async fn load_membership(
+        &self,
+        conn: &mut sqlx::PgConnection,
+        person: PersonId,
+    ) -> sqlx::Result<Membership> {
         let Inbound { platform, workspace, .. } = self.inbound;
-        let person = people::sql::load_there(conn, self.tenant, person, platform, workspace).await?;
-        Ok(person.map_or(Membership::Unknown, |p| p.standing))
+        let person =
+            people::sql::load_with_membership(conn, self.tenant, person, platform, workspace).await?;
+        Ok(person.map_or(Membership::Unknown, |p| p.membership))
     }
 }

@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, said};
-use crate::inbox::ABLE;
+use super::{InboundContext, said};
+use crate::inbox::CAPABILITIES_SENTENCE;
 use nod_contract::card::Card;
 use nod_contract::chat::{ChannelRef, InteractionResponse, MessageActionKind};
 use nod_contract::ids::{ConversationId, InvocationId, PersonId};
@@ -14,23 +14,24 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::{pane, people};
 
 /// Longest message that is passed on, in characters.
-const LONGEST: usize = 8_000;
+const MAX_MESSAGE_CHARS: usize = 8_000;
 
 /// The assistant thread was opened, or the person views another channel.
-pub(super) async fn looked(
-    arrival: &Arrival<'_>,
+pub(super) async fn accept_thread_opened(
+    arrival: &InboundContext<'_>,
     place: &ChannelRef,
     viewing: Option<&str>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if arrival.first(&mut tx, "pane").await? {
-        let person = arrival.person(&mut tx).await?;
+    if arrival.record_once(&mut tx, "pane").await? {
+        let person = arrival.find_or_create_person(&mut tx).await?;
         let conversation =
-            said::conversation(arrival, &mut tx, place, place.thread.as_deref(), person).await?;
+            said::find_or_create_conversation(arrival, &mut tx, place, place.thread.as_deref(), person)
+                .await?;
         let fresh =
-            pane::sql::looks(&mut tx, arrival.tenant, conversation, person, viewing, arrival.now).await?;
+            pane::sql::upsert(&mut tx, arrival.tenant, conversation, person, viewing, arrival.now).await?;
         if fresh && arrival.refusal(&mut tx, person).await?.is_none() {
-            let venue = delivery::sql::venue(&mut tx, arrival.tenant, conversation).await?;
+            let venue = delivery::sql::load_location(&mut tx, arrival.tenant, conversation).await?;
             let new = NewDelivery {
                 id: arrival.core.id(),
                 conversation,
@@ -41,30 +42,33 @@ pub(super) async fn looked(
                 card: &greeting(),
                 only_for: None,
             };
-            delivery::send(&mut tx, arrival.tenant, &venue, &new, arrival.now).await?;
+            delivery::enqueue(&mut tx, arrival.tenant, &venue, &new, arrival.now).await?;
         }
-        pane::dress(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
+        pane::enqueue_update(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
     }
     tx.commit().await?;
     Ok(InteractionResponse::Ack)
 }
 
 /// A message on which a user chose an action.
-pub(super) struct Picked<'a> {
+pub(super) struct MessageAction<'a> {
     pub(super) place: &'a ChannelRef,
-    pub(super) wish: MessageActionKind,
+    pub(super) kind: MessageActionKind,
     pub(super) author: Option<&'a str>,
     pub(super) text: &'a str,
 }
 
 /// Begins a run about the chosen message. Only that user gets the answer, because the channel did not ask.
-pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::Result<InteractionResponse> {
+pub(super) async fn accept_message_action(
+    arrival: &InboundContext<'_>,
+    picked: &MessageAction<'_>,
+) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.first(&mut tx, "picked").await? {
+    if !arrival.record_once(&mut tx, "picked").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
-    let person = arrival.person(&mut tx).await?;
+    let person = arrival.find_or_create_person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
@@ -75,42 +79,50 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
             "There are no words in that message that I could read. Nothing was done.",
         ));
     }
-    let conversation = privately(arrival, &mut tx, picked.place, person).await?;
+    let conversation = find_private_conversation(arrival, &mut tx, picked.place, person).await?;
     let shown = context(arrival, &mut tx, picked).await?;
-    let said = said::Said {
-        joins: false,
+    let said = said::RunRequest {
+        is_first_in_thread: false,
         person,
         conversation,
-        text: wish(picked.wish),
+        text: action_prompt(picked.kind),
         message: None,
-        shared: false,
-        outside: Some(shown),
-        answer: None,
+        is_shared: false,
+        quoted_message: Some(shown),
+        prepared_answer: None,
     };
-    said::begin_run(arrival, &mut tx, &said).await?;
+    said::start_run(arrival, &mut tx, &said).await?;
     tx.commit().await?;
     Ok(InteractionResponse::ephemeral("I am on it; the answer comes to you alone, in our direct messages."))
 }
 
 /// Returns the conversation for the answer: the top level of the user's DM channel, so that a later "make it shorter"
 /// there is understood. If Nod does not know that channel yet, it is a separate conversation.
-async fn privately(
-    arrival: &Arrival<'_>,
+async fn find_private_conversation(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     place: &ChannelRef,
     person: PersonId,
 ) -> sqlx::Result<ConversationId> {
     let (tenant, now, inbound) = (arrival.tenant, arrival.now, arrival.inbound);
     let (platform, workspace, user) = (&inbound.platform, &inbound.workspace, &inbound.author.user);
-    if let Some(line) = delivery::sql::direct_line(conn, tenant, platform, workspace, user).await? {
-        return delivery::sql::conversation(conn, tenant, line, Some(""), arrival.core.id(), now).await;
+    if let Some(line) = delivery::sql::find_dm_channel(conn, tenant, platform, workspace, user).await? {
+        return delivery::sql::find_or_create_conversation(
+            conn,
+            tenant,
+            line,
+            Some(""),
+            arrival.core.id(),
+            now,
+        )
+        .await;
     }
-    let conversation = said::conversation(arrival, conn, place, None, person).await?;
-    delivery::sql::alone_with(conn, tenant, conversation, person).await?;
+    let conversation = said::find_or_create_conversation(arrival, conn, place, None, person).await?;
+    delivery::sql::set_private_with(conn, tenant, conversation, person).await?;
     Ok(conversation)
 }
 
-fn wish(wish: MessageActionKind) -> &'static str {
+fn action_prompt(wish: MessageActionKind) -> &'static str {
     match wish {
         MessageActionKind::Explain => {
             "I picked a message in the chat and ask you about it: what is it about, and what, if anything, \
@@ -125,18 +137,18 @@ fn wish(wish: MessageActionKind) -> &'static str {
 
 /// Returns the message as untrusted content, with its author's name.
 async fn context(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    picked: &Picked<'_>,
+    picked: &MessageAction<'_>,
 ) -> sqlx::Result<(Turn, Provenance)> {
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let author = match picked.author {
-        Some(user) => people::sql::by_user(conn, arrival.tenant, platform, workspace, user).await?,
+        Some(user) => people::sql::find_by_user(conn, arrival.tenant, platform, workspace, user).await?,
         None => None,
     };
     let name = author.as_ref().map_or("somebody", |person| person.display_name());
     let source = format!("a chat message of {name}");
-    let text: String = picked.text.chars().take(LONGEST).collect();
+    let text: String = picked.text.chars().take(MAX_MESSAGE_CHARS).collect();
     let marker: InvocationId = arrival.core.id();
     let text = fence_untrusted(&text, std::slice::from_ref(&source), &marker.short());
     Ok((Turn::System { text }, Provenance::untrusted(source)))
@@ -144,5 +156,5 @@ async fn context(
 
 /// The first message of an assistant thread.
 pub(crate) fn greeting() -> Card {
-    Card::from_markdown(format!("Hello! {ABLE} What can I do for you?"))
+    Card::from_markdown(format!("Hello! {CAPABILITIES_SENTENCE} What can I do for you?"))
 }

@@ -3,18 +3,18 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, draft, echo, hours, said, settings};
+use super::{InboundContext, draft, echo, hours, said, settings};
 use crate::join;
-use nod_accounts::connection::other::{self, Presser};
+use nod_accounts::connection::other::{self, Reviewer};
 use nod_accounts::connection::{again, disconnect};
 use nod_agent::rows;
 use nod_agent::run::share;
-use nod_agent::run::stop::{self, Stopped};
+use nod_agent::run::stop::{self, StopResult};
 use nod_contract::card::{Action, reconnect};
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use nod_people::delivery;
-use nod_requests::approval::{self, Decision, Many};
+use nod_requests::approval::{self, BatchDecision, Decision};
 use nod_requests::question;
 use nod_store::jobs::sql as jobs;
 use nod_store::runs::{RunEvent, RunJob};
@@ -26,7 +26,7 @@ enum Does {
     OpenForm,
     ShowWhole,
     Tick(bool),
-    Decide(Many),
+    Decide(BatchDecision),
     Look,
     Again,
     Undo,
@@ -56,9 +56,9 @@ const OWN: &[(&str, Does)] = &[
     ("whole", Does::ShowWhole),
     ("tick", Does::Tick(true)),
     ("untick", Does::Tick(false)),
-    ("approve_all", Does::Decide(Many::All)),
-    ("approve_selected", Does::Decide(Many::Selected)),
-    ("deny_all", Does::Decide(Many::None)),
+    ("approve_all", Does::Decide(BatchDecision::All)),
+    ("approve_selected", Does::Decide(BatchDecision::Selected)),
+    ("deny_all", Does::Decide(BatchDecision::None)),
     ("look", Does::Look),
     ("again", Does::Again),
     ("undo", Does::Undo),
@@ -66,15 +66,15 @@ const OWN: &[(&str, Does)] = &[
     ("ask_others", Does::AskOthers),
     ("vote", Does::Vote),
     ("vote_none", Does::Vote),
-    (share::VERB, Does::Share),
+    (share::SHARE_ACTION, Does::Share),
     ("show", Does::Show),
     ("send_draft", Does::SendDraft),
     ("discard_draft", Does::DiscardDraft),
     ("retry", Does::Retry),
     ("stop", Does::Stop),
-    (settings::HEAR_ALL, Does::OnlyMentions(false)),
-    (settings::HEAR_MENTIONS, Does::OnlyMentions(true)),
-    (hours::CHANGE, Does::Hours),
+    (settings::FOLLOW_ALL_ACTION, Does::OnlyMentions(false)),
+    (settings::FOLLOW_MENTIONS_ACTION, Does::OnlyMentions(true)),
+    (hours::EDIT_HOURS_ACTION, Does::Hours),
     ("disconnect", Does::Disconnect),
     ("disconnect_yes", Does::Disconnected),
     (reconnect::VERB, Does::Reconnect),
@@ -89,38 +89,38 @@ pub(crate) fn own_verbs() -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) async fn accept(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     place: &ChannelRef,
     verb: Option<&Action>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.first(&mut tx, "pressed").await? {
+    if !arrival.record_once(&mut tx, "pressed").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
-    let person = arrival.person(&mut tx).await?;
+    let person = arrival.find_or_create_person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match verb {
         Some(verb) => {
-            let immediate = pressed(arrival, &mut tx, place, verb, person).await?;
-            echo::tell(arrival, &mut tx, verb, place, person, &immediate).await?;
+            let immediate = dispatch_click(arrival, &mut tx, place, verb, person).await?;
+            echo::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
             immediate
         }
-        None => unknown(),
+        None => unknown_button(),
     };
     tx.commit().await?;
     Ok(immediate)
 }
 
-fn unknown() -> InteractionResponse {
+fn unknown_button() -> InteractionResponse {
     InteractionResponse::ephemeral("I do not know that button. Nothing was done.")
 }
 
-async fn pressed(
-    arrival: &Arrival<'_>,
+async fn dispatch_click(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     place: &ChannelRef,
     verb: &Action,
@@ -131,69 +131,78 @@ async fn pressed(
     let Some((_, does)) = OWN.iter().find(|(own, _)| *own == verb.kind) else {
         return match core.abilities.buttons(&verb.kind) {
             Some(buttons) => buttons.handle_click(conn, &arrival.asker(person, place), verb).await,
-            None => Ok(unknown()),
+            None => Ok(unknown_button()),
         };
     };
     match *does {
         Does::Approve => {
             let (id, revision) = (ApprovalId(subject), verb.revision());
             let yes = Decision { id, revision, by: person, approve: true, reason: None };
-            approval::press(core, conn, tenant, &yes, now).await
+            approval::handle_decision_click(core, conn, tenant, &yes, now).await
         }
         Does::OpenForm => approval::open(conn, tenant, verb, person, now).await,
         Does::ShowWhole => approval::show(conn, tenant, verb, person, place).await,
-        Does::Tick(ticked) => approval::tick(conn, tenant, ApprovalId(subject), ticked, person, now).await,
+        Does::Tick(ticked) => {
+            approval::set_selected(conn, tenant, ApprovalId(subject), ticked, person, now).await
+        }
         Does::Decide(which) => {
-            let press = approval::press_many;
-            press(core, conn, tenant, DeliveryId(subject), which, verb.argument, person, now).await
+            let handle = approval::handle_batch_click;
+            handle(core, conn, tenant, DeliveryId(subject), which, verb.argument, person, now).await
         }
-        Does::Look => approval::look(conn, tenant, ApprovalId(subject), person, now).await,
-        Does::Again => approval::again(core, conn, tenant, ApprovalId(subject), person, now).await,
-        Does::Undo => approval::undo(conn, tenant, ApprovalId(subject), person, now).await,
-        Does::Choose => question::press(conn, tenant, QuestionId(subject), verb.argument, person, now).await,
-        Does::AskOthers => question::vote::ask(conn, tenant, QuestionId(subject), person, now).await,
+        Does::Look => approval::request_recheck(conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Again => approval::request_retry(core, conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Undo => approval::handle_undo_click(conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Choose => {
+            question::handle_choice_click(conn, tenant, QuestionId(subject), verb.argument, person, now).await
+        }
+        Does::AskOthers => question::vote::open_vote(conn, tenant, QuestionId(subject), person, now).await,
         Does::Vote => {
-            let press = question::vote::press;
-            press(conn, tenant, QuestionId(subject), verb.argument, person, now).await
+            let handle = question::vote::handle_vote_click;
+            handle(conn, tenant, QuestionId(subject), verb.argument, person, now).await
         }
-        Does::Share => share::press(conn, tenant, DeliveryId(subject), person, now).await,
-        Does::Show => show(arrival, conn, DeliveryId(subject), person).await,
-        Does::SendDraft => draft::send(arrival, conn, DraftId(subject), person).await,
-        Does::DiscardDraft => draft::discard(arrival, conn, DraftId(subject), person).await,
-        Does::Retry => retry(arrival, conn, RunId(subject), person).await,
-        Does::Stop => stop(arrival, conn, RunId(subject), person).await,
+        Does::Share => share::handle_share_click(conn, tenant, DeliveryId(subject), person, now).await,
+        Does::Show => handle_show_click(arrival, conn, DeliveryId(subject), person).await,
+        Does::SendDraft => draft::handle_send_click(arrival, conn, DraftId(subject), person).await,
+        Does::DiscardDraft => draft::handle_discard_click(arrival, conn, DraftId(subject), person).await,
+        Does::Retry => handle_retry_click(arrival, conn, RunId(subject), person).await,
+        Does::Stop => handle_stop_click(arrival, conn, RunId(subject), person).await,
         Does::OnlyMentions(mentions) => {
-            settings::change(arrival, conn, ChannelId(subject), mentions, person).await
+            settings::set_follow_mode(arrival, conn, ChannelId(subject), mentions, person).await
         }
         Does::Hours => hours::open(arrival, conn, PersonId(subject), person).await,
-        Does::Disconnect => disconnect::press(conn, &core.accounts.lending, tenant, verb, person).await,
+        Does::Disconnect => {
+            disconnect::handle_click(conn, &core.accounts.lending, tenant, verb, person).await
+        }
         Does::Disconnected => {
             let conversation =
-                said::conversation(arrival, conn, place, place.is_dm.then_some(""), person).await?;
-            disconnect::done(&core.accounts, conn, tenant, verb, person, conversation, now).await
+                said::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
+                    .await?;
+            disconnect::disconnect(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
         Does::Reconnect => {
             let conversation =
-                said::conversation(arrival, conn, place, place.is_dm.then_some(""), person).await?;
-            again::press(&core.accounts, conn, tenant, verb, person, conversation, now).await
+                said::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
+                    .await?;
+            again::handle_click(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
-        Does::Join => join::press(&arrival.joiner(person), conn, subject).await,
+        Does::Join => join::confirm_merge(&arrival.identity_link_requester(person), conn, subject).await,
         Does::Allow(allows) => {
             let Inbound { platform, author, .. } = arrival.inbound;
-            let by = Presser { person, user: &author.user, platform };
-            other::press(&core.accounts, conn, tenant, subject, allows, &by, now).await
+            let by = Reviewer { person, user: &author.user, platform };
+            other::handle_click(&core.accounts, conn, tenant, subject, allows, &by, now).await
         }
     }
 }
 
 /// Shows a card to this person: if their DM channel is closed, or from the list of pending approvals.
-async fn show(
-    arrival: &Arrival<'_>,
+async fn handle_show_click(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     delivery: DeliveryId,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    let Some(card) = delivery::sql::card_for(conn, arrival.tenant, delivery, person).await? else {
+    let Some(card) = delivery::sql::load_card_for_reader(conn, arrival.tenant, delivery, person).await?
+    else {
         return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
     };
     // Another platform may show less than the one where the card is posted, and no user approves what they cannot see.
@@ -207,27 +216,27 @@ async fn show(
 }
 
 /// Stops a run, if this person began it.
-async fn stop(
-    arrival: &Arrival<'_>,
+async fn handle_stop_click(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     run: RunId,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    let stopped = stop::one(arrival.core, conn, arrival.tenant, run, person, arrival.now).await?;
+    let stopped = stop::stop_run(arrival.core, conn, arrival.tenant, run, person, arrival.now).await?;
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     match stopped {
-        Stopped::Yes => {
-            arrival.stopped();
+        StopResult::Stopped => {
+            arrival.mark_run_stopped();
             Ok(InteractionResponse::Ack)
         }
-        Stopped::Over => whisper("That had ended already. Nothing more was done."),
-        Stopped::NotTheirs => whisper("Only whoever asked can stop this. Nothing was done."),
+        StopResult::AlreadyEnded => whisper("That had ended already. Nothing more was done."),
+        StopResult::NotOwner => whisper("Only whoever asked can stop this. Nothing was done."),
     }
 }
 
 /// Retries a failed run, if this person began it.
-async fn retry(
-    arrival: &Arrival<'_>,
+async fn handle_retry_click(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     run: RunId,
     person: PersonId,

@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
-use super::Arrival;
-use nod_agent::rows::{self, Listed, became::became};
+use super::InboundContext;
+use nod_agent::rows::{self, RunListItem, became::run_summary};
 use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;
@@ -11,15 +11,15 @@ use nod_people::people;
 use nod_when::when::local_time;
 
 /// Limit of runs that are listed, and of characters shown of each request.
-const MOST: i64 = 10;
-const LONGEST: usize = 80;
+const MAX_RUNS: i64 = 10;
+const MAX_QUESTION_CHARS: usize = 80;
 
-pub(super) async fn show(
-    arrival: &Arrival<'_>,
+pub(super) async fn list_runs(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    let runs = rows::newest_of(conn, arrival.tenant, person, MOST).await?;
+    let runs = rows::list_newest(conn, arrival.tenant, person, MAX_RUNS).await?;
     if runs.is_empty() {
         return Ok(InteractionResponse::ephemeral("You have not asked me anything yet."));
     }
@@ -28,10 +28,17 @@ pub(super) async fn show(
     Ok(InteractionResponse::Ephemeral(card(&runs, &zone)))
 }
 
-fn card(runs: &[Listed], zone: &str) -> Card {
-    let line = |(at, run): (usize, &Listed)| {
+fn card(runs: &[RunListItem], zone: &str) -> Card {
+    let line = |(at, run): (usize, &RunListItem)| {
         let when = format!("{}. {}", at + 1, local_time(run.at, zone));
-        (when, format!("{} → {}", truncate(&run.said, LONGEST), became(&run.status, &run.asked)))
+        (
+            when,
+            format!(
+                "{} → {}",
+                truncate(&run.question, MAX_QUESTION_CHARS),
+                run_summary(&run.status, &run.requests)
+            ),
+        )
     };
     let card = Card::default().with_title("Your latest runs");
     let card = card.with_block(Block::Fields(runs.iter().enumerate().map(line).collect()));

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, Reached, sql};
+use super::{InboundContext, Reached, sql};
 use nod_agent::rows;
 use nod_agent::rows::{NewMessage, NewRun};
 use nod_agent::run::stop;
@@ -18,50 +18,53 @@ use nod_requests::approval;
 use nod_store::store;
 
 /// A message as it arrived.
-pub(super) struct Words<'a> {
+pub(super) struct MessageEvent<'a> {
     pub(super) place: &'a ChannelRef,
     pub(super) message: &'a str,
     pub(super) text: &'a str,
-    pub(super) addressed: Addressing,
-    pub(super) files: &'a [Attachment],
+    pub(super) addressing: Addressing,
+    pub(super) attachments: &'a [Attachment],
     /// The message that it replies to.
     pub(super) answers: Option<&'a str>,
 }
 
-pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Result<InteractionResponse> {
-    let Words { place, message, text, addressed, files, answers } = *words;
+pub(super) async fn accept(
+    arrival: &InboundContext<'_>,
+    words: &MessageEvent<'_>,
+) -> sqlx::Result<InteractionResponse> {
+    let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
-    let known = sql::look(&mut conn, arrival.tenant, arrival.inbound, place).await?;
+    let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place).await?;
     // Not addressed: acknowledged and not stored. Its key stays unused, because a second event for it may be addressed.
-    let unheard = known.followed.is_none() || known.mention_only;
-    if known.seen || (addressed == Addressing::Unaddressed && unheard) {
+    let unheard = known.followed_conversation.is_none() || known.mention_only;
+    if known.is_duplicate || (addressed == Addressing::Unaddressed && unheard) {
         return Ok(InteractionResponse::Ack);
     }
     let mut tx = store::begin_on(conn).await?;
-    if arrival.first(&mut tx, "said").await? {
+    if arrival.record_once(&mut tx, "said").await? {
         let person = match known.person {
             Some(person) => person,
-            None => arrival.person(&mut tx).await?,
+            None => arrival.find_or_create_person(&mut tx).await?,
         };
-        let conversation = match known.followed {
+        let conversation = match known.followed_conversation {
             Some(conversation) => conversation,
             None => {
                 let thread = place.thread.clone().unwrap_or_default();
-                conversation(arrival, &mut tx, place, Some(&thread), person).await?
+                find_or_create_conversation(arrival, &mut tx, place, Some(&thread), person).await?
             }
         };
         // Earlier messages of the thread were not addressed to Nod, but this message is about them.
         let thread = place.thread.as_deref().filter(|_| !place.is_dm);
-        let joins = known.followed.is_none() && thread.is_some_and(|thread| thread != message);
+        let joins = known.followed_conversation.is_none() && thread.is_some_and(|thread| thread != message);
         if arrival.reached == (Reached::LookedUp { late: true }) {
-            away(arrival, &mut tx, conversation, person).await?;
+            notify_missed_message(arrival, &mut tx, conversation, person).await?;
             tx.commit().await?;
             return Ok(InteractionResponse::Ack);
         }
-        if is_stop(text)
+        if is_stop_phrase(text)
             && stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
         {
-            arrival.stopped();
+            arrival.mark_run_stopped();
             tx.commit().await?;
             return Ok(InteractionResponse::Ack);
         }
@@ -75,21 +78,22 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
         let all_known = arrival.reached == (Reached::Brought { all_known: true });
         let word = approval::Word { by: person, conversation, shared, named, answers, text, at, all_known };
         let yes = approval::yes(core, &mut tx, tenant, &word, now).await?;
-        let said = Said {
+        let said = RunRequest {
             person,
             conversation,
             text,
             message: Some(message),
-            shared,
-            outside: None,
-            joins,
-            answer: yes.answer.as_deref(),
+            is_shared: shared,
+            quoted_message: None,
+            is_first_in_thread: joins,
+            prepared_answer: yes.reply.as_deref(),
         };
-        let run = begin_run(arrival, &mut tx, &said).await?;
-        approval::shown(&mut tx, tenant, &yes, now).await?;
-        file::keep(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now).await?;
+        let run = start_run(arrival, &mut tx, &said).await?;
+        approval::refresh_approved_card(&mut tx, tenant, &yes, now).await?;
+        file::insert_all(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now)
+            .await?;
         if place.is_dm && place.thread.is_some() && !text.trim().is_empty() {
-            name_pane(arrival, &mut tx, conversation, text).await?;
+            set_thread_title(arrival, &mut tx, conversation, text).await?;
         }
     }
     tx.commit().await?;
@@ -97,21 +101,21 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
 }
 
 /// Says that Nod was away when this was written, once a day for each conversation.
-async fn away(
-    arrival: &Arrival<'_>,
+async fn notify_missed_message(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     conversation: ConversationId,
     person: PersonId,
 ) -> sqlx::Result<()> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let key = format!("away:{conversation}:{}", now.date_naive());
-    if !sql::first(conn, tenant, &arrival.inbound.platform, &key, "away", None, now).await? {
+    if !sql::insert_once(conn, tenant, &arrival.inbound.platform, &key, "away", None, now).await? {
         return Ok(());
     }
     let person = people::sql::load(conn, tenant, person).await?;
     let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());
-    let card = super::card::away(arrival.inbound.at, &zone);
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let card = super::card::missed_message_card(arrival.inbound.at, &zone);
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let new = NewDelivery {
         id: core.id(),
         conversation,
@@ -122,32 +126,32 @@ async fn away(
         card: &card,
         only_for: None,
     };
-    delivery::send(conn, tenant, &venue, &new, now).await
+    delivery::enqueue(conn, tenant, &venue, &new, now).await
 }
 
 /// Gives an assistant thread the title of its first question.
-async fn name_pane(
-    arrival: &Arrival<'_>,
+async fn set_thread_title(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     conversation: ConversationId,
     text: &str,
 ) -> sqlx::Result<()> {
-    if !pane::sql::titled(conn, arrival.tenant, conversation).await? {
+    if !pane::sql::mark_titled(conn, arrival.tenant, conversation).await? {
         return Ok(());
     }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    pane::dress(conn, arrival.tenant, conversation, Some(line), arrival.now).await
+    pane::enqueue_update(conn, arrival.tenant, conversation, Some(line), arrival.now).await
 }
 
 /// Returns whether the text is the word "stop", as on the button.
-fn is_stop(text: &str) -> bool {
+fn is_stop_phrase(text: &str) -> bool {
     text.trim().trim_end_matches(['!', '.']).eq_ignore_ascii_case("stop")
 }
 
 /// Returns the conversation of a place for this person, created if new. If the existing one is private to another
 /// person, or in a DM channel of two others, this person gets a separate one that only they can read.
-pub(super) async fn conversation(
-    arrival: &Arrival<'_>,
+pub(super) async fn find_or_create_conversation(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     place: &ChannelRef,
     thread: Option<&str>,
@@ -157,34 +161,34 @@ pub(super) async fn conversation(
 }
 
 /// A message to Nod.
-pub(super) struct Said<'a> {
+pub(super) struct RunRequest<'a> {
     pub(super) person: PersonId,
     pub(super) conversation: ConversationId,
     pub(super) text: &'a str,
     pub(super) message: Option<&'a str>,
-    pub(super) shared: bool,
+    pub(super) is_shared: bool,
     /// Untrusted content that came with the message.
-    pub(super) outside: Option<(Turn, Provenance)>,
+    pub(super) quoted_message: Option<(Turn, Provenance)>,
     /// The message is in a thread that Nod did not follow before.
-    pub(super) joins: bool,
+    pub(super) is_first_in_thread: bool,
     /// Nod's answer, if a rule of the inbox has determined it already.
-    pub(super) answer: Option<&'a str>,
+    pub(super) prepared_answer: Option<&'a str>,
 }
 
 /// Stores the message and begins the run that answers it.
-pub(super) async fn begin_run(
-    arrival: &Arrival<'_>,
+pub(super) async fn start_run(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    said: &Said<'_>,
+    said: &RunRequest<'_>,
 ) -> sqlx::Result<RunId> {
-    begin_with(arrival, conn, said, |_| {}).await
+    start_run_with(arrival, conn, said, |_| {}).await
 }
 
-/// Does the same as `begin_run`, with state that the text does not express.
-pub(super) async fn begin_with(
-    arrival: &Arrival<'_>,
+/// Does the same as `start_run`, with state that the text does not express.
+pub(super) async fn start_run_with(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    said: &Said<'_>,
+    said: &RunRequest<'_>,
     known: impl FnOnce(&mut AgentState),
 ) -> sqlx::Result<RunId> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
@@ -192,14 +196,14 @@ pub(super) async fn begin_with(
     // The recall step loads the rest once the platform has sent the profile.
     let principal =
         Principal { person: said.person, name: String::new(), email: None, zone: "UTC".to_owned() };
-    let mut state = AgentState::begin(principal, said.shared, said.text);
-    if let Some((turn, provenance)) = &said.outside {
+    let mut state = AgentState::new(principal, said.is_shared, said.text);
+    if let Some((turn, provenance)) = &said.quoted_message {
         state.turns.push(turn.clone());
         state.provenance = provenance.clone();
     }
-    state.joins = said.joins.then(|| said.message.unwrap_or_default().to_owned());
-    if let Some(answer) = said.answer {
-        state.answered_by_rule(answer);
+    state.joined_thread_at = said.is_first_in_thread.then(|| said.message.unwrap_or_default().to_owned());
+    if let Some(answer) = said.prepared_answer {
+        state.set_rule_answer(answer);
     }
     known(&mut state);
     let new = NewRun {

@@ -4,7 +4,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::{Arrival, hours};
+use super::{InboundContext, hours};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse, Membership};
 use nod_contract::ids::{ChannelId, PersonId};
@@ -12,12 +12,12 @@ use nod_people::delivery;
 use nod_store::audit;
 
 /// The actions of the two buttons.
-pub(super) const HEAR_ALL: &str = "hear_all";
-pub(super) const HEAR_MENTIONS: &str = "hear_mentions";
+pub(super) const FOLLOW_ALL_ACTION: &str = "hear_all";
+pub(super) const FOLLOW_MENTIONS_ACTION: &str = "hear_mentions";
 
 /// Shows the current settings, with a button that changes them.
 pub(super) async fn show(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     place: &ChannelRef,
     person: PersonId,
@@ -26,29 +26,32 @@ pub(super) async fn show(
         let card = Card::from_markdown(
             "Between us no mention is ever needed; of a channel, ask me for its settings there.",
         );
-        let card = hours::under(arrival, conn, card.with_title("Your settings"), person).await?;
+        let card = hours::add_working_hours(arrival, conn, card.with_title("Your settings"), person).await?;
         return Ok(InteractionResponse::Ephemeral(card));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let (user, fresh) = (&author.user, arrival.core.ids.next());
     let (tenant, now) = (arrival.tenant, arrival.now);
-    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
-    let mention_only =
-        delivery::sql::habits(conn, tenant, channel).await?.is_some_and(|(_, mention_only)| mention_only);
+    let channel =
+        delivery::sql::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
+            .await?;
+    let mention_only = delivery::sql::load_channel_settings(conn, tenant, channel)
+        .await?
+        .is_some_and(|(_, mention_only)| mention_only);
     let card = card(channel, mention_only).with_title("Settings of this channel");
-    Ok(InteractionResponse::Ephemeral(hours::under(arrival, conn, card, person).await?))
+    Ok(InteractionResponse::Ephemeral(hours::add_working_hours(arrival, conn, card, person).await?))
 }
 
 /// Changes the setting, if the person is a full member and clicked in that channel.
-pub(super) async fn change(
-    arrival: &Arrival<'_>,
+pub(super) async fn set_follow_mode(
+    arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     channel: ChannelId,
     mention_only: bool,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
     let (tenant, now) = (arrival.tenant, arrival.now);
-    if arrival.standing(conn, person).await? != Membership::Member {
+    if arrival.load_membership(conn, person).await? != Membership::Member {
         return Ok(InteractionResponse::ephemeral(
             "Only members of this workspace can change that. Nothing was changed.",
         ));
@@ -58,9 +61,9 @@ pub(super) async fn change(
         Event::ButtonClicked { place, .. } => place.channel.as_str(),
         _ => "",
     };
-    match delivery::sql::habits(conn, tenant, channel).await? {
+    match delivery::sql::load_channel_settings(conn, tenant, channel).await? {
         Some((there, before)) if there == here => {
-            delivery::sql::set_follow(conn, tenant, channel, mention_only).await?;
+            delivery::sql::set_follow_mode(conn, tenant, channel, mention_only).await?;
             let detail = json!({ "mention_only": mention_only, "before": before });
             audit::insert_entry(
                 conn,
@@ -81,12 +84,16 @@ pub(super) async fn change(
 
 fn card(channel: ChannelId, mention_only: bool) -> Card {
     let (now, label, verb) = if mention_only {
-        ("In my threads here I answer **only when I am mentioned**.", "Answer without a mention", HEAR_ALL)
+        (
+            "In my threads here I answer **only when I am mentioned**.",
+            "Answer without a mention",
+            FOLLOW_ALL_ACTION,
+        )
     } else {
         (
             "In my threads here I answer follow-ups **without a mention**.",
             "Only when mentioned",
-            HEAR_MENTIONS,
+            FOLLOW_MENTIONS_ACTION,
         )
     };
     Card::from_markdown(now)

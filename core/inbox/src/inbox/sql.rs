@@ -6,15 +6,15 @@ use sqlx::PgConnection;
 use nod_contract::chat::{ChannelRef, Inbound};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
-use nod_people::delivery::sql::MENTION_ONLY;
+use nod_people::delivery::sql::FOLLOW_MENTIONS_ONLY;
 pub(super) use nod_people::delivery::sql::mark_overheard;
 
 /// What is stored about a message before it is taken in.
-pub(super) struct Known {
+pub(super) struct InboundLookup {
     /// It arrived before.
-    pub(super) seen: bool,
+    pub(super) is_duplicate: bool,
     /// The conversation of its thread, if Nod follows it for the author.
-    pub(super) followed: Option<ConversationId>,
+    pub(super) followed_conversation: Option<ConversationId>,
     /// The author.
     pub(super) person: Option<PersonId>,
     /// In this channel only follow-ups that mention Nod are taken in.
@@ -22,12 +22,12 @@ pub(super) struct Known {
 }
 
 /// Reads without a lock, because most messages are not for Nod or arrived before.
-pub(super) async fn look(
+pub(super) async fn find_known(
     conn: &mut PgConnection,
     tenant: TenantId,
     inbound: &Inbound,
     place: &ChannelRef,
-) -> sqlx::Result<Known> {
+) -> sqlx::Result<InboundLookup> {
     let known = sqlx::query!(
         r#"select exists (
                  select 1 from inbound where tenant_id = $1 and platform = $2 and key = $7) as "seen!", (
@@ -53,16 +53,16 @@ pub(super) async fn look(
     )
     .fetch_one(conn)
     .await?;
-    Ok(Known {
-        seen: known.seen,
-        followed: known.followed.map(ConversationId),
+    Ok(InboundLookup {
+        is_duplicate: known.seen,
+        followed_conversation: known.followed.map(ConversationId),
         person: known.person.map(PersonId),
-        mention_only: known.follow.as_deref() == Some(MENTION_ONLY),
+        mention_only: known.follow.as_deref() == Some(FOLLOW_MENTIONS_ONLY),
     })
 }
 
 /// Stores an arrival; returns false if it arrived before.
-pub(super) async fn first(
+pub(super) async fn insert_once(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,

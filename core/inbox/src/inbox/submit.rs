@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arrival, echo, hours};
+use super::{InboundContext, echo, hours};
 use nod_contract::card::Action;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
 use nod_requests::approval::{self, Editor};
 
 pub(super) async fn accept(
-    arrival: &Arrival<'_>,
+    arrival: &InboundContext<'_>,
     place: Option<&ChannelRef>,
     verb: Option<&Action>,
     values: &BTreeMap<String, String>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.first(&mut tx, "submitted").await? {
+    if !arrival.record_once(&mut tx, "submitted").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
-    let person = arrival.person(&mut tx).await?;
+    let person = arrival.find_or_create_person(&mut tx).await?;
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, .. } = arrival.inbound;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
@@ -32,15 +32,15 @@ pub(super) async fn accept(
             approval::save(core, &mut tx, tenant, verb, values, &by, now).await?
         }
         Some(verb) if verb.kind == "deny" => {
-            approval::refuse(core, &mut tx, tenant, verb, values, person, now).await?
+            approval::deny_with_reason(core, &mut tx, tenant, verb, values, person, now).await?
         }
-        Some(verb) if verb.kind == hours::CHANGE => {
+        Some(verb) if verb.kind == hours::EDIT_HOURS_ACTION => {
             hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
         }
         _ => InteractionResponse::ephemeral("I do not know that form. Nothing was done."),
     };
     if let (Some(verb), Some(place)) = (verb, place) {
-        echo::tell(arrival, &mut tx, verb, place, person, &immediate).await?;
+        echo::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
     }
     tx.commit().await?;
     Ok(immediate)

@@ -15,7 +15,7 @@ pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {
 }
 
 /// Asks the person who entered the code whether both identities are theirs.
-pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
+pub(super) fn confirm_card(id: Uuid, there: &str, here: &str) -> Card {
     Card::default()
         .with_title("Are you both?")
         .with_block(Block::Fields(vec![
@@ -32,21 +32,24 @@ pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
 }
 
 /// Confirms the link to the person who entered the code.
-pub(super) fn joined(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
-    with_accounts(
+pub(super) fn merged_card(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
+    add_account_conflicts(
         Card::from_markdown(format!("You are one person for me now, in {there} and in {here}.")),
         kept,
     )
 }
 
 /// Confirms the link to the person who showed the code.
-pub(super) fn told(other: &str, kept: &[(String, String, String)]) -> Card {
-    with_accounts(Card::from_markdown(format!("You are one person for me now, here and in {other}.")), kept)
-        .with_block(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
+pub(super) fn merged_notice_card(other: &str, kept: &[(String, String, String)]) -> Card {
+    add_account_conflicts(
+        Card::from_markdown(format!("You are one person for me now, here and in {other}.")),
+        kept,
+    )
+    .with_block(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
 }
 
 /// Adds, for each provider with which both had an account, the one that is kept and the other.
-fn with_accounts(card: Card, kept: &[(String, String, String)]) -> Card {
+fn add_account_conflicts(card: Card, kept: &[(String, String, String)]) -> Card {
     kept.iter().fold(card, |card, (provider, stays, gone)| {
         card.with_block(Block::Note(format!(
             "Your {provider} account is {stays}. {gone} is no longer connected."
@@ -54,13 +57,14 @@ fn with_accounts(card: Card, kept: &[(String, String, String)]) -> Card {
     })
 }
 
-pub(super) const NO_SUCH_CODE: &str =
+pub(super) const CODE_NOT_FOUND: &str =
     "I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.";
 pub(super) const OWN_CODE: &str =
     "That is your own code. Enter it where you also talk to me, not here. Nothing was done.";
-pub(super) const TWO_HERE: &str =
+pub(super) const ALREADY_KNOWN_HERE: &str =
     "Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.";
-pub(super) const NOWHERE_ELSE: &str = "You can talk to me in this chat alone, so there is nothing to join.";
-pub(super) const BUSY: &str = "Something is still under way for you in both places: the command “approvals” shows what \
+pub(super) const NO_OTHER_PLATFORM: &str =
+    "You can talk to me in this chat alone, so there is nothing to join.";
+pub(super) const WORK_IN_PROGRESS: &str = "Something is still under way for you in both places: the command “approvals” shows what \
                                waits for your nod. Let it end in one of them, and press again, or ask for a new code \
                                after ten minutes. Nothing was done yet.";

@@ -33,7 +33,7 @@ const LENGTH: usize = 8;
 
 /// The person who asks, and where.
 #[derive(Clone, Copy)]
-pub(crate) struct Asker<'a> {
+pub(crate) struct LinkRequester<'a> {
     pub(crate) core: &'a App,
     pub(crate) tenant: TenantId,
     pub(crate) platform: &'a str,
@@ -43,23 +43,23 @@ pub(crate) struct Asker<'a> {
 
 /// Shows a code; `conversation` is where the person asked for it.
 pub(crate) async fn show(
-    asker: &Asker<'_>,
+    asker: &LinkRequester<'_>,
     conn: &mut PgConnection,
     conversation: ConversationId,
 ) -> sqlx::Result<InteractionResponse> {
     let core = asker.core;
-    let served = people::platforms(conn, asker.tenant).await?;
+    let served = people::list_platforms(conn, asker.tenant).await?;
     let others = served.iter().filter(|platform| *platform != asker.platform);
     let others: Vec<_> = others.filter_map(|platform| core.adapters.get(platform)).collect();
     if others.is_empty() {
-        return Ok(InteractionResponse::ephemeral(card::NOWHERE_ELSE));
+        return Ok(InteractionResponse::ephemeral(card::NO_OTHER_PLATFORM));
     }
     let code: String =
         core.ids.secret().iter().take(LENGTH).map(|b| char::from(LETTERS[usize::from(b % 32)])).collect();
     let (id, mac) = (core.id(), mac(core, &code));
     let expires_at = asker.now + VALID;
-    let shown = sql::Shown { id, person: asker.person, conversation, mac: &mac, expires_at };
-    sql::show(conn, asker.tenant, &shown, asker.now).await?;
+    let shown = sql::NewLinkCode { id, person: asker.person, conversation, code_mac: &mac, expires_at };
+    sql::upsert_code(conn, asker.tenant, &shown, asker.now).await?;
     let code = format!("{}-{}", &code[..LENGTH / 2], &code[LENGTH / 2..]);
     let way = |other: &&Arc<dyn ChatAdapter>| {
         (format!("In {}", other.display_name()), other.format_command("connect", Some(("code", &code))))
@@ -69,7 +69,7 @@ pub(crate) async fn show(
 }
 
 /// Parses a code, or returns `None`. A word with letters only is rejected, because it could mean something else.
-pub(crate) fn read(typed: &str) -> Option<String> {
+pub(crate) fn parse_code(typed: &str) -> Option<String> {
     if !typed.contains(|c: char| c == '-' || c.is_ascii_digit()) {
         return None;
     }
@@ -86,80 +86,91 @@ pub(crate) fn read(typed: &str) -> Option<String> {
 
 /// Handles an entered code: asks whether it is the same person. Nothing is linked yet.
 pub(crate) async fn enter(
-    asker: &Asker<'_>,
+    asker: &LinkRequester<'_>,
     conn: &mut PgConnection,
     code: &str,
 ) -> sqlx::Result<InteractionResponse> {
-    let Asker { core, tenant, person, now, .. } = *asker;
+    let LinkRequester { core, tenant, person, now, .. } = *asker;
     let mac = mac(core, code);
-    let no_such_code = || Ok(InteractionResponse::ephemeral(card::NO_SUCH_CODE));
-    let Some(other) = sql::shown_by(conn, tenant, &mac, now).await? else { return no_such_code() };
+    let no_such_code = || Ok(InteractionResponse::ephemeral(card::CODE_NOT_FOUND));
+    let Some(other) = sql::find_code_owner(conn, tenant, &mac, now).await? else { return no_such_code() };
     if other == person {
         return Ok(InteractionResponse::ephemeral(card::OWN_CODE));
     }
     // This check comes before the code is marked as entered, so a neighbour who saw it cannot use it up.
-    if sql::neighbours(conn, tenant, person, other).await? {
-        return Ok(InteractionResponse::ephemeral(card::TWO_HERE));
+    if sql::is_sharing_workspace(conn, tenant, person, other).await? {
+        return Ok(InteractionResponse::ephemeral(card::ALREADY_KNOWN_HERE));
     }
-    let Some(id) = sql::enter(conn, tenant, &mac, person, now).await? else { return no_such_code() };
-    let there = format!("{} in {}", name(conn, tenant, other).await?, places(asker, conn, other).await?);
-    let here = format!("{} in {}", name(conn, tenant, person).await?, title(core, asker.platform));
-    Ok(InteractionResponse::Ephemeral(card::are_you(id, &there, &here)))
+    let Some(id) = sql::mark_entered(conn, tenant, &mac, person, now).await? else { return no_such_code() };
+    let there = format!("{} in {}", load_name(conn, tenant, other).await?, places(asker, conn, other).await?);
+    let here =
+        format!("{} in {}", load_name(conn, tenant, person).await?, platform_name(core, asker.platform));
+    Ok(InteractionResponse::Ephemeral(card::confirm_card(id, &there, &here)))
 }
 
 /// Handles the confirmation: links the two.
-pub(crate) async fn press(
-    asker: &Asker<'_>,
+pub(crate) async fn confirm_merge(
+    asker: &LinkRequester<'_>,
     conn: &mut PgConnection,
     id: Uuid,
 ) -> sqlx::Result<InteractionResponse> {
-    let Asker { core, tenant, person, now, .. } = *asker;
-    let Some((other, conversation)) = sql::entered(conn, tenant, id, person, now).await? else {
-        return Ok(InteractionResponse::ephemeral(card::NO_SUCH_CODE));
+    let LinkRequester { core, tenant, person, now, .. } = *asker;
+    let Some((other, conversation)) = sql::load_entered(conn, tenant, id, person, now).await? else {
+        return Ok(InteractionResponse::ephemeral(card::CODE_NOT_FOUND));
     };
-    let both = sql::both(conn, tenant, person, other).await?;
+    let both = sql::lock_both(conn, tenant, person, other).await?;
     if both.len() < 2 {
-        return Ok(InteractionResponse::ephemeral(card::NO_SUCH_CODE));
+        return Ok(InteractionResponse::ephemeral(card::CODE_NOT_FOUND));
     }
-    let Some((gone, stays)) = chosen(&both, person) else {
-        return Ok(InteractionResponse::ephemeral(card::BUSY));
+    let Some((gone, stays)) = choose_survivor(&both, person) else {
+        return Ok(InteractionResponse::ephemeral(card::WORK_IN_PROGRESS));
     };
     let there = places(asker, conn, other).await?;
-    let moved = connection::move_all(&core.accounts, conn, tenant, gone, stays, now).await?;
-    sql::drop_doubles(conn, tenant, gone, stays, !moved.kept.is_empty(), now).await?;
+    let moved = connection::merge_connections(&core.accounts, conn, tenant, gone, stays, now).await?;
+    sql::delete_duplicates(conn, tenant, gone, stays, !moved.conflicts.is_empty(), now).await?;
     sql::move_rows(conn, tenant, gone, stays).await?;
-    sql::remove(conn, tenant, gone, stays).await?;
+    sql::delete_person(conn, tenant, gone, stays).await?;
     let detail = json!({ "was": gone });
     audit::insert_entry(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
-    connection::gained(&core.accounts, conn, tenant, stays, &moved.gained, now).await?;
-    let here = title(core, asker.platform);
-    tell(asker, conn, stays, conversation, &card::told(&here, &moved.kept)).await?;
-    for over in &moved.over {
-        connection::disconnect::end(&core.accounts, conn, tenant, over, conversation, now).await?;
+    connection::resume_runs_with_gained_accounts(
+        &core.accounts,
+        conn,
+        tenant,
+        stays,
+        &moved.gained_accounts,
+        now,
+    )
+    .await?;
+    let here = platform_name(core, asker.platform);
+    notify_code_owner(asker, conn, stays, conversation, &card::merged_notice_card(&here, &moved.conflicts))
+        .await?;
+    for over in &moved.ended_grants {
+        connection::disconnect::enqueue_revocation(&core.accounts, conn, tenant, over, conversation, now)
+            .await?;
     }
-    open_pages::touch(conn, tenant, stays, now).await?;
-    Ok(InteractionResponse::Ephemeral(card::joined(&there, &here, &moved.kept)))
+    open_pages::enqueue_refresh(conn, tenant, stays, now).await?;
+    Ok(InteractionResponse::Ephemeral(card::merged_card(&there, &here, &moved.conflicts)))
 }
 
 /// Returns who is deleted and who survives: the person whose address a platform verified, else the one who showed the
 /// code. A person with work in progress is never deleted; returns `None` if both have some.
-fn chosen(both: &[sql::Candidate], entered_by: PersonId) -> Option<(PersonId, PersonId)> {
+fn choose_survivor(both: &[sql::Candidate], entered_by: PersonId) -> Option<(PersonId, PersonId)> {
     let going = both.iter().filter(|one| !one.busy).min_by_key(|one| (one.told, one.id != entered_by.0))?;
     let staying = both.iter().find(|one| one.id != going.id)?;
     Some((PersonId(going.id), PersonId(staying.id)))
 }
 
 /// Notifies the person who showed the code, where they asked for it.
-async fn tell(
-    asker: &Asker<'_>,
+async fn notify_code_owner(
+    asker: &LinkRequester<'_>,
     conn: &mut PgConnection,
     person: PersonId,
     conversation: ConversationId,
     card: &Card,
 ) -> sqlx::Result<()> {
     let (core, tenant) = (asker.core, asker.tenant);
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    let user = people::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let user = people::find_user_id(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(()) };
     let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let new = NewDelivery {
@@ -172,22 +183,26 @@ async fn tell(
         card,
         only_for: Some(person),
     };
-    delivery::send(conn, tenant, &venue, &new, asker.now).await
+    delivery::enqueue(conn, tenant, &venue, &new, asker.now).await
 }
 
-async fn name(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<String> {
-    let person = people::load(conn, tenant, person).await?.filter(|person| person.known);
+async fn load_name(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<String> {
+    let person = people::load(conn, tenant, person).await?.filter(|person| person.has_profile);
     Ok(person.map_or_else(|| "you".to_owned(), |person| person.display_name().to_owned()))
 }
 
 /// Describes on which platforms a person is known.
-async fn places(asker: &Asker<'_>, conn: &mut PgConnection, person: PersonId) -> sqlx::Result<String> {
-    let platforms = people::platforms_of(conn, asker.tenant, person).await?;
-    let titles: Vec<String> = platforms.iter().map(|platform| title(asker.core, platform)).collect();
+async fn places(
+    asker: &LinkRequester<'_>,
+    conn: &mut PgConnection,
+    person: PersonId,
+) -> sqlx::Result<String> {
+    let platforms = people::list_platforms_of_person(conn, asker.tenant, person).await?;
+    let titles: Vec<String> = platforms.iter().map(|platform| platform_name(asker.core, platform)).collect();
     Ok(titles.join(" and "))
 }
 
-fn title(core: &App, platform: &str) -> String {
+fn platform_name(core: &App, platform: &str) -> String {
     core.adapters
         .get(platform)
         .map_or_else(|| platform.to_owned(), |adapter| adapter.display_name().to_owned())
@@ -217,7 +232,7 @@ mod tests {
             ("K7QM-4XPU", None),
             ("K7QM-4XPTT", None),
         ] {
-            assert_eq!(read(typed).as_deref(), wanted, "{typed}");
+            assert_eq!(parse_code(typed).as_deref(), wanted, "{typed}");
         }
     }
 
@@ -235,7 +250,7 @@ mod tests {
         ];
         for (one, two, gone) in table {
             let both = [candidate(1, one.0, one.1), candidate(2, two.0, two.1)];
-            let going = chosen(&both, entered_by).map(|(gone, _)| gone.0.as_u128());
+            let going = choose_survivor(&both, entered_by).map(|(gone, _)| gone.0.as_u128());
             assert_eq!(going, gone, "{one:?} {two:?}");
         }
     }

@@ -7,19 +7,19 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 
 /// A code that is shown.
-pub(super) struct Shown<'a> {
+pub(super) struct NewLinkCode<'a> {
     pub(super) id: Uuid,
     pub(super) person: PersonId,
     pub(super) conversation: ConversationId,
-    pub(super) mac: &'a str,
+    pub(super) code_mac: &'a str,
     pub(super) expires_at: Timestamp,
 }
 
 /// Replaces the code that this person was shown before, and deletes expired ones.
-pub(super) async fn show(
+pub(super) async fn upsert_code(
     conn: &mut PgConnection,
     tenant: TenantId,
-    shown: &Shown<'_>,
+    shown: &NewLinkCode<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -37,7 +37,7 @@ pub(super) async fn show(
         shown.id,
         shown.person.0,
         shown.conversation.0,
-        shown.mac,
+        shown.code_mac,
         shown.expires_at
     )
     .execute(conn)
@@ -46,7 +46,7 @@ pub(super) async fn show(
 }
 
 /// Returns the person who shows a code.
-pub(super) async fn shown_by(
+pub(super) async fn find_code_owner(
     conn: &mut PgConnection,
     tenant: TenantId,
     mac: &str,
@@ -64,7 +64,7 @@ pub(super) async fn shown_by(
 }
 
 /// Marks a code as entered. Returns `None` if another person entered it before, or it no longer exists.
-pub(super) async fn enter(
+pub(super) async fn mark_entered(
     conn: &mut PgConnection,
     tenant: TenantId,
     mac: &str,
@@ -86,7 +86,7 @@ pub(super) async fn enter(
 }
 
 /// Locks a code that this person entered and returns who shows it, and in which conversation.
-pub(super) async fn entered(
+pub(super) async fn load_entered(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
@@ -117,7 +117,7 @@ pub(super) struct Candidate {
 }
 
 /// Locks and loads both, so that nothing begins for either meanwhile.
-pub(super) async fn both(
+pub(super) async fn lock_both(
     conn: &mut PgConnection,
     tenant: TenantId,
     one: PersonId,
@@ -159,7 +159,7 @@ pub(super) async fn both(
 }
 
 /// Returns whether both have an identity in the same workspace.
-pub(super) async fn neighbours(
+pub(super) async fn is_sharing_workspace(
     conn: &mut PgConnection,
     tenant: TenantId,
     one: PersonId,
@@ -181,7 +181,7 @@ pub(super) async fn neighbours(
 /// Deletes what both have and only one can: the older of two facts with the same name, a duplicate account review
 /// (allowed for one becomes allowed for both), the same draft, a second vote. Closes drafts of an account that is not
 /// kept.
-pub(super) async fn drop_doubles(
+pub(super) async fn delete_duplicates(
     conn: &mut PgConnection,
     tenant: TenantId,
     gone: PersonId,
@@ -308,7 +308,7 @@ pub(super) async fn move_rows(
 
 /// Deletes the merged person. Verified fields are copied if the survivor has no verified ones, other fields if they are
 /// empty.
-pub(super) async fn remove(
+pub(super) async fn delete_person(
     conn: &mut PgConnection,
     tenant: TenantId,
     gone: PersonId,

@@ -11,35 +11,35 @@ use std::collections::HashMap;
 
 use sqlx::PgPool;
 
-pub use tools::{is_ours as reads_chat, tools};
+pub use tools::{is_chat_history_tool as reads_chat, tools};
 
 use nod_contract::chat::{ChatError, HistoryMessage, HistoryRange};
 use nod_contract::ids::TenantId;
 use nod_people::context::Chat;
-use nod_people::delivery::Venue;
+use nod_people::delivery::ConversationLocation;
 use nod_people::people::names;
 use nod_store::jobs::WorkError;
 use nod_when::when::local_time;
 
 /// The most earlier messages of a thread that are read for a mention, and their characters in total.
-const MOST_BEFORE: usize = 50;
-const MOST_CHARACTERS: usize = 12_000;
+const MAX_CONTEXT_MESSAGES: usize = 50;
+const MAX_CONTEXT_CHARS: usize = 12_000;
 /// The longest message, in characters.
-const LONGEST: usize = 2_000;
+const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// Returns the messages in the thread before the message `before`, as lines; `None` if there are none or the platform
 /// denies access.
-pub async fn before(
+pub async fn load_thread_context(
     core: &Chat,
     tenant: TenantId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     before: &str,
     zone: &str,
 ) -> Result<Option<String>, WorkError> {
     let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
     let before = Some(before.to_owned()).filter(|message| !message.is_empty());
-    let bound = HistoryRange { since: None, before, limit: MOST_BEFORE };
-    let said = match adapter.list_messages(&venue.workspace, &venue.place, &bound).await {
+    let bound = HistoryRange { since: None, before, limit: MAX_CONTEXT_MESSAGES };
+    let said = match adapter.list_messages(&venue.workspace, &venue.channel_ref, &bound).await {
         Ok(said) => said,
         Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -47,12 +47,12 @@ pub async fn before(
     if said.is_empty() {
         return Ok(None);
     }
-    let names = named(&core.pool, tenant, &venue.platform, &venue.workspace, &said).await?;
-    Ok(Some(lines(&said, &names, zone, MOST_CHARACTERS)))
+    let names = load_names(&core.pool, tenant, &venue.platform, &venue.workspace, &said).await?;
+    Ok(Some(lines(&said, &names, zone, MAX_CONTEXT_CHARS)))
 }
 
 /// Returns the names of all authors and mentioned users, by the platform's id.
-async fn named(
+async fn load_names(
     pool: &PgPool,
     tenant: TenantId,
     platform: &str,
@@ -65,7 +65,7 @@ async fn named(
     users.sort_unstable();
     users.dedup();
     let mut conn = pool.acquire().await?;
-    sql::names(&mut conn, tenant, platform, workspace, &users).await
+    sql::load_names(&mut conn, tenant, platform, workspace, &users).await
 }
 
 /// Formats a line for each message, oldest first; the oldest are left out if there is not room for all.
@@ -99,7 +99,7 @@ fn line(utterance: &HistoryMessage, names: &HashMap<String, String>, zone: &str)
         let called = names.get(user).map_or("somebody", String::as_str);
         text = text.replace(&format!("<@{user}>"), &format!("@{called}"));
     }
-    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_MESSAGE_CHARS) {
         text.truncate(end);
         text.push_str("… (cut)");
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use nod_contract::clock::Timestamp;
 
-    fn said(user: &str, text: &str) -> HistoryMessage {
+    fn message(user: &str, text: &str) -> HistoryMessage {
         HistoryMessage {
             user: Some(user.to_owned()),
             name: None,
@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn speakers_have_names_and_the_newest_have_room() {
         let names = HashMap::from([("U1".to_owned(), "Ana Silva".to_owned())]);
-        let all = [said("U1", "one\n two"), said("U2", "ask <@U1> and <@U9>"), said("UNOD", "three")];
+        let all =
+            [message("U1", "one\n two"), message("U2", "ask <@U1> and <@U9>"), message("UNOD", "three")];
         assert_eq!(
             lines(&all, &names, "UTC", 1_000),
             "Fri 6 Mar 2026, 09:30 UTC · Ana Silva: one two\n\

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use nod_contract::ids::TenantId;
 
 /// Returns the names of users, by the platform's id; unknown users are left out.
-pub async fn names(
+pub async fn load_names(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,

@@ -8,31 +8,31 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use super::{lines, named};
+use super::{lines, load_names};
 use nod_contract::chat::{Adapters, ChannelRef, ChatAdapter, ChatError, HistoryRange};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::{
     FollowUp, Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
 };
-use nod_people::delivery::{self, Venue};
+use nod_people::delivery::{self, ConversationLocation};
 use nod_people::people;
 
 const THREAD: &str = "chat_read_thread";
 const CHANNEL: &str = "chat_read_channel";
 /// The most messages that one call reads, and the most characters that it returns.
-const MOST: usize = 200;
-const MOST_CHARACTERS: usize = 20_000;
+const MAX_MESSAGES: usize = 200;
+const MAX_CHARS: usize = 20_000;
 /// How far back a channel is read by default, in days.
-const USUAL_DAYS: i64 = 7;
+const DEFAULT_DAYS: i64 = 7;
 
 /// Whether a tool reads other people's messages.
-pub fn is_ours(tool: &str) -> bool {
+pub fn is_chat_history_tool(tool: &str) -> bool {
     [THREAD, CHANNEL].contains(&tool)
 }
 
 /// Returns the two tools.
 pub fn tools(pool: &PgPool, adapters: &Adapters) -> Vec<Tool> {
-    let reader = Reader { pool: pool.clone(), adapters: adapters.clone() };
+    let reader = HistoryReader { pool: pool.clone(), adapters: adapters.clone() };
     vec![
         Tool::Read(Arc::new(ReadThread { spec: thread_spec(), reader: reader.clone() })),
         Tool::Read(Arc::new(ReadChannel { spec: channel_spec(), reader })),
@@ -68,12 +68,12 @@ fn channel_spec() -> ToolSpec {
 
 struct ReadThread {
     spec: ToolSpec,
-    reader: Reader,
+    reader: HistoryReader,
 }
 
 struct ReadChannel {
     spec: ToolSpec,
-    reader: Reader,
+    reader: HistoryReader,
 }
 
 #[async_trait]
@@ -83,13 +83,13 @@ impl ReadTool for ReadThread {
     }
 
     async fn call(&self, cx: &ToolContext, _args: &Value) -> ToolResult {
-        let asked = self.reader.asked(cx).await?;
-        if asked.venue.place.thread.is_none() {
+        let asked = self.reader.load_request(cx).await?;
+        if asked.venue.channel_ref.thread.is_none() {
             let what = "a thread here: this is no thread, so read the channel instead";
             return Err(ToolError::NotFound { what: what.to_owned() });
         }
-        let place = asked.venue.place.clone();
-        let bound = HistoryRange { since: None, before: None, limit: MOST };
+        let place = asked.venue.channel_ref.clone();
+        let bound = HistoryRange { since: None, before: None, limit: MAX_MESSAGES };
         self.reader.read(cx, &asked, &place, &bound, "messages in this thread").await
     }
 }
@@ -101,48 +101,51 @@ impl ReadTool for ReadChannel {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked = self.reader.asked(cx).await?;
-        let days = args["days"].as_i64().unwrap_or(USUAL_DAYS);
-        let bound = HistoryRange { since: Some(cx.now - TimeDelta::days(days)), before: None, limit: MOST };
-        let (channel, source) = match args["channel"].as_str().map(bare).filter(|name| !name.is_empty()) {
-            Some(name) => (self.reader.find(&asked, name).await?, format!("messages in #{name}")),
-            None => (asked.venue.place.channel.clone(), "messages in this channel".to_owned()),
-        };
-        let direct = asked.venue.place.is_dm && channel == asked.venue.place.channel;
+        let asked = self.reader.load_request(cx).await?;
+        let days = args["days"].as_i64().unwrap_or(DEFAULT_DAYS);
+        let bound =
+            HistoryRange { since: Some(cx.now - TimeDelta::days(days)), before: None, limit: MAX_MESSAGES };
+        let (channel, source) =
+            match args["channel"].as_str().map(strip_channel_markup).filter(|name| !name.is_empty()) {
+                Some(name) => (self.reader.find_channel(&asked, name).await?, format!("messages in #{name}")),
+                None => (asked.venue.channel_ref.channel.clone(), "messages in this channel".to_owned()),
+            };
+        let direct = asked.venue.channel_ref.is_dm && channel == asked.venue.channel_ref.channel;
         let place = ChannelRef { channel, is_dm: direct, thread: None };
         self.reader.read(cx, &asked, &place, &bound, &source).await
     }
 }
 
 /// Strips the marks of `#launch` and `<#C1>`.
-fn bare(written: &str) -> &str {
+fn strip_channel_markup(written: &str) -> &str {
     written.trim().trim_start_matches(['<', '#']).trim_end_matches('>')
 }
 
 /// The requester and where they asked.
-struct Asked {
-    venue: Venue,
+struct ReadRequest {
+    venue: ConversationLocation,
     user: String,
     adapter: Arc<dyn ChatAdapter>,
 }
 
 #[derive(Clone)]
-struct Reader {
+struct HistoryReader {
     pool: PgPool,
     adapters: Adapters,
 }
 
-impl Reader {
-    async fn asked(&self, cx: &ToolContext) -> Result<Asked, ToolError> {
+impl HistoryReader {
+    async fn load_request(&self, cx: &ToolContext) -> Result<ReadRequest, ToolError> {
         let broken =
             |error: sqlx::Error| ToolError::internal(format!("the database did not answer: {error}"));
         let (tenant, person) = (cx.scope.tenant, cx.principal.person);
         let mut conn = self.pool.acquire().await.map_err(broken)?;
-        let venue = delivery::sql::venue(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
-        let user = people::sql::user_of(&mut conn, tenant, person, &venue.platform, &venue.workspace).await;
-        let user = user.map_err(broken)?.ok_or_else(|| forbidden("nobody knows who asks"))?;
+        let venue = delivery::sql::load_location(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
+        let user =
+            people::sql::find_user_id(&mut conn, tenant, person, &venue.platform, &venue.workspace).await;
+        let user = user.map_err(broken)?.ok_or_else(|| forbidden_error("nobody knows who asks"))?;
         let adapter = self.adapters.get(&venue.platform).cloned();
-        Ok(Asked {
+        Ok(ReadRequest {
             adapter: adapter.ok_or_else(|| ToolError::internal("no such platform here"))?,
             venue,
             user,
@@ -150,11 +153,13 @@ impl Reader {
     }
 
     /// Finds a channel by its name or id, among those that Nod is in.
-    async fn find(&self, asked: &Asked, name: &str) -> Result<String, ToolError> {
-        let channels = asked.adapter.list_channels(&asked.venue.workspace).await.map_err(fault)?;
+    async fn find_channel(&self, asked: &ReadRequest, name: &str) -> Result<String, ToolError> {
+        let channels = asked.adapter.list_channels(&asked.venue.workspace).await.map_err(into_tool_error)?;
         let fits = |(id, called): &&(String, String)| id == name || called.eq_ignore_ascii_case(name);
         channels.iter().find(fits).map(|(id, _)| id.clone()).ok_or_else(|| {
-            forbidden(&format!("Nod is in no channel #{name}; somebody there can invite it with /invite"))
+            forbidden_error(&format!(
+                "Nod is in no channel #{name}; somebody there can invite it with /invite"
+            ))
         })
     }
 
@@ -162,24 +167,27 @@ impl Reader {
     async fn read(
         &self,
         cx: &ToolContext,
-        asked: &Asked,
+        asked: &ReadRequest,
         place: &ChannelRef,
         bound: &HistoryRange,
         source: &str,
     ) -> ToolResult {
-        let Asked { venue, user, adapter } = asked;
-        let here = place.channel == venue.place.channel;
+        let ReadRequest { venue, user, adapter } = asked;
+        let here = place.channel == venue.channel_ref.channel;
         if !place.is_dm
-            && !adapter.is_channel_member(&venue.workspace, &place.channel, user).await.map_err(fault)?
+            && !adapter
+                .is_channel_member(&venue.workspace, &place.channel, user)
+                .await
+                .map_err(into_tool_error)?
         {
-            return Err(forbidden("the person is not in that channel, so it is not read for them"));
+            return Err(forbidden_error("the person is not in that channel, so it is not read for them"));
         }
-        let said = adapter.list_messages(&venue.workspace, place, bound).await.map_err(fault)?;
-        let names = named(&self.pool, cx.scope.tenant, &venue.platform, &venue.workspace, &said).await;
+        let said = adapter.list_messages(&venue.workspace, place, bound).await.map_err(into_tool_error)?;
+        let names = load_names(&self.pool, cx.scope.tenant, &venue.platform, &venue.workspace, &said).await;
         let names =
             names.map_err(|error| ToolError::internal(format!("the database did not answer: {error}")))?;
         let count = said.len();
-        let text = lines(&said, &names, &cx.principal.zone, MOST_CHARACTERS);
+        let text = lines(&said, &names, &cx.principal.zone, MAX_CHARS);
         Ok(ToolOutput {
             content: json!({"messages": count, "all": count < bound.limit, "said": text}),
             provenance: Provenance::untrusted(source),
@@ -191,11 +199,11 @@ impl Reader {
     }
 }
 
-fn forbidden(reason: &str) -> ToolError {
+fn forbidden_error(reason: &str) -> ToolError {
     ToolError::Forbidden { reason: reason.to_owned() }
 }
 
-fn fault(error: ChatError) -> ToolError {
+fn into_tool_error(error: ChatError) -> ToolError {
     match error {
         ChatError::RateLimited { retry_after_secs: after_seconds } => {
             ToolError::RateLimited { retry_after_secs: after_seconds }
@@ -204,9 +212,9 @@ fn fault(error: ChatError) -> ToolError {
             ToolError::NotFound { what: "the thread: it was deleted".to_owned() }
         }
         ChatError::ChannelClosed { .. } => {
-            forbidden("Nod is not in that channel; somebody there can invite it with /invite")
+            forbidden_error("Nod is not in that channel; somebody there can invite it with /invite")
         }
-        ChatError::Rejected { code } => forbidden(&format!("the chat platform refused ({code})")),
+        ChatError::Rejected { code } => forbidden_error(&format!("the chat platform refused ({code})")),
         ChatError::Gone => ToolError::NotFound { what: "the message: it was deleted".to_owned() },
         ChatError::UnknownOutcome(reason) => {
             ToolError::internal(format!("the chat platform did not answer: {reason}"))

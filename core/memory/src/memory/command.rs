@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::card::{self, Remembered, Shown};
-use super::{Sourced, forget, sql};
+use super::card::{self, ListedFact, MemoryList};
+use super::{FactWithSource, forget, sql};
 use nod_contract::card::{Action, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, InteractionResponse, OutgoingFile};
 use nod_contract::clock::Timestamp;
@@ -16,17 +16,17 @@ use nod_store::ability::Asker;
 use nod_when::when::local_time;
 
 /// The most autocomplete choices; no platform shows more.
-const MOST_CHOICES: usize = 25;
+const MAX_CHOICES: usize = 25;
 
 /// Runs `memory` with its arguments.
-pub async fn command(
+pub async fn handle_command(
     core: &Chat,
     asker: &Asker<'_>,
     conn: &mut PgConnection,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     if let Some(fact) = text.strip_prefix("forget ").and_then(|fact| fact.trim().parse::<Uuid>().ok()) {
-        return press(core, asker, conn, &Action::new("forget", fact)).await;
+        return handle_click(core, asker, conn, &Action::new("forget", fact)).await;
     }
     match text.to_lowercase().as_str() {
         "" | "show" => show(core, asker, conn, None).await,
@@ -43,30 +43,30 @@ pub async fn command(
 }
 
 /// Handles a click on one of the list's buttons.
-pub async fn press(
+pub async fn handle_click(
     core: &Chat,
     asker: &Asker<'_>,
     conn: &mut PgConnection,
     verb: &Action,
 ) -> sqlx::Result<InteractionResponse> {
-    let all = all(core, asker, conn).await?;
+    let all = load_all(core, asker, conn).await?;
     if verb.kind == "forget" {
         let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
             return whisper("I know of no such thing here, or it is forgotten already. Nothing was done.");
         };
         let facts = [sourced.fact.id.0];
-        forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
-        return show(core, asker, conn, Some(card::forgotten(&sourced.fact.line()))).await;
+        forget::delete_facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
+        return show(core, asker, conn, Some(card::fact_deleted_line(&sourced.fact.line()))).await;
     }
     if all.channel.0 != verb.subject {
         return whisper("I know of no such thing here. Nothing was done.");
     }
     if verb.kind == "forget_all" {
-        return Ok(InteractionResponse::Ephemeral(card::sure(&all.shown(core, asker))));
+        return Ok(InteractionResponse::Ephemeral(card::confirm_forget_all_card(&all.to_list(core, asker))));
     }
     let facts: Vec<_> = all.facts.iter().map(|sourced| sourced.fact.id.0).collect();
-    forget::talk(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
-    forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
+    forget::reset_conversations(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
+    forget::delete_facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
     show(core, asker, conn, Some("Everything was forgotten.".to_owned())).await
 }
 
@@ -78,15 +78,15 @@ pub async fn choices(
 ) -> sqlx::Result<Vec<(String, String)>> {
     let typed = typed.to_lowercase();
     let Asker { tenant, platform, workspace, place, .. } = *asker;
-    let channel = delivery::sql::known_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    let channel = delivery::sql::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
     let facts = match channel {
-        Some(channel) => sql::sourced(conn, tenant, channel, asker.person).await?,
+        Some(channel) => sql::list_facts_with_source(conn, tenant, channel, asker.person).await?,
         // No user has written to Nod there.
         None => Vec::new(),
     };
     let lines =
         facts.into_iter().map(|sourced| (sourced.fact.line(), format!("forget {}", sourced.fact.id.0)));
-    Ok(lines.filter(|(line, _)| line.to_lowercase().contains(&typed)).take(MOST_CHOICES).collect())
+    Ok(lines.filter(|(line, _)| line.to_lowercase().contains(&typed)).take(MAX_CHOICES).collect())
 }
 
 fn whisper(words: &str) -> sqlx::Result<InteractionResponse> {
@@ -94,50 +94,49 @@ fn whisper(words: &str) -> sqlx::Result<InteractionResponse> {
 }
 
 /// What is stored, as loaded.
-struct All {
+struct LoadedMemory {
     channel: ChannelId,
-    facts: Vec<Sourced>,
+    facts: Vec<FactWithSource>,
     summaries: Vec<(Timestamp, String)>,
     zone: String,
 }
 
-async fn all(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
+async fn load_all(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<LoadedMemory> {
     let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
     let fresh = core.ids.next();
-    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
-    let facts = sql::sourced(conn, tenant, channel, asker.person).await?;
-    let summaries = sql::summaries(conn, tenant, channel, asker.person).await?;
+    let channel =
+        delivery::sql::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
+            .await?;
+    let facts = sql::list_facts_with_source(conn, tenant, channel, asker.person).await?;
+    let summaries = sql::list_summaries(conn, tenant, channel, asker.person).await?;
     let person = people::sql::load(conn, tenant, asker.person).await?;
     let zone = person.and_then(|person| person.zone).unwrap_or_else(|| "UTC".to_owned());
-    Ok(All { channel, facts, summaries, zone })
+    Ok(LoadedMemory { channel, facts, summaries, zone })
 }
 
-impl All {
-    fn shown<'a>(&'a self, core: &'a Chat, asker: &Asker<'a>) -> Remembered<'a> {
+impl LoadedMemory {
+    fn to_list<'a>(&'a self, core: &'a Chat, asker: &Asker<'a>) -> MemoryList<'a> {
         let of = |own: bool| {
             let facts = self.facts.iter().filter(move |sourced| sourced.fact.person.is_some() == own);
-            facts.map(|sourced| Shown { sourced, link: link(core, sourced) }).collect()
+            facts.map(|sourced| ListedFact { fact: sourced, link: link(core, sourced) }).collect()
         };
-        Remembered {
+        MemoryList {
             channel: self.channel,
-            direct: asker.place.is_dm,
+            is_dm: asker.place.is_dm,
             about_channel: of(false),
             about_reader: of(true),
             summaries: &self.summaries,
             zone: &self.zone,
-            typing: core.adapters.command_syntax(asker.platform),
+            command_syntax: core.adapters.command_syntax(asker.platform),
         }
     }
 }
 
 /// Returns the permalink of a fact's message.
-fn link(core: &Chat, sourced: &Sourced) -> Option<String> {
+fn link(core: &Chat, sourced: &FactWithSource) -> Option<String> {
     let adapter = core.adapters.get(&sourced.platform)?;
-    let place = ChannelRef {
-        channel: sourced.channel.clone(),
-        is_dm: sourced.direct,
-        thread: sourced.thread.clone(),
-    };
+    let place =
+        ChannelRef { channel: sourced.channel.clone(), is_dm: sourced.is_dm, thread: sourced.thread.clone() };
     adapter.permalink(&place, sourced.message_ref.as_deref()?)
 }
 
@@ -147,8 +146,8 @@ async fn show(
     conn: &mut PgConnection,
     before: Option<String>,
 ) -> sqlx::Result<InteractionResponse> {
-    let all = all(core, asker, conn).await?;
-    Ok(InteractionResponse::Ephemeral(card::list(&all.shown(core, asker), before)))
+    let all = load_all(core, asker, conn).await?;
+    Ok(InteractionResponse::Ephemeral(card::list_card(&all.to_list(core, asker), before)))
 }
 
 /// Sends a file to the requester's DM.
@@ -158,17 +157,18 @@ async fn export(
     conn: &mut PgConnection,
 ) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, now, .. } = *asker;
-    let all = all(core, asker, conn).await?;
+    let all = load_all(core, asker, conn).await?;
     let id: DeliveryId = core.id();
     let day = local_time(now, &all.zone);
     let file = OutgoingFile {
         // The id in the name lets a retry find a file that was sent already.
         name: format!("nod-memory-{}-{}.md", now.format("%Y-%m-%d"), id.short()),
-        text: card::export(&all.shown(core, asker), now),
+        text: card::export(&all.to_list(core, asker), now),
     };
     let thread = asker.place.is_dm.then_some("");
-    let conversation = delivery::sql::conversation(conn, tenant, all.channel, thread, core.id(), now).await?;
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let conversation =
+        delivery::sql::find_or_create_conversation(conn, tenant, all.channel, thread, core.id(), now).await?;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let target =
         DeliveryTarget::DirectMessage { workspace: asker.workspace.to_owned(), user: asker.user.to_owned() };
     let new = NewDelivery {
@@ -181,7 +181,7 @@ async fn export(
         card: &Card::from_markdown(format!("What I remember, as of {day}.")),
         only_for: Some(asker.person),
     };
-    delivery::send(conn, tenant, &venue, &new, now).await?;
-    delivery::sql::attach(conn, tenant, id, &file).await?;
+    delivery::enqueue(conn, tenant, &venue, &new, now).await?;
+    delivery::sql::set_file(conn, tenant, id, &file).await?;
     whisper("The file comes to you directly.")
 }

@@ -11,24 +11,24 @@ use nod_contract::ids::{ChannelId, PersonId, TenantId};
 use nod_store::audit;
 
 /// Deletes these facts and returns how many existed.
-pub(super) async fn facts(
+pub(super) async fn delete_facts(
     conn: &mut PgConnection,
     tenant: TenantId,
     facts: &[Uuid],
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<usize> {
-    let said = sql::said_in(conn, tenant, facts).await?;
+    let said = sql::list_source_conversations(conn, tenant, facts).await?;
     let mut conversations: Vec<Uuid> = said.iter().map(|(conversation, ..)| *conversation).collect();
     conversations.sort_unstable();
     conversations.dedup();
     let channels: Vec<Uuid> = said.iter().map(|(_, channel, _)| *channel).collect();
     // Summaries before facts, in the same order as the job that writes both.
     if let Some(first) = said.iter().map(|(.., seq)| *seq).min() {
-        sql::drop_summaries(conn, tenant, &channels, first, now).await?;
-        sql::restart(conn, tenant, &conversations, now).await?;
+        sql::clear_summaries(conn, tenant, &channels, first, now).await?;
+        sql::reset_conversations(conn, tenant, &conversations, now).await?;
     }
-    let gone = sql::delete(conn, tenant, facts).await?;
+    let gone = sql::delete_facts(conn, tenant, facts).await?;
     for fact in &gone {
         audit::insert_entry(conn, tenant, Some(by), "memory.forgotten", *fact, None, &json!({}), now).await?;
     }
@@ -36,15 +36,15 @@ pub(super) async fn facts(
 }
 
 /// Restarts every conversation of a channel.
-pub(super) async fn talk(
+pub(super) async fn reset_conversations(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let mut conversations = sql::conversations(conn, tenant, channel).await?;
+    let mut conversations = sql::list_conversations(conn, tenant, channel).await?;
     conversations.sort_unstable();
-    sql::restart(conn, tenant, &conversations, now).await?;
+    sql::reset_conversations(conn, tenant, &conversations, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "memory.emptied", channel.0, None, &json!({}), now).await
 }

@@ -18,9 +18,9 @@ mod sql;
 pub mod tokens;
 pub mod view;
 
-pub use command::{choices, command, press};
-pub use job::remember;
-pub use sql::recalled;
+pub use command::{choices, handle_click, handle_command};
+pub use job::update_memory;
+pub use sql::load_for_prompt;
 
 use uuid::Uuid;
 
@@ -29,15 +29,15 @@ use nod_contract::ids::{FactId, MessageId, PersonId};
 
 /// The summary of an earlier part of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct ConversationSummary {
     /// Empty if there is none.
     pub text: String,
     /// Messages up to this seq are no longer in prompts verbatim.
-    pub covered: i64,
+    pub covered_seq: i64,
     /// Messages up to this seq have been read for facts.
-    pub read: i64,
+    pub read_seq: i64,
     pub only_for: Option<PersonId>,
-    pub outside: Vec<String>,
+    pub untrusted_sources: Vec<String>,
 }
 
 /// A fact or a goal that is remembered.
@@ -48,24 +48,24 @@ pub struct Fact {
     pub owner: Uuid,
     /// The person whom it is about; `None` if it is about the channel.
     pub person: Option<PersonId>,
-    pub kind: Kind,
+    pub kind: FactKind,
     pub name: String,
     pub value: String,
     /// The message that it comes from.
     pub message: MessageId,
-    pub outside: Vec<String>,
+    pub untrusted_sources: Vec<String>,
 }
 
 /// The kind of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FactKind {
     /// The current goal; one at a time.
     Goal,
     /// Any other fact, identified by its name.
     Fact,
 }
 
-impl Kind {
+impl FactKind {
     /// Returns the name stored in rows.
     fn as_str(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    fn named(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         if name == "goal" { Self::Goal } else { Self::Fact }
     }
 }
@@ -88,7 +88,7 @@ impl Fact {
 
 /// A fact with its source, as shown to people.
 #[derive(Debug, Clone)]
-pub(crate) struct Sourced {
+pub(crate) struct FactWithSource {
     pub fact: Fact,
     /// The name of the person who said it.
     pub speaker: String,
@@ -96,38 +96,38 @@ pub(crate) struct Sourced {
     /// The platform's channel, thread and message; the message is `None` if there was none.
     pub platform: String,
     pub channel: String,
-    pub direct: bool,
+    pub is_dm: bool,
     pub thread: Option<String>,
     pub message_ref: Option<String>,
 }
 
 /// Whether a person asks Nod to remember something.
-pub fn asks_to_remember(said: &str) -> bool {
-    begins(
+pub fn is_remember_request(said: &str) -> bool {
+    starts_with_any(
         said,
         &["remember", "note", "note down", "keep in mind", "don't forget", "do not forget", "for the record"],
     )
 }
 
 /// Whether a person asks Nod to forget something.
-pub fn asks_to_forget(said: &str) -> bool {
-    begins(said, &["forget"])
+pub fn is_forget_request(said: &str) -> bool {
+    starts_with_any(said, &["forget"])
 }
 
 /// Whether a sentence begins with one of `starts`, after words of politeness.
-fn begins(said: &str, starts: &[&str]) -> bool {
+fn starts_with_any(said: &str, starts: &[&str]) -> bool {
     const POLITE: [&str; 8] = ["please", "and", "nod", "can you", "could you", "hey", "also", "ok"];
     let said = said.to_lowercase().replace('’', "'");
     said.split(['.', '!', '?', '\n', ';']).any(|sentence| {
         let mut rest = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
-        while let Some(after) = POLITE.iter().find_map(|word| after_word(rest, word)) {
+        while let Some(after) = POLITE.iter().find_map(|word| strip_word(rest, word)) {
             rest = after;
         }
-        starts.iter().any(|start| after_word(rest, start).is_some())
+        starts.iter().any(|start| strip_word(rest, start).is_some())
     })
 }
 
-fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(word)?;
     let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '\'');
     ends.then(|| rest.trim_start_matches(|c: char| !c.is_alphanumeric()))
@@ -152,7 +152,7 @@ mod tests {
             ("I forget where it was", false, false),
             ("forgetting is easy", false, false),
         ] {
-            assert_eq!((asks_to_remember(said), asks_to_forget(said)), (remember, forget), "{said}");
+            assert_eq!((is_remember_request(said), is_forget_request(said)), (remember, forget), "{said}");
         }
     }
 }

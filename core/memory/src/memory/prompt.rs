@@ -3,37 +3,50 @@
 use serde_json::{Value, json};
 
 use super::batch::Batch;
-use super::{Fact, Kind, Summary};
+use super::{ConversationSummary, Fact, FactKind};
 use nod_contract::model::{CompletionRequest, Tier, Turn};
 use nod_contract::text::fence_untrusted;
 
 const MEMORY: &str = include_str!("../../prompts/memory.md");
 /// The longest message, in characters.
-const LONGEST: usize = 2_000;
+const MAX_MESSAGE_CHARS: usize = 2_000;
 /// The most facts that are taken from one reading.
-pub(super) const MOST_FACTS: usize = 8;
+pub(super) const MAX_FACTS: usize = 8;
 
 /// Requests a summary, facts and what to forget. `marker` fences untrusted content.
-pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str) -> CompletionRequest {
+pub(super) fn summariser_request(
+    batch: &Batch,
+    summary: &ConversationSummary,
+    noted: &[Fact],
+    marker: &str,
+) -> CompletionRequest {
     let mut parts = Vec::new();
     if !noted.is_empty() {
         parts.push(format!("Noted already:\n{}", lines(noted)));
     }
     if !summary.text.is_empty() {
-        parts.push(format!("Summary so far:\n{}", shown(&summary.text, &summary.outside, marker)));
+        parts.push(format!(
+            "Summary so far:\n{}",
+            fenced_if_untrusted(&summary.text, &summary.untrusted_sources, marker)
+        ));
     }
     let messages: Vec<String> = batch
-        .heard
+        .messages
         .iter()
         .enumerate()
         .map(|(at, heard)| {
             let words: String = heard.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let words: String = words.chars().take(LONGEST).collect();
-            format!("[{}] {}: {}", at + 1, heard.speaker, shown(&words, &heard.outside, marker))
+            let words: String = words.chars().take(MAX_MESSAGE_CHARS).collect();
+            format!(
+                "[{}] {}: {}",
+                at + 1,
+                heard.speaker,
+                fenced_if_untrusted(&words, &heard.untrusted_sources, marker)
+            )
         })
         .collect();
     parts.push(format!("Messages:\n{}", messages.join("\n")));
-    parts.push(match batch.fold {
+    parts.push(match batch.to_summarise {
         0 => "Nothing is to be folded in; leave the summary empty.".to_owned(),
         fold => format!("Fold in messages up to [{fold}]."),
     });
@@ -49,14 +62,14 @@ pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str
 
 fn lines(noted: &[Fact]) -> String {
     let line = |(at, fact): (usize, &Fact)| match fact.kind {
-        Kind::Goal => format!("Goal: {}", fact.value),
-        Kind::Fact => format!("({}) {}", at + 1, fact.line()),
+        FactKind::Goal => format!("Goal: {}", fact.value),
+        FactKind::Fact => format!("({}) {}", at + 1, fact.line()),
     };
     noted.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Fences untrusted content, so that it is not mistaken for a person's request.
-fn shown(text: &str, outside: &[String], marker: &str) -> String {
+fn fenced_if_untrusted(text: &str, outside: &[String], marker: &str) -> String {
     if outside.is_empty() { text.to_owned() } else { fence_untrusted(text, outside, marker) }
 }
 

@@ -3,28 +3,28 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::answer::New;
-use super::batch::Heard;
-use super::{Fact, Kind, Sourced, Summary};
+use super::answer::NewFact;
+use super::batch::BatchMessage;
+use super::{ConversationSummary, Fact, FactKind, FactWithSource};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, FactId, MessageId, PersonId, RunId, TenantId, TraceId};
 
 /// The most facts that are loaded for one prompt, newest first.
-const MOST_FACTS: i64 = 60;
+const MAX_FACTS: i64 = 60;
 /// The most messages that are read at once.
-pub(super) const MOST_MESSAGES: usize = 24;
+pub(super) const MAX_MESSAGES: usize = 24;
 /// The most facts and summaries that are shown or exported at once.
-const MOST_SHOWN: i64 = 500;
+const MAX_LISTED: i64 = 500;
 
 /// Loads the memory for a prompt: the summary of the conversation, and the facts of `owner` that `reader` can see,
 /// newest first.
-pub async fn recalled(
+pub async fn load_for_prompt(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
     owner: Uuid,
     reader: PersonId,
-) -> sqlx::Result<(Summary, Vec<Fact>)> {
+) -> sqlx::Result<(ConversationSummary, Vec<Fact>)> {
     let rows = sqlx::query!(
         r#"select s.text as "text?", s.covered_seq as "covered?", s.read_seq as "read?", s.only_for,
              s.outside as "summary_outside?", f.id as "id?", f.person_id, f.kind as "kind?", f.name as "name?",
@@ -39,34 +39,34 @@ pub async fn recalled(
         conversation.0,
         owner,
         reader.0,
-        MOST_FACTS
+        MAX_FACTS
     )
     .fetch_all(conn)
     .await?;
-    let summary = rows.first().map(|row| Summary {
+    let summary = rows.first().map(|row| ConversationSummary {
         text: row.text.clone().unwrap_or_default(),
-        covered: row.covered.unwrap_or_default(),
-        read: row.read.unwrap_or_default(),
+        covered_seq: row.covered.unwrap_or_default(),
+        read_seq: row.read.unwrap_or_default(),
         only_for: row.only_for.map(PersonId),
-        outside: row.summary_outside.clone().unwrap_or_default(),
+        untrusted_sources: row.summary_outside.clone().unwrap_or_default(),
     });
     let facts = rows.into_iter().filter_map(|row| {
         Some(Fact {
             id: FactId(row.id?),
             owner,
             person: row.person_id.map(PersonId),
-            kind: Kind::named(&row.kind?),
+            kind: FactKind::from_name(&row.kind?),
             name: row.name?,
             value: row.value?,
             message: MessageId(row.message?),
-            outside: row.outside.unwrap_or_default(),
+            untrusted_sources: row.outside.unwrap_or_default(),
         })
     });
     Ok((summary.unwrap_or_default(), facts.collect()))
 }
 
 /// Loads the conversation, person and trace of a run.
-pub(super) async fn run(
+pub(super) async fn load_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -81,11 +81,11 @@ pub(super) async fn run(
     Ok(row.map(|r| (ConversationId(r.conversation_id), PersonId(r.person_id), TraceId(r.trace_id))))
 }
 
-pub(super) async fn summary(
+pub(super) async fn load_summary(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
-) -> sqlx::Result<Summary> {
+) -> sqlx::Result<ConversationSummary> {
     let row = sqlx::query!(
         "select text, covered_seq, read_seq, only_for, outside from summaries
          where tenant_id = $1 and conversation_id = $2",
@@ -94,24 +94,24 @@ pub(super) async fn summary(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map_or_else(Summary::default, |row| Summary {
+    Ok(row.map_or_else(ConversationSummary::default, |row| ConversationSummary {
         text: row.text,
-        covered: row.covered_seq,
-        read: row.read_seq,
+        covered_seq: row.covered_seq,
+        read_seq: row.read_seq,
         only_for: row.only_for.map(PersonId),
-        outside: row.outside,
+        untrusted_sources: row.outside,
     }))
 }
 
 /// Loads messages of people and of Nod after those that the summary covers, oldest first: those that everyone there can
 /// read and, if `alone` is set, those for that person too.
-pub(super) async fn heard(
+pub(super) async fn list_messages_after(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
     covered: i64,
     alone: Option<PersonId>,
-) -> sqlx::Result<Vec<Heard>> {
+) -> sqlx::Result<Vec<BatchMessage>> {
     let rows = sqlx::query!(
         r#"select m.id, m.seq, m.person_id, m.turn->>'text' as "text!", m.only_for, m.outside,
              p.full_name as "full_name?", p.name as "name?"
@@ -123,11 +123,11 @@ pub(super) async fn heard(
         conversation.0,
         covered,
         alone.map(|p| p.0),
-        i64::try_from(MOST_MESSAGES).unwrap_or(i64::MAX)
+        i64::try_from(MAX_MESSAGES).unwrap_or(i64::MAX)
     )
     .fetch_all(conn)
     .await?;
-    let heard = rows.into_iter().map(|row| Heard {
+    let heard = rows.into_iter().map(|row| BatchMessage {
         id: MessageId(row.id),
         seq: row.seq,
         person: row.person_id.map(PersonId),
@@ -137,13 +137,13 @@ pub(super) async fn heard(
         },
         text: row.text,
         only_for: row.only_for.map(PersonId),
-        outside: row.outside,
+        untrusted_sources: row.outside,
     });
     Ok(heard.collect())
 }
 
 /// Loads the facts of `owner` about itself and about these people, oldest first.
-pub(super) async fn noted(
+pub(super) async fn list_facts(
     conn: &mut PgConnection,
     tenant: TenantId,
     owner: Uuid,
@@ -156,7 +156,7 @@ pub(super) async fn noted(
         tenant.0,
         owner,
         people,
-        MOST_FACTS
+        MAX_FACTS
     )
     .fetch_all(conn)
     .await?;
@@ -164,22 +164,22 @@ pub(super) async fn noted(
         id: FactId(row.id),
         owner,
         person: row.person_id.map(PersonId),
-        kind: Kind::named(&row.kind),
+        kind: FactKind::from_name(&row.kind),
         name: row.name,
         value: row.value,
         message: MessageId(row.message_id),
-        outside: row.outside,
+        untrusted_sources: row.outside,
     });
     Ok(facts.collect())
 }
 
 /// Replaces the summary that was `seen` by the next one; returns false if another one is stored by now.
-pub(super) async fn advance(
+pub(super) async fn update_summary(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
-    seen: &Summary,
-    next: &Summary,
+    seen: &ConversationSummary,
+    next: &ConversationSummary,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     sqlx::query!(
@@ -196,13 +196,13 @@ pub(super) async fn advance(
          where tenant_id = $1 and conversation_id = $2 and covered_seq = $3 and read_seq = $4",
         tenant.0,
         conversation.0,
-        seen.covered,
-        seen.read,
+        seen.covered_seq,
+        seen.read_seq,
         next.text.replace('\0', "\u{FFFD}"),
-        next.covered,
-        next.read,
+        next.covered_seq,
+        next.read_seq,
         next.only_for.map(|p| p.0),
-        &next.outside,
+        &next.untrusted_sources,
         now
     )
     .execute(conn)
@@ -211,12 +211,12 @@ pub(super) async fn advance(
 }
 
 /// Stores a fact and replaces one of the same name.
-pub(super) async fn put(
+pub(super) async fn upsert_fact(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: FactId,
     owner: Uuid,
-    new: &New,
+    new: &NewFact,
     now: Timestamp,
 ) -> sqlx::Result<FactId> {
     let id = sqlx::query_scalar!(
@@ -234,7 +234,7 @@ pub(super) async fn put(
         new.name,
         new.value,
         new.message.0,
-        &new.outside,
+        &new.untrusted_sources,
         now
     )
     .fetch_one(conn)
@@ -243,7 +243,7 @@ pub(super) async fn put(
 }
 
 /// Deletes the goal.
-pub(super) async fn end_goal(conn: &mut PgConnection, tenant: TenantId, owner: Uuid) -> sqlx::Result<()> {
+pub(super) async fn delete_goal(conn: &mut PgConnection, tenant: TenantId, owner: Uuid) -> sqlx::Result<()> {
     sqlx::query!("delete from facts where tenant_id = $1 and owner = $2 and kind = 'goal'", tenant.0, owner)
         .execute(conn)
         .await?;
@@ -251,7 +251,7 @@ pub(super) async fn end_goal(conn: &mut PgConnection, tenant: TenantId, owner: U
 }
 
 /// Returns where facts were stated: their conversations, and the channels of these.
-pub(super) async fn said_in(
+pub(super) async fn list_source_conversations(
     conn: &mut PgConnection,
     tenant: TenantId,
     facts: &[Uuid],
@@ -270,7 +270,7 @@ pub(super) async fn said_in(
 }
 
 /// Returns the conversations of a channel.
-pub(super) async fn conversations(
+pub(super) async fn list_conversations(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
@@ -285,7 +285,7 @@ pub(super) async fn conversations(
 }
 
 /// Restarts conversations: none of their messages so far is brought into view again.
-pub(super) async fn restart(
+pub(super) async fn reset_conversations(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversations: &[Uuid],
@@ -310,7 +310,7 @@ pub(super) async fn restart(
 }
 
 /// Clears the summaries of these channels that might contain something said at `seq`.
-pub(super) async fn drop_summaries(
+pub(super) async fn clear_summaries(
     conn: &mut PgConnection,
     tenant: TenantId,
     channels: &[Uuid],
@@ -332,7 +332,7 @@ pub(super) async fn drop_summaries(
 }
 
 /// Deletes facts and returns those that existed.
-pub(super) async fn delete(
+pub(super) async fn delete_facts(
     conn: &mut PgConnection,
     tenant: TenantId,
     facts: &[Uuid],
@@ -347,12 +347,12 @@ pub(super) async fn delete(
 }
 
 /// Loads a channel's facts about itself, and all facts about a person, in the order in which they were stored.
-pub(super) async fn sourced(
+pub(super) async fn list_facts_with_source(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
     person: PersonId,
-) -> sqlx::Result<Vec<Sourced>> {
+) -> sqlx::Result<Vec<FactWithSource>> {
     let rows = sqlx::query!(
         r#"select f.id, f.owner, f.person_id, f.kind, f.name, f.value, f.message_id, f.outside, m.at, m.message_ref,
              p.name as "called?", p.full_name as "full_name?", ch.platform, ch.channel_ref, ch.direct, c.thread_ref
@@ -366,26 +366,26 @@ pub(super) async fn sourced(
         tenant.0,
         channel.0,
         person.0,
-        MOST_SHOWN
+        MAX_LISTED
     )
     .fetch_all(conn)
     .await?;
-    let sourced = rows.into_iter().map(|row| Sourced {
+    let sourced = rows.into_iter().map(|row| FactWithSource {
         fact: Fact {
             id: FactId(row.id),
             owner: row.owner,
             person: row.person_id.map(PersonId),
-            kind: Kind::named(&row.kind),
+            kind: FactKind::from_name(&row.kind),
             name: row.name,
             value: row.value,
             message: MessageId(row.message_id),
-            outside: row.outside,
+            untrusted_sources: row.outside,
         },
         speaker: row.full_name.filter(|n| !n.is_empty()).or(row.called).unwrap_or_default(),
         at: row.at,
         platform: row.platform,
         channel: row.channel_ref,
-        direct: row.direct,
+        is_dm: row.direct,
         thread: row.thread_ref.filter(|thread| !thread.is_empty()),
         message_ref: row.message_ref,
     });
@@ -393,7 +393,7 @@ pub(super) async fn sourced(
 }
 
 /// Loads the summaries of a channel's conversations that this reader can see, newest first.
-pub(super) async fn summaries(
+pub(super) async fn list_summaries(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
@@ -408,7 +408,7 @@ pub(super) async fn summaries(
         tenant.0,
         channel.0,
         reader.0,
-        MOST_SHOWN
+        MAX_LISTED
     )
     .fetch_all(conn)
     .await?;

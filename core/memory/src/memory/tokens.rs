@@ -6,7 +6,7 @@
 
 /// Character classes: a tokenizer joins characters of one class, rarely of several.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharClass {
     Small,
     Capital,
     Digit,
@@ -15,7 +15,7 @@ enum Kind {
     Beyond,
 }
 
-impl Kind {
+impl CharClass {
     fn of(c: char) -> Self {
         match c {
             'a'..='z' => Self::Small,
@@ -37,25 +37,27 @@ pub fn bound(text: &str) -> usize {
     let mut parts = 0;
     let mut letters = text.chars().peekable();
     while let Some(first) = letters.next() {
-        let kind = Kind::of(first);
+        let kind = CharClass::of(first);
         let (mut count, mut bytes) = (1, first.len_utf8());
-        while let Some(more) = letters.next_if(|c| Kind::of(*c) == kind) {
+        while let Some(more) = letters.next_if(|c| CharClass::of(*c) == kind) {
             count += 1;
             bytes += more.len_utf8();
         }
         parts += match kind {
             // Three letters count as two tokens, because a tokenizer splits unknown words into pieces that short.
-            Kind::Small => (count * 11).max(TOKEN),
-            Kind::Digit => (count * TOKEN / 2).max(TOKEN),
+            CharClass::Small => (count * 11).max(TOKEN),
+            CharClass::Digit => (count * TOKEN / 2).max(TOKEN),
             // A space before a word belongs to the word's token; a number's token does not include it.
-            Kind::Space if count == 1 && letters.peek().is_none_or(|c| Kind::of(*c) != Kind::Digit) => {
+            CharClass::Space
+                if count == 1 && letters.peek().is_none_or(|c| CharClass::of(*c) != CharClass::Digit) =>
+            {
                 TOKEN / 4
             }
-            Kind::Space => (count + 1) * TOKEN / 2,
+            CharClass::Space => (count + 1) * TOKEN / 2,
             // A capital begins a token.
-            Kind::Capital | Kind::Sign => count * TOKEN,
+            CharClass::Capital | CharClass::Sign => count * TOKEN,
             // A token is at least one byte.
-            Kind::Beyond => bytes * TOKEN,
+            CharClass::Beyond => bytes * TOKEN,
         };
     }
     parts / TOKEN + 1
@@ -63,7 +65,7 @@ pub fn bound(text: &str) -> usize {
 
 /// Returns the longest beginning of a text that takes at most `most` tokens for certain.
 #[must_use]
-pub fn head(text: &str, most: usize) -> &str {
+pub fn truncate_to_tokens(text: &str, most: usize) -> &str {
     if bound(text) <= most {
         return text;
     }
@@ -86,10 +88,10 @@ mod tests {
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         ] {
             for most in 1..30 {
-                let head = head(text, most);
+                let head = truncate_to_tokens(text, most);
                 assert!(bound(head) <= most && text.starts_with(head), "{most} of {text}: {head}");
             }
-            assert_eq!(head(text, 500), text);
+            assert_eq!(truncate_to_tokens(text, 500), text);
         }
     }
 }

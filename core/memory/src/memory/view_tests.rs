@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::*;
 use nod_contract::ids::{FactId, MessageId, PersonId};
 
-fn said(text: &str, by: Option<&str>) -> Said {
+fn message(text: &str, by: Option<&str>) -> Said {
     let turn = match by {
         Some(_) => Turn::Human { text: text.to_owned() },
         None => Turn::Ai { text: text.to_owned(), calls: Vec::new() },
@@ -19,15 +19,15 @@ fn fact(name: &str, value: &str) -> Fact {
         id: FactId(Uuid::from_u128(1)),
         owner: Uuid::from_u128(2),
         person: None,
-        kind: Kind::Fact,
+        kind: FactKind::Fact,
         name: name.to_owned(),
         value: value.to_owned(),
         message: MessageId(Uuid::from_u128(3)),
-        outside: Vec::new(),
+        untrusted_sources: Vec::new(),
     }
 }
 
-fn tokens_of(view: &View) -> usize {
+fn tokens_of(view: &MemoryContext) -> usize {
     let history: usize = view
         .history
         .iter()
@@ -36,7 +36,7 @@ fn tokens_of(view: &View) -> usize {
             Turn::System { .. } | Turn::Tool { .. } => 0,
         })
         .sum();
-    let lines = flattened(view.facts.iter().map(|(n, v)| (n.as_str(), v.as_str())));
+    let lines = fact_lines(view.facts.iter().map(|(n, v)| (n.as_str(), v.as_str())));
     let facts = lines.iter().map(|line| tokens::bound(line)).sum::<usize>();
     let summary = view.summary.as_ref().map_or(0, |(text, _)| tokens::bound(text));
     history + facts + summary + view.goal.as_deref().map_or(0, tokens::bound)
@@ -53,20 +53,20 @@ fn what_is_remembered_is_bounded_and_the_newest_stays() {
         "x".repeat(30_000),
     ];
     for text in &texts {
-        let talk: Vec<Said> = (0..30).map(|at| said(&format!("{at} {text}"), Some("Ana Silva"))).collect();
+        let talk: Vec<Said> = (0..30).map(|at| message(&format!("{at} {text}"), Some("Ana Silva"))).collect();
         let facts: Vec<Fact> = (0..80)
             .map(|at| fact(&format!("Fact {at}"), &text.chars().take(100).collect::<String>()))
             .collect();
         let text = text.repeat(3);
-        let summary = Summary { text, ..Summary::default() };
-        let view = View::of(Some(&summary), &facts, &talk, false);
+        let summary = ConversationSummary { text, ..ConversationSummary::default() };
+        let view = MemoryContext::build(Some(&summary), &facts, &talk, false);
         let all = tokens_of(&view);
         println!(
-            "{all} of {MOST_TOKENS} tokens, {} messages of 30, {} facts of 80",
+            "{all} of {MAX_TOKENS} tokens, {} messages of 30, {} facts of 80",
             view.history.len(),
             view.facts.len()
         );
-        assert!(all <= MOST_TOKENS, "{all}");
+        assert!(all <= MAX_TOKENS, "{all}");
         let Some(Turn::Human { text }) = view.history.last() else { panic!("nothing is in view") };
         assert!(text.starts_with("Ana Silva: 29 "), "{text}");
         assert!(view.summary.is_some() && !view.facts.is_empty());
@@ -75,22 +75,22 @@ fn what_is_remembered_is_bounded_and_the_newest_stays() {
 
 #[test]
 fn a_short_talk_is_in_view_whole() {
-    let talk = [said("hello", Some("Ana Silva")), said("Hello **Ana**.", None)];
-    let view = View::of(None, &[], &talk, false);
+    let talk = [message("hello", Some("Ana Silva")), message("Hello **Ana**.", None)];
+    let view = MemoryContext::build(None, &[], &talk, false);
     let texts: Vec<Turn> = vec![
         Turn::Human { text: "Ana Silva: hello".to_owned() },
         Turn::Ai { text: "Hello **Ana**.".to_owned(), calls: Vec::new() },
     ];
     assert_eq!(view.history, texts);
-    assert_eq!(view.unfolded, 2);
+    assert_eq!(view.unsummarised, 2);
 }
 
 #[test]
 fn private_words_in_view_make_the_view_private() {
     let ana = PersonId(Uuid::from_u128(9));
     let private =
-        Said { audience: Audience::Person(ana), outside: vec!["mail".to_owned()], ..said("x", None) };
-    let view = View::of(None, &[], &[said("hello", Some("Ana")), private], false);
+        Said { audience: Audience::Person(ana), outside: vec!["mail".to_owned()], ..message("x", None) };
+    let view = MemoryContext::build(None, &[], &[message("hello", Some("Ana")), private], false);
     assert_eq!(view.audience, Some(Audience::Person(ana)));
-    assert_eq!((view.outside, view.unfolded), (vec!["mail".to_owned()], 1));
+    assert_eq!((view.untrusted_sources, view.unsummarised), (vec!["mail".to_owned()], 1));
 }

@@ -11,9 +11,9 @@ pub mod sql;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub use pages::{beginning, pages};
-pub use post::{deliver, direct};
-pub use sql::{NewDelivery, Venue};
+pub use pages::{beginning, split_into_messages};
+pub use post::{deliver, dm_target};
+pub use sql::{ConversationLocation, NewDelivery};
 
 use crate::work::PeopleJob;
 use nod_contract::card::Card;
@@ -23,10 +23,10 @@ use nod_contract::ids::{DeliveryId, TenantId, named_lane_id};
 use nod_store::jobs::sql as jobs;
 
 /// Sends a message: stores its row and its job in the caller's transaction.
-pub async fn send(
+pub async fn enqueue(
     conn: &mut PgConnection,
     tenant: TenantId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     new: &NewDelivery<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
@@ -34,30 +34,30 @@ pub async fn send(
 }
 
 /// Replaces the card of a message that is posted or still to be posted.
-pub async fn show(
+pub async fn update_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     delivery: DeliveryId,
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let (conversation, target, platform) = sql::aim(conn, tenant, delivery).await?;
+    let (conversation, target, platform) = sql::load_delivery_target(conn, tenant, delivery).await?;
     // A message to a person elsewhere can be on another platform than its conversation.
-    let venue = Venue { platform, ..sql::venue(conn, tenant, conversation).await? };
+    let venue = ConversationLocation { platform, ..sql::load_location(conn, tenant, conversation).await? };
     let work = PeopleJob::Deliver { delivery };
     // Locks the lane before the row, as the deliver job does; the other order could deadlock.
     jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
-    sql::change(conn, tenant, delivery, card).await
+    sql::update_card(conn, tenant, delivery, card).await
 }
 
 /// Returns the id of the line that is posted in the thread for a message that went to one person. It is derived from
 /// the message's id, so that the line can be found if the message could not be shown.
-pub fn line_of(delivery: DeliveryId) -> DeliveryId {
+pub fn placeholder_id(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(named_lane_id(&["line", &delivery.to_string()]))
 }
 
 /// Returns the id of a further message of a text that takes several, by the id of the first.
-pub fn page_of(first: DeliveryId, page: usize) -> DeliveryId {
+pub fn page_id(first: DeliveryId, page: usize) -> DeliveryId {
     if page == 0 {
         first
     } else {
@@ -66,12 +66,12 @@ pub fn page_of(first: DeliveryId, page: usize) -> DeliveryId {
 }
 
 /// Returns the id of the message by which one that went to only one person was shared with the others.
-pub fn shared(delivery: DeliveryId) -> DeliveryId {
+pub fn shared_copy_id(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(named_lane_id(&["shared", &delivery.to_string()]))
 }
 
 /// Returns the lane for messages to a target, or to the conversation's own channel if there is none.
-pub fn lane(venue: &Venue, target: Option<&DeliveryTarget>) -> Uuid {
+pub fn lane(venue: &ConversationLocation, target: Option<&DeliveryTarget>) -> Uuid {
     let person = |workspace, user| named_lane_id(&["person", &venue.platform, workspace, user]);
     let (workspace, channel) = match target {
         Some(
@@ -81,10 +81,10 @@ pub fn lane(venue: &Venue, target: Option<&DeliveryTarget>) -> Uuid {
             return person(workspace, user);
         }
         Some(DeliveryTarget::Channel { workspace, place }) => (workspace, &place.channel),
-        None => (&venue.workspace, &venue.place.channel),
+        None => (&venue.workspace, &venue.channel_ref.channel),
     };
-    match &venue.user {
-        Some(user) if *channel == venue.place.channel && venue.alone_with.is_none() => {
+    match &venue.dm_user_id {
+        Some(user) if *channel == venue.channel_ref.channel && venue.private_with.is_none() => {
             person(workspace, user)
         }
         _ => named_lane_id(&["channel", &venue.platform, workspace, channel]),

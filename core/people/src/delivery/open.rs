@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use crate::delivery::Venue;
+use crate::delivery::ConversationLocation;
 use nod_contract::card::Card;
 use nod_contract::chat::PostedMessage;
 use nod_contract::clock::Timestamp;
@@ -10,7 +10,11 @@ use nod_contract::ids::{DeliveryId, PersonId, RunId, TenantId};
 use nod_store::jobs::sql::{from_json, to_json};
 
 /// Returns the message that a run opened and has not closed.
-pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Option<Open>> {
+pub async fn open_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<StreamingMessage>> {
     let row = sqlx::query!(
         "select id, posted, created_at from deliveries where tenant_id = $1 and run_id = $2 and streamed = 'open'",
         tenant.0,
@@ -19,11 +23,11 @@ pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> s
     .fetch_optional(conn)
     .await?;
     row.map(|row| {
-        Ok(Open {
+        Ok(StreamingMessage {
             id: DeliveryId(row.id),
-            at: row.posted.map(from_json).transpose()?,
+            posted: row.posted.map(from_json).transpose()?,
             since: row.created_at,
-            perhaps: true,
+            is_unconfirmed: true,
         })
     })
     .transpose()
@@ -31,10 +35,10 @@ pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> s
 
 /// Begins a message in the conversation's own channel, visible to everyone there. It has no job: the caller that closes
 /// it creates one.
-pub async fn open(
+pub async fn insert_open(
     conn: &mut PgConnection,
     tenant: TenantId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     run: RunId,
     id: DeliveryId,
     card: &Card,
@@ -76,7 +80,7 @@ pub async fn keep(
 }
 
 /// Closes a message with the card of its row, or with `card` if there is one.
-pub async fn close(
+pub async fn mark_closed(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -98,13 +102,13 @@ pub async fn close(
 
 /// A message that is still being streamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub struct StreamingMessage {
     /// Its row.
     pub id: DeliveryId,
     /// Where it is posted.
-    pub at: Option<PostedMessage>,
+    pub posted: Option<PostedMessage>,
     /// When it was started.
     pub since: Timestamp,
     /// It might be posted without our knowing: look it up before opening it again.
-    pub perhaps: bool,
+    pub is_unconfirmed: bool,
 }

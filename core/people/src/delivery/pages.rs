@@ -7,16 +7,20 @@ use nod_contract::card::{Block, Card};
 
 /// Returns the card as one or more messages, each of which `fits` and has at most `most` characters. The title is in
 /// the first, the buttons are in the last.
-pub fn pages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
+pub fn split_into_messages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
     if letters(card) <= most && fits(card) {
         return vec![card.clone()];
     }
-    let mut book =
-        Book { most, fits, done: Vec::new(), open: Card { title: card.title.clone(), ..Card::default() } };
+    let mut book = MessageSplitter {
+        most,
+        fits,
+        done: Vec::new(),
+        open: Card { title: card.title.clone(), ..Card::default() },
+    };
     for block in &card.body {
         match block {
             Block::Markdown(text) => {
-                units(text).into_iter().for_each(|unit| book.write(unit, cut, Block::Markdown));
+                units(text).into_iter().for_each(|unit| book.write(unit, split_unit, Block::Markdown));
             }
             Block::Literal(text) => book.write(text, cut_lines, Block::Literal),
             other => book.add(other.clone()),
@@ -24,10 +28,10 @@ pub fn pages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card
     }
     let last = Card { buttons: card.buttons.clone(), ..book.open.clone() };
     if !(book.fits)(&last) && !book.open.body.is_empty() {
-        book.turn();
+        book.start_next_message();
     }
     book.open.buttons.clone_from(&card.buttons);
-    book.turn();
+    book.start_next_message();
     book.done
 }
 
@@ -38,7 +42,7 @@ pub fn beginning(text: &str, most: usize) -> String {
     for unit in units(text) {
         let window = head(unit, left);
         if window.len() < unit.len() {
-            shown.push(cut(window, left * 9 / 10).head);
+            shown.push(split_unit(window, left * 9 / 10).head);
             break;
         }
         left -= unit.chars().count();
@@ -57,24 +61,24 @@ fn letters(card: &Card) -> usize {
 }
 
 /// The messages so far, and the one that is being filled.
-struct Book<F> {
+struct MessageSplitter<F> {
     most: usize,
     fits: F,
     done: Vec<Card>,
     open: Card,
 }
 
-impl<F: Fn(&Card) -> bool> Book<F> {
-    fn turn(&mut self) {
+impl<F: Fn(&Card) -> bool> MessageSplitter<F> {
+    fn start_next_message(&mut self) {
         self.done.push(std::mem::take(&mut self.open));
     }
 
     /// Adds a block that cannot be cut.
     fn add(&mut self, block: Block) {
-        if !(self.fits)(&joined(&self.open, block.clone())) && self.says_something() {
-            self.turn();
+        if !(self.fits)(&append_block(&self.open, block.clone())) && self.says_something() {
+            self.start_next_message();
         }
-        self.open = joined(&self.open, block);
+        self.open = append_block(&self.open, block);
     }
 
     /// Returns whether there is more than mentions, which are not posted on their own.
@@ -88,27 +92,27 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         loop {
             let window = rest.window(self.most);
             if window.is_all {
-                let with = joined(&self.open, block(window.text.clone()));
+                let with = append_block(&self.open, block(window.text.clone()));
                 if (self.fits)(&with) {
                     self.open = with;
                     return;
                 }
             }
             if self.says_something() {
-                self.turn();
+                self.start_next_message();
                 continue;
             }
-            let (head, tail) = self.fitting(&rest, &window, cut, block);
-            self.open = joined(&self.open, head);
+            let (head, tail) = self.split_block(&rest, &window, cut, block);
+            self.open = append_block(&self.open, head);
             let Some(tail) = tail else { return };
-            self.turn();
+            self.start_next_message();
             rest = tail;
         }
     }
 
     /// Returns the longest head that fits, and the rest. A head of a few characters is accepted unchecked: no platform
     /// refuses so little for its length.
-    fn fitting<'t>(
+    fn split_block<'t>(
         &self,
         rest: &Rest<'t>,
         window: &Window,
@@ -125,7 +129,8 @@ impl<F: Fn(&Card) -> bool> Book<F> {
             let tail = rest.after(cut.at, cut.before);
             let head = block(cut.head);
             let few = room <= FEW;
-            if !tail.is_empty() && all > FEW && (few || (self.fits)(&joined(&self.open, head.clone()))) {
+            if !tail.is_empty() && all > FEW && (few || (self.fits)(&append_block(&self.open, head.clone())))
+            {
                 return (head, Some(tail));
             }
             if few {
@@ -181,7 +186,7 @@ fn head(text: &str, letters: usize) -> &str {
 }
 
 /// Returns the card with one more block; Markdown is appended to Markdown as the next paragraph.
-fn joined(card: &Card, block: Block) -> Card {
+fn append_block(card: &Card, block: Block) -> Card {
     let mut card = card.clone();
     match (card.body.last_mut(), block) {
         (Some(Block::Markdown(before)), Block::Markdown(more)) => {
@@ -234,25 +239,25 @@ fn line_start(text: &str, at: usize) -> usize {
 }
 
 /// Cuts one unit of Markdown after at most `room` characters; both halves render as the whole did.
-fn cut(text: &str, room: usize) -> Cut {
+fn split_unit(text: &str, room: usize) -> Cut {
     let end = offset(text, room);
     match shape(text) {
-        Shape::List(items) => match items.iter().rfind(|item| item.at > 0 && item.at <= end) {
+        UnitKind::List(items) => match items.iter().rfind(|item| item.at > 0 && item.at <= end) {
             Some(item) => {
-                let (before, at) = renumbered(text, item);
+                let (before, at) = renumber_list(text, item);
                 Cut { head: text[..item.at].trim_end().to_owned(), before, at }
             }
             None => cut_lines(text, room),
         },
-        Shape::Table(rows) => match rows.iter().rfind(|at| **at <= end) {
+        UnitKind::Table(rows) => match rows.iter().rfind(|at| **at <= end) {
             Some(&at) => {
                 let before = text.lines().take(2).map(|line| format!("{line}\n")).collect();
                 Cut { head: text[..at].trim_end().to_owned(), before, at }
             }
             None => cut_lines(text, room),
         },
-        Shape::Words => cut_words(text, end),
-        Shape::Lines => cut_lines(text, room),
+        UnitKind::Words => cut_words(text, end),
+        UnitKind::Lines => cut_lines(text, room),
     }
 }
 
@@ -261,7 +266,7 @@ fn offset(text: &str, letters: usize) -> usize {
     text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at)
 }
 
-enum Shape {
+enum UnitKind {
     List(Vec<Item>),
     /// Where each row after the first begins.
     Table(Vec<usize>),
@@ -275,7 +280,7 @@ struct Item {
     number: Option<u64>,
 }
 
-fn shape(text: &str) -> Shape {
+fn shape(text: &str) -> UnitKind {
     let mut events = Parser::new_ext(text, options()).into_offset_iter();
     match events.next() {
         Some((Event::Start(Tag::List(first)), _)) => {
@@ -293,22 +298,22 @@ fn shape(text: &str) -> Shape {
                     _ => {}
                 }
             }
-            Shape::List(items)
+            UnitKind::List(items)
         }
         Some((Event::Start(Tag::Table(_)), _)) => {
             let row = |(event, range): (Event<'_>, std::ops::Range<usize>)| {
                 matches!(event, Event::Start(Tag::TableRow)).then(|| line_start(text, range.start))
             };
-            Shape::Table(events.filter_map(row).skip(1).collect())
+            UnitKind::Table(events.filter_map(row).skip(1).collect())
         }
-        Some((Event::Start(Tag::Paragraph), _)) => Shape::Words,
-        _ => Shape::Lines,
+        Some((Event::Start(Tag::Paragraph), _)) => UnitKind::Words,
+        _ => UnitKind::Lines,
     }
 }
 
 /// Makes the rest of a numbered list go on counting: Markdown counts from its first number. Returns what replaces that
 /// number, and the offset after it.
-fn renumbered(text: &str, item: &Item) -> (String, usize) {
+fn renumber_list(text: &str, item: &Item) -> (String, usize) {
     let Some(number) = item.number else { return (String::new(), item.at) };
     let tail = &text[item.at..];
     let indent = tail.len() - tail.trim_start().len();
@@ -361,7 +366,7 @@ fn open_fence(text: &str) -> Option<&str> {
         let mark = mark_of(line);
         match open {
             None if mark.len() >= 3 => open = Some(line),
-            Some(fence) if closes(line, fence) => open = None,
+            Some(fence) if is_closing_fence(line, fence) => open = None,
             _ => {}
         }
     }
@@ -375,7 +380,7 @@ fn mark_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches(first).len()]
 }
 
-fn closes(line: &str, fence: &str) -> bool {
+fn is_closing_fence(line: &str, fence: &str) -> bool {
     let (mark, opened) = (mark_of(line), mark_of(fence));
     mark.len() >= opened.len() && mark.starts_with(&opened[..1]) && line.trim() == mark
 }

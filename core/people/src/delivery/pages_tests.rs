@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn up_to(most: usize) -> impl Fn(&Card) -> bool {
+fn char_limit(most: usize) -> impl Fn(&Card) -> bool {
     move |card| {
         let letters = |block: &Block| match block {
             Block::Markdown(text) | Block::Literal(text) | Block::Note(text) | Block::Mention(text) => {
@@ -14,8 +14,8 @@ fn up_to(most: usize) -> impl Fn(&Card) -> bool {
     }
 }
 
-fn cut_into(text: &str, most: usize) -> Vec<String> {
-    let pages = pages(&Card::from_markdown(text), most, up_to(most));
+fn split_at_limit(text: &str, most: usize) -> Vec<String> {
+    let pages = split_into_messages(&Card::from_markdown(text), most, char_limit(most));
     let words = |card: Card| match card.body.into_iter().next() {
         Some(Block::Markdown(text)) => text,
         other => panic!("{other:?}"),
@@ -25,21 +25,21 @@ fn cut_into(text: &str, most: usize) -> Vec<String> {
 
 #[test]
 fn what_fits_is_one_message() {
-    assert_eq!(cut_into("one\n\ntwo", 100), ["one\n\ntwo"]);
+    assert_eq!(split_at_limit("one\n\ntwo", 100), ["one\n\ntwo"]);
 }
 
 #[test]
 fn it_is_cut_between_paragraphs() {
     let text = "First paragraph here.\n\nSecond one stands here.\n\nThird.";
-    assert_eq!(cut_into(text, 50), ["First paragraph here.\n\nSecond one stands here.", "Third."]);
-    assert_eq!(cut_into(text, 32), ["First paragraph here.", "Second one stands here.\n\nThird."]);
+    assert_eq!(split_at_limit(text, 50), ["First paragraph here.\n\nSecond one stands here.", "Third."]);
+    assert_eq!(split_at_limit(text, 32), ["First paragraph here.", "Second one stands here.\n\nThird."]);
 }
 
 #[test]
 fn a_long_paragraph_is_cut_after_a_sentence() {
     let text = "One sentence of a few words. Another sentence of words. And a last one.";
     assert_eq!(
-        cut_into(text, 60),
+        split_at_limit(text, 60),
         ["One sentence of a few words. Another sentence of words.", "And a last one."]
     );
 }
@@ -47,18 +47,21 @@ fn a_long_paragraph_is_cut_after_a_sentence() {
 #[test]
 fn code_that_fits_stays_whole() {
     let text = "Before it all.\n\n```rust\nlet a = 1;\n\nlet b = 2;\n```\n\nAfter.";
-    assert_eq!(cut_into(text, 46), ["Before it all.", "```rust\nlet a = 1;\n\nlet b = 2;\n```\n\nAfter."]);
+    assert_eq!(
+        split_at_limit(text, 46),
+        ["Before it all.", "```rust\nlet a = 1;\n\nlet b = 2;\n```\n\nAfter."]
+    );
 }
 
 #[test]
 fn code_longer_than_a_message_is_closed_and_opened_again() {
     let text = "```sh\nfirst line of it\nsecond line of it\nthird line of it\n```";
     assert_eq!(
-        cut_into(text, 50),
+        split_at_limit(text, 50),
         ["```sh\nfirst line of it\nsecond line of it\n```", "```sh\nthird line of it\n```"]
     );
     let endless = format!("```\n{}\n```", "x".repeat(100));
-    for page in cut_into(&endless, 60) {
+    for page in split_at_limit(&endless, 60) {
         assert!(page.starts_with("```\n") && page.ends_with("\n```") && page.len() <= 60, "{page}");
     }
 }
@@ -67,7 +70,7 @@ fn code_longer_than_a_message_is_closed_and_opened_again() {
 fn a_numbered_list_goes_on_counting() {
     for marks in [["1.", "2.", "3.", "4."], ["1.", "1.", "1.", "1."]] {
         let text = marks.map(|mark| format!("{mark} item of a list")).join("\n");
-        let pages = cut_into(&text, 42);
+        let pages = split_at_limit(&text, 42);
         assert_eq!(pages.len(), 2);
         assert!(pages[1].starts_with("3. item of a list\n"), "{pages:?}");
     }
@@ -76,7 +79,7 @@ fn a_numbered_list_goes_on_counting() {
 #[test]
 fn a_table_has_its_head_on_every_message() {
     let rows: Vec<String> = (0..6).map(|n| format!("| row {n} | {n} |")).collect();
-    let pages = cut_into(&format!("| name | n |\n|---|---|\n{}", rows.join("\n")), 75);
+    let pages = split_at_limit(&format!("| name | n |\n|---|---|\n{}", rows.join("\n")), 75);
     assert!(pages.len() > 1, "{pages:?}");
     assert!(pages.iter().all(|page| page.starts_with("| name | n |\n|---|---|\n| row")), "{pages:?}");
 }
@@ -89,16 +92,16 @@ fn buttons_stand_under_the_last_and_the_title_over_the_first() {
         Style::Plain,
         OnClick::Link("https://a.test".to_owned()),
     );
-    let pages = pages(&card, 20, up_to(20));
+    let pages = split_into_messages(&card, 20, char_limit(20));
     assert_eq!(pages.len(), 2);
     assert_eq!((pages[0].title.as_deref(), pages[0].buttons.len()), (Some("Title"), 0));
     assert_eq!((pages[1].title.as_deref(), pages[1].buttons.len()), (None, 1));
 }
 
 /// Small pseudo-random numbers from a seed, the same in every run.
-struct Dice(u64);
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn next(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
@@ -131,11 +134,11 @@ impl Dice {
 #[test]
 fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
     for seed in 0..300 {
-        let mut dice = Dice(seed);
+        let mut dice = SeededRng(seed);
         let mut at = 0;
         let text = (0..=dice.next(8)).map(|_| dice.unit(&mut at)).collect::<Vec<_>>().join("\n\n");
         let most = 60 + usize::try_from(dice.next(400)).unwrap();
-        let pages = cut_into(&text, most);
+        let pages = split_at_limit(&text, most);
         let words: Vec<u64> = pages
             .iter()
             .flat_map(|page| page.split(|c: char| !c.is_alphanumeric()))
@@ -156,7 +159,7 @@ fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
 #[test]
 fn whom_it_calls_stands_with_the_first_words() {
     let card = Card::from_markdown("one two three four five six seven").with_mention(Some("U1"));
-    let pages = pages(&card, 25, up_to(25));
+    let pages = split_into_messages(&card, 25, char_limit(25));
     assert!(pages.len() > 1 && pages[0].body.len() == 2, "{pages:?}");
     assert!(pages[1..].iter().all(|page| !page.body.contains(&Block::Mention("U1".to_owned()))));
 }
@@ -177,10 +180,10 @@ fn cutting_is_linear() {
             let looked = std::cell::Cell::new(0);
             let fits = |card: &Card| {
                 looked.set(looked.get() + letters(card));
-                up_to(4_000)(card)
+                char_limit(4_000)(card)
             };
             let card = Card::from_markdown(text(size));
-            assert!(pages(&card, 4_000, fits).len() > size / 4_001, "{name}");
+            assert!(split_into_messages(&card, 4_000, fits).len() > size / 4_001, "{name}");
             looked.get()
         };
         let (once, twice) = (looked_at(500_000), looked_at(1_000_000));

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::sql::{self, Delivery, NewDelivery, Venue};
+use super::sql::{self, ConversationLocation, Delivery, NewDelivery};
 use crate::context::Chat;
 use crate::people;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
@@ -12,7 +12,7 @@ use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// After this many attempts without an answer from the platform, a message is given up; its row says so.
-const MOST_TRIES: i32 = 20;
+const MAX_ATTEMPTS: i32 = 20;
 
 /// Posts or replaces a message.
 pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
@@ -21,46 +21,47 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
     drop(conn);
     if delivery.posted_version == Some(delivery.version) {
-        return finish(core, claim).await;
+        return complete_job(core, claim).await;
     }
     let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
-    let card = core.links.resolved(delivery.card.clone());
+    let card = core.links.resolve_links(delivery.card.clone());
     // A DM notifies its user without a mention.
     let card = if matches!(target, DeliveryTarget::Channel { .. }) { card } else { card.without_mention() };
     // A message to delete that was never posted needs no call.
-    if delivery.posted.is_none() && card.is_empty() && claim.attempt == 1 && !delivery.streamed {
-        return finish(core, claim).await;
+    if delivery.posted_message.is_none() && card.is_empty() && claim.attempt == 1 && !delivery.was_streamed {
+        return complete_job(core, claim).await;
     }
-    if delivery.posted.is_none()
-        && let Some(free) = not_yet(core, claim, &target, adapter.post_interval()).await?
+    if delivery.posted_message.is_none()
+        && let Some(free) = wait_for_rate_limit(core, claim, &target, adapter.post_interval()).await?
     {
-        return put_off(core, claim, free).await;
+        return reschedule(core, claim, free).await;
     }
-    let outcome = match &delivery.posted {
+    let outcome = match &delivery.posted_message {
         Some(at) if card.is_empty() => {
             adapter.delete_message(at).await.map(|()| Shown { at: at.clone(), since: None })
         }
         Some(at) => adapter.update_message(at, &card, id).await.map(|since| Shown { at: at.clone(), since }),
         None => {
-            post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1 || delivery.streamed).await
+            post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1 || delivery.was_streamed)
+                .await
         }
     };
     match outcome {
-        Ok(shown) => posted(core, claim, &delivery, &shown).await,
+        Ok(shown) => record_posted(core, claim, &delivery, &shown).await,
         Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
-            put_off(core, claim, core.now() + wait).await
+            reschedule(core, claim, core.now() + wait).await
         }
         Err(ChatError::Gone) => gone(core, claim, delivery.id).await,
-        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
+        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(ChatError::UnknownOutcome(reason)) => {
-            refused(core, claim, &delivery, &venue, &target, &reason, false).await
+            handle_rejection(core, claim, &delivery, &venue, &target, &reason, false).await
         }
         Err(ChatError::Rejected { code }) => {
-            refused(core, claim, &delivery, &venue, &target, &code, false).await
+            handle_rejection(core, claim, &delivery, &venue, &target, &code, false).await
         }
         Err(ChatError::ChannelClosed { code }) => {
-            refused(core, claim, &delivery, &venue, &target, &code, true).await
+            handle_rejection(core, claim, &delivery, &venue, &target, &code, true).await
         }
     }
 }
@@ -70,13 +71,13 @@ async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkErro
     tracing::info!(delivery = %id, "a message is gone and is posted anew");
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    sql::removed(&mut tx, claim.tenant, id, None).await?;
+    sql::mark_removed(&mut tx, claim.tenant, id, None).await?;
     jobs::reschedule(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
 }
 
 /// Returns when the rate limit allows the next post, or `None` if it does now. Ephemeral messages are exempt.
-async fn not_yet(
+async fn wait_for_rate_limit(
     core: &Chat,
     claim: &Claim,
     target: &DeliveryTarget,
@@ -86,11 +87,11 @@ async fn not_yet(
         return Ok(None);
     }
     let mut conn = core.pool.acquire().await?;
-    Ok(sql::reserve(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
+    Ok(sql::acquire_post_slot(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
 }
 
 /// Reschedules a job that did nothing. The next attempt looks the message up only if an earlier one might be lost.
-async fn put_off(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
+async fn reschedule(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::reschedule(&mut conn, claim, until, None, claim.attempt > 1).await?)
 }
@@ -106,7 +107,7 @@ async fn post(
     // If a platform does not let us look, a duplicate is better than no message.
     if tried
         && let MessageLookup::Found(Shown { at, since }) =
-            adapter.find_message(target, delivery.id, delivery.created_at, delivery.streamed).await?
+            adapter.find_message(target, delivery.id, delivery.created_at, delivery.was_streamed).await?
     {
         // It was posted as it was then and might have changed since: people click before we know that it is posted.
         let since = if card.is_empty() {
@@ -136,64 +137,70 @@ async fn target(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
     delivery: &Delivery,
-    venue: &Venue,
+    venue: &ConversationLocation,
 ) -> Result<DeliveryTarget, WorkError> {
-    match (&delivery.target, venue.alone_with) {
+    match (&delivery.target, venue.private_with) {
         (Some(target), _) => Ok(target.clone()),
         (None, Some(with)) => {
             // The person who asked, because the conversation might have gone on with another person since.
             let asker = match delivery.run {
-                Some(run) => sql::person_of(conn, tenant, run).await?,
+                Some(run) => sql::find_person_id(conn, tenant, run).await?,
                 None => None,
             };
             let person = asker.unwrap_or(with);
-            Ok(direct(conn, tenant, venue, person).await?.ok_or("nobody to write to")?)
+            Ok(dm_target(conn, tenant, venue, person).await?.ok_or("nobody to write to")?)
         }
-        (None, None) => {
-            Ok(DeliveryTarget::Channel { workspace: venue.workspace.clone(), place: venue.place.clone() })
-        }
+        (None, None) => Ok(DeliveryTarget::Channel {
+            workspace: venue.workspace.clone(),
+            place: venue.channel_ref.clone(),
+        }),
     }
 }
 
 /// Returns the DM target of a person on the venue's platform.
-pub async fn direct(
+pub async fn dm_target(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     person: PersonId,
 ) -> sqlx::Result<Option<DeliveryTarget>> {
-    let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    let user = people::sql::find_user_id(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     Ok(user.map(|user| DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user }))
 }
 
-async fn posted(core: &Chat, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
+async fn record_posted(
+    core: &Chat,
+    claim: &Claim,
+    delivery: &Delivery,
+    shown: &Shown,
+) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     // First, because it locks the lane.
     jobs::complete(&mut tx, claim).await?;
     if delivery.card.is_empty() {
         // Anything shown there later is a new message.
-        sql::removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
+        sql::mark_removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
     } else {
-        sql::posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
+        sql::mark_posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
     }
     if delivery.opens_thread {
-        sql::opened(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
+        sql::set_thread_ref(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
     }
     Ok(tx.commit().await?)
 }
 
-async fn finish(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
+async fn complete_job(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::complete(&mut conn, claim).await?)
 }
 
 /// The platform rejected the message for good. If the channel is closed to us, the message goes where the person can
 /// still read it; if the message itself is rejected, a plain line says so instead.
-async fn refused(
+async fn handle_rejection(
     core: &Chat,
     claim: &Claim,
     delivery: &Delivery,
-    venue: &Venue,
+    venue: &ConversationLocation,
     target: &DeliveryTarget,
     code: &str,
     closed: bool,
@@ -202,29 +209,30 @@ async fn refused(
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    sql::refused(&mut tx, tenant, delivery.id, code).await?;
-    let first_refusal = delivery.posted.is_none();
+    sql::mark_rejected(&mut tx, tenant, delivery.id, code).await?;
+    let first_refusal = delivery.posted_message.is_none();
     match (target, delivery.only_for) {
         (DeliveryTarget::DirectMessage { .. }, Some(reader))
-            if first_refusal && closed && !venue.place.is_dm =>
+            if first_refusal && closed && !venue.channel_ref.is_dm =>
         {
             let person = people::sql::load(&mut tx, tenant, reader).await?.ok_or("no such person")?;
             let card = show_me(person.display_name(), delivery.id);
-            stand_in(&mut tx, tenant, venue, delivery, &card, now).await?;
+            post_fallback(&mut tx, tenant, venue, delivery, &card, now).await?;
         }
         (DeliveryTarget::Channel { .. }, _) if first_refusal && closed => {
-            sql::alone(&mut tx, tenant, delivery.conversation, delivery.run).await?;
+            sql::fall_back_to_private(&mut tx, tenant, delivery.conversation, delivery.run).await?;
             let person = match delivery.run {
-                Some(run) => sql::person_of(&mut tx, tenant, run).await?,
+                Some(run) => sql::find_person_id(&mut tx, tenant, run).await?,
                 None => None,
             };
             if let Some(person) = person
-                && let Some(target) = direct(&mut tx, tenant, venue, person).await?
+                && let Some(target) = dm_target(&mut tx, tenant, venue, person).await?
             {
                 let note =
                     Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
-                sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with_block(note)).await?;
-                sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
+                sql::update_card(&mut tx, tenant, delivery.id, &delivery.card.clone().with_block(note))
+                    .await?;
+                sql::update_target(&mut tx, tenant, delivery.id, &target).await?;
                 // At once, and still before the messages sent after it.
                 jobs::reschedule(&mut tx, claim, now, None, false).await?;
                 return Ok(tx.commit().await?);
@@ -232,7 +240,7 @@ async fn refused(
         }
         // Such a line has no run, so if it is rejected too, no other follows it.
         (_, only_for) if first_refusal && !closed && delivery.run.is_some() => {
-            let card = unshown(code);
+            let card = undeliverable_card(code);
             let line = NewDelivery {
                 id: core.id(),
                 conversation: delivery.conversation,
@@ -243,7 +251,7 @@ async fn refused(
                 card: &card,
                 only_for,
             };
-            super::send(&mut tx, tenant, venue, &line, now).await?;
+            super::enqueue(&mut tx, tenant, venue, &line, now).await?;
         }
         _ => {}
     }
@@ -252,7 +260,7 @@ async fn refused(
 }
 
 /// Replaces a message that the platform does not accept.
-fn unshown(code: &str) -> Card {
+fn undeliverable_card(code: &str) -> Card {
     let words =
         format!("I had something to say here, but the chat refused the message ({code}). Please ask again.");
     Card { body: vec![Block::Note(words)], ..Card::default() }
@@ -260,19 +268,19 @@ fn unshown(code: &str) -> Card {
 
 /// Posts a card in the thread for a message that its reader's DM channel does not accept; it replaces the line about
 /// that message, if there is one. If no thread is open, nothing is posted in the channel.
-async fn stand_in(
+async fn post_fallback(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     delivery: &Delivery,
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let id = super::line_of(delivery.id);
+    let id = super::placeholder_id(delivery.id);
     if sql::load(conn, tenant, id).await?.is_some() {
-        return super::show(conn, tenant, id, card, now).await;
+        return super::update_card(conn, tenant, id, card, now).await;
     }
-    if venue.unopened {
+    if venue.is_thread_pending {
         return Ok(());
     }
     let line = NewDelivery {
@@ -285,7 +293,7 @@ async fn stand_in(
         card,
         only_for: None,
     };
-    super::send(conn, tenant, venue, &line, now).await
+    super::enqueue(conn, tenant, venue, &line, now).await
 }
 
 /// Is posted in the thread if the DM channel is closed.

@@ -26,66 +26,72 @@ pub struct Delivery {
     pub file: Option<OutgoingFile>,
     pub version: i32,
     pub posted_version: Option<i32>,
-    pub posted: Option<PostedMessage>,
+    pub posted_message: Option<PostedMessage>,
     pub run: Option<RunId>,
     pub only_for: Option<PersonId>,
     /// It was streamed, so it might be posted under no key.
-    pub streamed: bool,
+    pub was_streamed: bool,
     pub created_at: Timestamp,
 }
 
 /// Where a conversation takes place.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "VenueRow")]
-pub struct Venue {
+#[serde(from = "ConversationLocationRow")]
+pub struct ConversationLocation {
     pub conversation: ConversationId,
     pub channel: ChannelId,
     pub platform: String,
     pub workspace: String,
-    pub place: ChannelRef,
+    #[serde(rename = "place")]
+    pub channel_ref: ChannelRef,
     /// The user whose DM channel it is, by the platform's id.
-    pub user: Option<String>,
+    #[serde(rename = "user")]
+    pub dm_user_id: Option<String>,
     /// The thread is not open yet.
-    pub unopened: bool,
-    pub alone_with: Option<PersonId>,
+    #[serde(rename = "unopened")]
+    pub is_thread_pending: bool,
+    #[serde(rename = "alone_with")]
+    pub private_with: Option<PersonId>,
 }
 
-impl Venue {
+impl ConversationLocation {
     /// Returns whether only one person reads what is posted there.
-    pub fn is_alone(&self) -> bool {
-        self.place.is_dm || self.alone_with.is_some()
+    pub fn is_private_location(&self) -> bool {
+        self.channel_ref.is_dm || self.private_with.is_some()
     }
 }
 
 /// A row of the view `venues`, as queries select it.
 #[derive(Deserialize)]
-struct VenueRow {
+struct ConversationLocationRow {
     conversation: Uuid,
     channel: Uuid,
     platform: String,
     workspace: String,
     channel_ref: String,
-    direct: bool,
+    #[serde(rename = "direct")]
+    is_dm: bool,
     user_ref: Option<String>,
     thread_ref: Option<String>,
-    alone_with: Option<Uuid>,
+    #[serde(rename = "alone_with")]
+    private_with: Option<Uuid>,
 }
 
-impl From<VenueRow> for Venue {
-    fn from(row: VenueRow) -> Self {
+impl From<ConversationLocationRow> for ConversationLocation {
+    fn from(row: ConversationLocationRow) -> Self {
         Self {
             conversation: ConversationId(row.conversation),
             channel: ChannelId(row.channel),
             platform: row.platform,
             workspace: row.workspace,
-            user: row.user_ref,
-            unopened: row.thread_ref.is_none(),
-            place: ChannelRef {
+            dm_user_id: row.user_ref,
+            is_thread_pending: row.thread_ref.is_none(),
+            channel_ref: ChannelRef {
                 channel: row.channel_ref,
-                is_dm: row.direct,
+                is_dm: row.is_dm,
                 thread: row.thread_ref.filter(|t| !t.is_empty()),
             },
-            alone_with: row.alone_with.map(PersonId),
+            private_with: row.private_with.map(PersonId),
         }
     }
 }
@@ -136,10 +142,10 @@ pub async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-) -> sqlx::Result<Option<(Delivery, Venue)>> {
+) -> sqlx::Result<Option<(Delivery, ConversationLocation)>> {
     let row = sqlx::query!(
         r#"select d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
-             d.posted_version, d.posted, d.only_for, d.streamed, d.created_at, to_jsonb(v) as "venue!: Json<Venue>"
+             d.posted_version, d.posted, d.only_for, d.streamed, d.created_at, to_jsonb(v) as "venue!: Json<ConversationLocation>"
          from deliveries d
          join venues v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
          where d.tenant_id = $1 and d.id = $2"#,
@@ -159,17 +165,17 @@ pub async fn load(
         file: row.file.map(from_json).transpose()?,
         version: row.version,
         posted_version: row.posted_version,
-        posted: row.posted.map(from_json).transpose()?,
+        posted_message: row.posted.map(from_json).transpose()?,
         run: row.run_id.map(RunId),
         only_for: row.only_for.map(PersonId),
-        streamed: row.streamed.is_some(),
+        was_streamed: row.streamed.is_some(),
         created_at: row.created_at,
     };
     Ok(Some((delivery, row.venue.0)))
 }
 
 /// Returns a delivery's conversation, target and platform, which determine its lane.
-pub async fn aim(
+pub async fn load_delivery_target(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -185,7 +191,7 @@ pub async fn aim(
 }
 
 /// Replaces the card of a message that is posted or still to be posted.
-pub async fn change(
+pub async fn update_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -203,7 +209,7 @@ pub async fn change(
 }
 
 /// Attaches a file to a message that is not posted yet.
-pub async fn attach(
+pub async fn set_file(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -221,7 +227,7 @@ pub async fn attach(
 }
 
 /// Records that a message is posted. A file sent with it now belongs to the person, and no copy is kept.
-pub async fn posted(
+pub async fn mark_posted(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -243,7 +249,7 @@ pub async fn posted(
 }
 
 /// Records that the message is no longer posted: deleted up to this version, or without one, still to be posted.
-pub(super) async fn removed(
+pub(super) async fn mark_removed(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -261,7 +267,7 @@ pub(super) async fn removed(
     Ok(())
 }
 
-pub async fn refused(
+pub async fn mark_rejected(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -273,7 +279,7 @@ pub async fn refused(
     Ok(())
 }
 
-pub(crate) async fn retarget(
+pub(crate) async fn update_target(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -291,7 +297,7 @@ pub(crate) async fn retarget(
 }
 
 /// Reserves a lane's next post under the rate limit; returns `None` if reserved, else when the lane is free.
-pub async fn reserve(
+pub async fn acquire_post_slot(
     conn: &mut PgConnection,
     tenant: TenantId,
     lane: Uuid,
@@ -318,7 +324,7 @@ pub async fn reserve(
 }
 
 /// Returns the current card, to be shown to one person on demand.
-pub async fn card_for(
+pub async fn load_card_for_reader(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -338,7 +344,7 @@ pub async fn card_for(
 }
 
 /// Returns whether a message is posted somewhere else than there; false if it is not posted yet.
-pub async fn stands_elsewhere(
+pub async fn is_posted_elsewhere(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -358,7 +364,7 @@ pub async fn stands_elsewhere(
 
 /// Returns the id of a platform's channel, created if new; `user` is there.
 #[expect(clippy::too_many_arguments, reason = "a channel is known by all of these")]
-pub async fn channel(
+pub async fn find_or_create_channel(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -389,7 +395,7 @@ pub async fn channel(
 }
 
 /// Returns the DM channel of a user, if Nod and they have talked there.
-pub async fn direct_line(
+pub async fn find_dm_channel(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -410,7 +416,7 @@ pub async fn direct_line(
 }
 
 /// Returns the channel, if it is known.
-pub async fn known_channel(
+pub async fn find_channel(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -430,10 +436,10 @@ pub async fn known_channel(
 }
 
 /// The stored value for a channel that wants only those follow-ups handled that mention Nod.
-pub const MENTION_ONLY: &str = "mention";
+pub const FOLLOW_MENTIONS_ONLY: &str = "mention";
 
 /// Returns the platform's id of a channel, and whether only those follow-ups are handled that mention Nod.
-pub async fn habits(
+pub async fn load_channel_settings(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
@@ -445,16 +451,16 @@ pub async fn habits(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.channel_ref, row.follow == MENTION_ONLY)))
+    Ok(row.map(|row| (row.channel_ref, row.follow == FOLLOW_MENTIONS_ONLY)))
 }
 
-pub async fn set_follow(
+pub async fn set_follow_mode(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
     mention_only: bool,
 ) -> sqlx::Result<()> {
-    let follow = if mention_only { MENTION_ONLY } else { "thread" };
+    let follow = if mention_only { FOLLOW_MENTIONS_ONLY } else { "thread" };
     sqlx::query!(
         "update channels set follow = $3 where tenant_id = $1 and id = $2",
         tenant.0,
@@ -467,7 +473,7 @@ pub async fn set_follow(
 }
 
 /// Returns the conversation of a thread, created if new.
-pub async fn conversation(
+pub async fn find_or_create_conversation(
     conn: &mut PgConnection,
     tenant: TenantId,
     channel: ChannelId,
@@ -501,13 +507,13 @@ pub async fn conversation(
     Ok(ConversationId(id))
 }
 
-pub async fn venue(
+pub async fn load_location(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
-) -> sqlx::Result<Venue> {
+) -> sqlx::Result<ConversationLocation> {
     let venue = sqlx::query_scalar!(
-        r#"select to_jsonb(v) as "venue!: Json<Venue>" from venues v where v.tenant_id = $1 and v.conversation = $2"#,
+        r#"select to_jsonb(v) as "venue!: Json<ConversationLocation>" from venues v where v.tenant_id = $1 and v.conversation = $2"#,
         tenant.0,
         conversation.0
     )
@@ -519,7 +525,7 @@ pub async fn venue(
 /// Sets the thread that a message opened for a conversation. A user can write into the thread before we know that it is
 /// posted, and so begin another conversation there. Then that one has the thread, and this one finds it by its opening
 /// message.
-pub async fn opened(
+pub async fn set_thread_ref(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -563,7 +569,7 @@ pub async fn mark_overheard(
 }
 
 /// Makes a conversation that began in a channel continue with only one person.
-pub async fn alone_with(
+pub async fn set_private_with(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -581,7 +587,7 @@ pub async fn alone_with(
 }
 
 /// Nod cannot post in the channel: the conversation continues with the person whom it answered.
-pub async fn alone(
+pub async fn fall_back_to_private(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -599,7 +605,7 @@ pub async fn alone(
     Ok(())
 }
 
-pub(crate) async fn person_of(
+pub(crate) async fn find_person_id(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,

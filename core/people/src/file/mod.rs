@@ -9,8 +9,8 @@ use futures::future::join_all;
 use sqlx::PgConnection;
 use tokio::time::Instant;
 
-pub use shelf::{Lying, Shelf};
-pub use text::western;
+pub use shelf::{AttachmentStore, StoredAttachment};
+pub use text::decode_windows_1252;
 
 use crate::context::Chat;
 use crate::reading::{self, Desk, Limits, Whose};
@@ -20,25 +20,25 @@ use nod_contract::ids::{ConversationId, RunId, TenantId};
 use nod_contract::wire::{Cut, Kind};
 
 /// Largest file that is read, in bytes.
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// Characters of one file that are kept.
-const MOST_KEPT: usize = 100_000;
+const MAX_CHARS: usize = 100_000;
 
 /// How much of a document is read. A character can take four bytes.
-const LIMITS: Limits = Limits { pages: 200, bytes_out: 4 * MOST_KEPT };
+const LIMITS: Limits = Limits { pages: 200, bytes_out: 4 * MAX_CHARS };
 
 /// A file as stored in its row.
 #[derive(Debug, Clone)]
-pub struct File {
+pub struct AttachmentText {
     pub name: String,
     /// It came with this run's message; otherwise with an earlier one of the conversation.
-    pub now: bool,
+    pub is_from_this_run: bool,
     /// Its text, or why there is none.
-    pub read: Result<String, String>,
+    pub text: Result<String, String>,
 }
 
 /// Stores the files of a message, in the transaction that begins its run.
-pub async fn keep(
+pub async fn insert_all(
     core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -57,40 +57,40 @@ pub async fn keep(
 pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx::Result<()> {
     let tenant = whose.tenant;
     let mut conn = core.pool.acquire().await?;
-    let waiting = sql::waiting(&mut conn, tenant, run).await?;
+    let waiting = sql::list_unread(&mut conn, tenant, run).await?;
     drop(conn);
     if waiting.is_empty() {
         return Ok(());
     }
     let fetched = join_all(waiting.iter().map(|(_, file)| fetch(core, platform, file))).await;
-    let mut desk = core.reading.desk(whose, Instant::now() + reading::PATIENCE);
+    let mut desk = core.reading.desk(whose, Instant::now() + reading::READ_TIMEOUT);
     for ((id, _), fetched) in waiting.iter().zip(fetched) {
         let read = match fetched {
-            Ok(bytes) => words(desk.as_mut(), bytes).await,
+            Ok(bytes) => extract_text(desk.as_mut(), bytes).await,
             Err(why) => Err(why),
         };
         let mut conn = core.pool.acquire().await?;
-        sql::read(&mut conn, tenant, *id, &read).await?;
+        sql::set_text(&mut conn, tenant, *id, &read).await?;
     }
     Ok(())
 }
 
 async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>, String> {
-    let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_GIVEN.to_owned()) };
+    let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_AVAILABLE.to_owned()) };
     let Some(address) = &file.url else { return Err("it does not lie in this chat".to_owned()) };
     // The stated size can be wrong, so the bytes are counted too.
-    if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
+    if usize::try_from(file.size).is_ok_and(|size| size > MAX_BYTES) {
         return Err(too_large());
     }
-    let bytes = match adapter.download_attachment(address, MOST_BYTES).await {
+    let bytes = match adapter.download_attachment(address, MAX_BYTES).await {
         Ok(bytes) => bytes,
         Err(DownloadError::TooLarge) => return Err(too_large()),
         Err(error) => {
             tracing::warn!(%error, "a file was not fetched");
-            return Err(NOT_GIVEN.to_owned());
+            return Err(NOT_AVAILABLE.to_owned());
         }
     };
-    if text::is_page(&bytes, &file.media_type) {
+    if text::is_html_page(&bytes, &file.media_type) {
         return Err("the chat gave me a web page in its place".to_owned());
     }
     Ok(bytes)
@@ -100,12 +100,12 @@ async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>
 ///
 /// # Errors
 /// If it cannot be read.
-pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
+pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
     let kind = match &bytes {
         bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
-        bytes if text::is_packed(bytes) => Kind::Docx,
+        bytes if text::is_archive(bytes) => Kind::Docx,
         // Plain text cannot make decoding slow, so it needs no reader process.
-        bytes => return Ok(kept(text::of(bytes)?, false)),
+        bytes => return Ok(kept(text::extract_text(bytes)?, false)),
     };
     let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
     let cut = read.done.cut;
@@ -118,15 +118,15 @@ pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String
 
 /// Shortens the text to what is kept.
 fn kept(words: String, cut: bool) -> String {
-    match words.char_indices().nth(MOST_KEPT) {
+    match words.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),
         None if cut => format!("{words}… (the rest was left out)"),
         None => words,
     }
 }
 
-const NOT_GIVEN: &str = "the chat did not give it to me";
+const NOT_AVAILABLE: &str = "the chat did not give it to me";
 
 fn too_large() -> String {
-    format!("it is larger than {} MB", MOST_BYTES / 1024 / 1024)
+    format!("it is larger than {} MB", MAX_BYTES / 1024 / 1024)
 }

@@ -11,18 +11,18 @@ use nod_contract::chat::{Adapters, DownloadError};
 use nod_contract::tool::{ToolContext, ToolError};
 
 /// The wait after the platform did not answer.
-const BUSY_SECONDS: u64 = 5;
+const RETRY_AFTER_SECS: u64 = 5;
 
 /// Where the files are stored.
 #[derive(Clone)]
-pub struct Shelf {
+pub struct AttachmentStore {
     pool: PgPool,
     adapters: Adapters,
 }
 
 /// A file that was attached in a conversation. Its name and kind are chosen by the person who attached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lying {
+pub struct StoredAttachment {
     /// Its row.
     pub id: Uuid,
     /// Its file name.
@@ -31,13 +31,13 @@ pub struct Lying {
     pub kind: String,
 }
 
-impl fmt::Debug for Shelf {
+impl fmt::Debug for AttachmentStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Shelf")
     }
 }
 
-impl Shelf {
+impl AttachmentStore {
     /// Creates it over the rows and the platforms.
     #[must_use]
     pub fn new(pool: PgPool, adapters: Adapters) -> Self {
@@ -48,11 +48,11 @@ impl Shelf {
     ///
     /// # Errors
     /// [`ToolError::NotFound`] if there is none.
-    pub async fn named(&self, cx: &ToolContext, name: &str) -> Result<Lying, ToolError> {
-        let mut conn = self.pool.acquire().await.map_err(unread)?;
-        let found = sql::named(&mut conn, cx.scope.tenant, cx.scope.case, name.trim()).await;
+    pub async fn find_by_name(&self, cx: &ToolContext, name: &str) -> Result<StoredAttachment, ToolError> {
+        let mut conn = self.pool.acquire().await.map_err(database_error)?;
+        let found = sql::find_by_name(&mut conn, cx.scope.tenant, cx.scope.case, name.trim()).await;
         found
-            .map_err(unread)?
+            .map_err(database_error)?
             .ok_or_else(|| ToolError::NotFound { what: "a file of that name in this chat".into() })
     }
 
@@ -60,27 +60,28 @@ impl Shelf {
     ///
     /// # Errors
     /// [`ToolError::NotFound`] if it no longer exists, [`ToolError::InvalidArguments`] if it is larger.
-    pub async fn bytes(&self, cx: &ToolContext, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
+    pub async fn download(&self, cx: &ToolContext, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
         let gone = || ToolError::NotFound { what: "that file in this chat any more".to_owned() };
-        let mut conn = self.pool.acquire().await.map_err(unread)?;
-        let place = sql::place(&mut conn, cx.scope.tenant, cx.scope.case, id).await.map_err(unread)?;
+        let mut conn = self.pool.acquire().await.map_err(database_error)?;
+        let place =
+            sql::find_source(&mut conn, cx.scope.tenant, cx.scope.case, id).await.map_err(database_error)?;
         drop(conn);
         let (platform, address, kind) = place.ok_or_else(gone)?;
         let adapter = self.adapters.get(&platform).ok_or_else(gone)?;
         match adapter.download_attachment(&address, most).await {
-            Ok(bytes) if text::is_page(&bytes, &kind) => Err(gone()),
+            Ok(bytes) if text::is_html_page(&bytes, &kind) => Err(gone()),
             Ok(bytes) => Ok(bytes),
             Err(DownloadError::TooLarge) => {
                 Err(ToolError::invalid(format!("that file is larger than {} MB", most / 1024 / 1024)))
             }
             Err(DownloadError::Forbidden(_)) => Err(gone()),
             Err(DownloadError::NoResponse(_)) => {
-                Err(ToolError::RateLimited { retry_after_secs: BUSY_SECONDS })
+                Err(ToolError::RateLimited { retry_after_secs: RETRY_AFTER_SECS })
             }
         }
     }
 }
 
-fn unread(error: sqlx::Error) -> ToolError {
+fn database_error(error: sqlx::Error) -> ToolError {
     ToolError::internal(format!("the files of this chat cannot be looked up: {error}"))
 }

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{File, Lying};
+use super::{AttachmentText, StoredAttachment};
 use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, RunId, TenantId};
@@ -37,7 +37,7 @@ pub(super) async fn insert(
 }
 
 /// Returns those files of a run that are not read yet.
-pub(super) async fn waiting(
+pub(super) async fn list_unread(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -56,7 +56,7 @@ pub(super) async fn waiting(
     Ok(rows.into_iter().map(|r| (r.id, file(r.name, r.kind, r.size, r.address))).collect())
 }
 
-pub(super) async fn read(
+pub(super) async fn set_text(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
@@ -79,12 +79,12 @@ pub(super) async fn read(
 }
 
 /// Returns the latest files of a conversation, oldest first.
-pub async fn of(
+pub async fn list_by_conversation(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
     run: RunId,
-) -> sqlx::Result<Vec<File>> {
+) -> sqlx::Result<Vec<AttachmentText>> {
     let rows = sqlx::query!(
         r#"select name, run_id, status, coalesce(content, '') as "content!" from files
          where tenant_id = $1 and conversation_id = $2 and status <> 'waiting'
@@ -94,23 +94,23 @@ pub async fn of(
     )
     .fetch_all(conn)
     .await?;
-    let file = |name, of: Uuid, status: String, content| File {
+    let file = |name, of: Uuid, status: String, content| AttachmentText {
         name,
-        now: of == run.0,
-        read: if status == "read" { Ok(content) } else { Err(content) },
+        is_from_this_run: of == run.0,
+        text: if status == "read" { Ok(content) } else { Err(content) },
     };
     Ok(rows.into_iter().rev().map(|r| file(r.name, r.run_id, r.status, r.content)).collect())
 }
 
 /// Returns the newest file of a conversation with that name.
-pub(super) async fn named(
+pub(super) async fn find_by_name(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
     name: &str,
-) -> sqlx::Result<Option<Lying>> {
+) -> sqlx::Result<Option<StoredAttachment>> {
     sqlx::query_as!(
-        Lying,
+        StoredAttachment,
         "select id, name, kind from files where tenant_id = $1 and conversation_id = $2 and lower(trim(name)) = lower($3)
          order by created_at desc, id desc limit 1",
         tenant.0,
@@ -122,7 +122,7 @@ pub(super) async fn named(
 }
 
 /// Returns the platform on which a file of a conversation is stored, and its address and kind there.
-pub(super) async fn place(
+pub(super) async fn find_source(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,

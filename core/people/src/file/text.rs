@@ -1,11 +1,11 @@
 //! The text of a file, judged by its bytes: what a name or a media type claims is ignored. Pure.
 
 /// Returns the text, or the reason for none as the end of a sentence.
-pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
+pub(super) fn extract_text(bytes: &[u8]) -> Result<String, String> {
     if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
         return Err("it is an old or a locked Office file; I read DOCX, PDF and plain text".to_owned());
     }
-    let text = decoded(bytes).ok_or_else(|| "it is no text".to_owned())?;
+    let text = decode(bytes).ok_or_else(|| "it is no text".to_owned())?;
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -16,11 +16,11 @@ pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
     Ok(text)
 }
 
-pub(super) fn is_packed(bytes: &[u8]) -> bool {
+pub(super) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B])
 }
 
-fn decoded(bytes: &[u8]) -> Option<String> {
+fn decode(bytes: &[u8]) -> Option<String> {
     let wide = |pair: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|two| pair([two[0], two[1]])).collect();
         String::from_utf16(&units).ok()
@@ -30,7 +30,7 @@ fn decoded(bytes: &[u8]) -> Option<String> {
         [0xFE, 0xFF, ..] => wide(u16::from_be_bytes),
         _ => {
             let bytes = bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(bytes);
-            std::str::from_utf8(bytes).ok().map(str::to_owned).or_else(|| western(bytes))
+            std::str::from_utf8(bytes).ok().map(str::to_owned).or_else(|| decode_windows_1252(bytes))
         }
     }
 }
@@ -38,7 +38,7 @@ fn decoded(bytes: &[u8]) -> Option<String> {
 /// Decodes bytes of no known encoding as Windows-1252 if only few are beyond ASCII. They mostly come from an old
 /// western program, such as a spreadsheet's export.
 #[must_use]
-pub fn western(bytes: &[u8]) -> Option<String> {
+pub fn decode_windows_1252(bytes: &[u8]) -> Option<String> {
     // 0x80 to 0x9F; an unassigned byte is a control character, as in browsers.
     const MARKS: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}',
@@ -53,7 +53,7 @@ pub fn western(bytes: &[u8]) -> Option<String> {
 }
 
 /// Detects the sign-in page that a platform sends if it does not let us in. A file announced as HTML is not one.
-pub(super) fn is_page(bytes: &[u8], kind: &str) -> bool {
+pub(super) fn is_html_page(bytes: &[u8], kind: &str) -> bool {
     if kind.to_ascii_lowercase().contains("html") {
         return false;
     }
@@ -69,9 +69,11 @@ mod tests {
     #[test]
     fn a_page_in_the_place_of_a_file_is_told_by_the_files_kind() {
         let page = b"\n<!DOCTYPE html><html><body>Sign in</body></html>";
-        assert!(is_page(page, "text/csv") && is_page(page, ""));
-        assert!(!is_page(page, "text/html; charset=utf-8") && !is_page(page, "application/xhtml+xml"));
-        assert!(!is_page(b"month,sum", "text/csv"));
+        assert!(is_html_page(page, "text/csv") && is_html_page(page, ""));
+        assert!(
+            !is_html_page(page, "text/html; charset=utf-8") && !is_html_page(page, "application/xhtml+xml")
+        );
+        assert!(!is_html_page(b"month,sum", "text/csv"));
     }
 
     #[test]
@@ -89,7 +91,7 @@ mod tests {
             (b"  \n", None),
             (b"\x01\x02\x03\x04", None),
         ] {
-            assert_eq!(of(bytes).ok().as_deref(), words, "{bytes:?}");
+            assert_eq!(extract_text(bytes).ok().as_deref(), words, "{bytes:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ use nod_contract::ids::{PersonId, TenantId, named_lane_id};
 use nod_store::jobs::{Job, sql as jobs};
 
 /// How long after it was opened a page is kept up to date.
-pub(crate) const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
+pub(crate) const REFRESH_WINDOW: TimeDelta = TimeDelta::hours(1);
 
 /// A job that updates a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,25 +41,25 @@ pub async fn opened(
     home: &Home,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    shown_again(conn, tenant, home, now).await?;
+    enqueue_publish(conn, tenant, home, now).await?;
     sql::opened(conn, tenant, home, now).await
 }
 
 /// Updates the pages of a person after a change. Called last in a transaction: their lanes are locked after all others.
-pub async fn touch(
+pub async fn enqueue_refresh(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for home in sql::looked_at(conn, tenant, person, now - LOOKED_AT).await? {
-        shown_again(conn, tenant, &home, now).await?;
+    for home in sql::list_recently_opened(conn, tenant, person, now - REFRESH_WINDOW).await? {
+        enqueue_publish(conn, tenant, &home, now).await?;
     }
     Ok(())
 }
 
 /// Enqueues the update: one job, however much changes before it begins.
-pub(crate) async fn shown_again(
+pub(crate) async fn enqueue_publish(
     conn: &mut PgConnection,
     tenant: TenantId,
     home: &Home,

@@ -30,7 +30,7 @@ pub async fn opened(
 }
 
 /// Returns the person's pages that were opened since then.
-pub async fn looked_at(
+pub async fn list_recently_opened(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,

@@ -17,10 +17,10 @@ use nod_contract::ids::{ConversationId, TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// After this many attempts the thread stays unchanged: nothing depends on it.
-const MOST_TRIES: i32 = 3;
+const MAX_ATTEMPTS: i32 = 3;
 
 /// Enqueues an update of the thread's title or prompts.
-pub async fn dress(
+pub async fn enqueue_update(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -36,22 +36,22 @@ fn lane(conversation: ConversationId) -> Uuid {
 }
 
 /// The job: sets the title, or offers prompts.
-pub async fn show(
+pub async fn update(
     core: &Chat,
     claim: &Claim,
     conversation: ConversationId,
     title: Option<&str>,
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let venue = delivery::sql::venue(&mut conn, claim.tenant, conversation).await?;
-    let viewing = sql::viewing(&mut conn, claim.tenant, conversation).await?;
+    let venue = delivery::sql::load_location(&mut conn, claim.tenant, conversation).await?;
+    let viewing = sql::find_viewed_channel(&mut conn, claim.tenant, conversation).await?;
     drop(conn);
     let ornament = match title {
         Some(title) => AssistantThreadUpdate::Title(title.to_owned()),
         None => AssistantThreadUpdate::SuggestedPrompts(card::prompts(viewing.is_some())),
     };
     let shown = match core.adapters.get(&venue.platform) {
-        Some(adapter) => adapter.update_assistant_thread(&venue.place, &ornament).await,
+        Some(adapter) => adapter.update_assistant_thread(&venue.channel_ref, &ornament).await,
         None => Ok(()),
     };
     let mut tx = core.begin().await?;
@@ -61,7 +61,7 @@ pub async fn show(
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
             jobs::reschedule(&mut tx, claim, core.now() + wait, None, true).await?;
         }
-        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MOST_TRIES => return Err(reason.into()),
+        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => return Err(reason.into()),
         ended => {
             if let Err(error) = ended {
                 tracing::warn!(%conversation, %error, "a pane was not dressed");

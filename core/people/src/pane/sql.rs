@@ -6,7 +6,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 
 /// Records that a thread was opened, or that its person looks at another channel; returns true if it is new.
-pub async fn looks(
+pub async fn upsert(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -30,7 +30,7 @@ pub async fn looks(
 }
 
 /// Returns the channel that the thread's person looks at.
-pub async fn viewing(
+pub async fn find_viewed_channel(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -46,7 +46,7 @@ pub async fn viewing(
 }
 
 /// Records that a thread has its title; true only for the first caller, false if it is no assistant thread.
-pub async fn titled(
+pub async fn mark_titled(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,

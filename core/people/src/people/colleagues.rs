@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use sqlx::{PgConnection, PgPool};
 
-use super::hours::{self, Working};
+use super::hours::{self, WorkingTime};
 use super::sql;
 use nod_contract::ids::{PersonId, TenantId};
 
@@ -23,7 +23,7 @@ pub struct Colleague {
     /// The name that others see.
     pub name: String,
     /// When they work.
-    pub working: Working,
+    pub working: WorkingTime,
 }
 
 impl Colleagues {
@@ -37,33 +37,37 @@ impl Colleagues {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn at(
+    pub async fn find_by_emails(
         &self,
         tenant: TenantId,
         addresses: &[String],
     ) -> Result<HashMap<String, Colleague>, sqlx::Error> {
-        at(&mut *self.pool.acquire().await?, tenant, addresses).await
+        find_by_emails(&mut *self.pool.acquire().await?, tenant, addresses).await
     }
 
     /// Returns when one person works, whatever their addresses are.
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn of(&self, tenant: TenantId, person: PersonId) -> Result<Option<Working>, sqlx::Error> {
+    pub async fn find_working_time(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+    ) -> Result<Option<WorkingTime>, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        Ok(hours::working(&mut conn, tenant, &[person]).await?.remove(&person))
+        Ok(hours::load_working_times(&mut conn, tenant, &[person]).await?.remove(&person))
     }
 }
 
 /// Returns colleagues by address in lower case.
-pub async fn at(
+pub async fn find_by_emails(
     conn: &mut PgConnection,
     tenant: TenantId,
     addresses: &[String],
 ) -> sqlx::Result<HashMap<String, Colleague>> {
-    let found = sql::at_addresses(conn, tenant, addresses).await?;
+    let found = sql::find_by_emails(conn, tenant, addresses).await?;
     let people: Vec<PersonId> = found.iter().map(|(_, person, _)| *person).collect();
-    let working = hours::working(conn, tenant, &people).await?;
+    let working = hours::load_working_times(conn, tenant, &people).await?;
     let colleague = |(address, person, name): (String, PersonId, String)| {
         let working = working.get(&person)?.clone();
         Some((address, Colleague { person, name, working }))

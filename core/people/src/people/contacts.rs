@@ -6,22 +6,22 @@ use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::tool::{Choice, Principal};
 
 /// More words are not a name.
-const MOST_WORDS: usize = 6;
+const MAX_WORDS: usize = 6;
 /// A longer word is not part of a name, in characters.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD_CHARS: usize = 40;
 /// Contacts that are offered in addition to the people of the workspace.
-const MOST_OFFERED: usize = 8;
+const MAX_CHOICES: usize = 8;
 /// How much of a label the strictest platform shows on a button, in UTF-16 units: the address must fit completely.
 const LABEL: usize = 75;
 /// Distinguishes a contact from the people of the workspace, whatever its name.
 const SOURCE: &str = " · from your mail";
 /// A name shortened further than this is useless, in UTF-16 units.
-const SHORTEST_NAME: usize = 4;
+const MIN_NAME_UNITS: usize = 4;
 
 /// Returns the words to look a name up by; `None` if there are none to look for in mail.
-pub fn words(name: &str) -> Option<Vec<String>> {
+pub fn search_words(name: &str) -> Option<Vec<String>> {
     let words = parts(name);
-    let fits = words.len() <= MOST_WORDS && words.iter().all(|word| word.chars().count() <= LONGEST_WORD);
+    let fits = words.len() <= MAX_WORDS && words.iter().all(|word| word.chars().count() <= MAX_WORD_CHARS);
     (fits && !words.is_empty()).then_some(words)
 }
 
@@ -29,7 +29,7 @@ pub fn words(name: &str) -> Option<Vec<String>> {
 /// address, only the first contact is taken.
 pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &Principal) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
-    for contact in contacts.iter().filter(|contact| fits(contact, words)) {
+    for contact in contacts.iter().filter(|contact| is_match(contact, words)) {
         let is = |address: &str| address.eq_ignore_ascii_case(&contact.email);
         let known = people.iter().chain(&choices).any(|choice| is(&choice.value));
         if !known && !me.email.as_deref().is_some_and(is) {
@@ -37,12 +37,12 @@ pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &P
             choices.extend(label.map(|label| Choice { label, value: contact.email.clone() }));
         }
     }
-    choices.truncate(MOST_OFFERED);
+    choices.truncate(MAX_CHOICES);
     choices
 }
 
 /// Returns whether all the words are in the name, or before the `@` of the address.
-fn fits(contact: &Contact, words: &[String]) -> bool {
+fn is_match(contact: &Contact, words: &[String]) -> bool {
     let local = contact.email.rsplit_once('@').map_or("", |(local, _)| local);
     let has = [parts(&contact.name), parts(local)].concat();
     words.iter().all(|word| has.contains(word))
@@ -61,14 +61,14 @@ fn label(contact: &Contact) -> Option<String> {
     let name = show_hidden_chars(name).split_whitespace().collect::<Vec<_>>().join(" ");
     let name = name.replace(char::is_control, " ");
     let deceives = name.contains(['@', '＠', '﹫']) || name.eq_ignore_ascii_case(address);
-    let shown = room.checked_sub(units(" ()")).map(|room| shortened(&name, room)).unwrap_or_default();
-    match !deceives && (shown == name || units(&shown) >= SHORTEST_NAME) && !shown.is_empty() {
+    let shown = room.checked_sub(units(" ()")).map(|room| truncate(&name, room)).unwrap_or_default();
+    match !deceives && (shown == name || units(&shown) >= MIN_NAME_UNITS) && !shown.is_empty() {
         true => Some(format!("{shown} ({address}){SOURCE}")),
         false => Some(format!("{address}{SOURCE}")),
     }
 }
 
-fn shortened(name: &str, room: usize) -> String {
+fn truncate(name: &str, room: usize) -> String {
     if units(name) <= room {
         return name.to_owned();
     }
@@ -105,7 +105,7 @@ mod tests {
             email: Some("ana@acme.test".to_owned()),
             zone: "UTC".to_owned(),
         };
-        let words = words(name).unwrap();
+        let words = search_words(name).unwrap();
         choices(&words, contacts, people, &me).into_iter().map(|choice| choice.label).collect()
     }
 
@@ -128,15 +128,15 @@ mod tests {
         assert_eq!(labels("Zoe Kim", &all, &[]).len(), 2);
         assert_eq!(labels("O'Neil", &[contact("Sam O’Neil", "sam@far.example")], &[]).len(), 1);
         let many: Vec<Contact> = (0..20).map(|n| contact("Zoe", &format!("zoe{n}@far.example"))).collect();
-        assert_eq!(labels("Zoe", &many, &[]).len(), MOST_OFFERED);
+        assert_eq!(labels("Zoe", &many, &[]).len(), MAX_CHOICES);
     }
 
     #[test]
     fn what_is_no_name_is_not_looked_up() {
         for name in ["", " . ", "the one who wrote to me last week", &"x".repeat(41)] {
-            assert_eq!(words(name), None, "{name}");
+            assert_eq!(search_words(name), None, "{name}");
         }
-        assert_eq!(words("Anne-Marie O'Neil").unwrap(), ["anne", "marie", "o", "neil"]);
+        assert_eq!(search_words("Anne-Marie O'Neil").unwrap(), ["anne", "marie", "o", "neil"]);
     }
 
     #[test]

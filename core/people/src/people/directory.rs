@@ -14,7 +14,7 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::store;
 
 /// People about whom nothing was reported for this long are no longer listed, because the list is read once a day.
-const UNLISTED: TimeDelta = TimeDelta::hours(12);
+const STALE_MEMBER_AGE: TimeDelta = TimeDelta::hours(12);
 
 /// Returns the lane in which a workspace's directory is read.
 pub fn lane(platform: &str, workspace: &str) -> Uuid {
@@ -22,7 +22,7 @@ pub fn lane(platform: &str, workspace: &str) -> Uuid {
 }
 
 /// The job: reads every page, then again in a day.
-pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -> Result<(), WorkError> {
+pub async fn sync(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -> Result<(), WorkError> {
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let mut cursor = None;
     loop {
@@ -30,7 +30,7 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
         let (page, next) = match adapter.list_members(workspace, cursor).await {
             Ok(read) => read,
             Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
-                return put_off(core, claim, after_seconds).await;
+                return reschedule_in(core, claim, after_seconds).await;
             }
             Err(error) => return Err(error.into()),
         };
@@ -41,19 +41,20 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
         }
     }
     // People who are no longer listed might have left. Not every platform lists those, so each is looked up.
-    let since = core.now() - UNLISTED;
+    let since = core.now() - STALE_MEMBER_AGE;
     let mut conn = core.pool.acquire().await?;
-    let unlisted = sql::unlisted(&mut conn, claim.tenant, platform, workspace, since).await?;
+    let unlisted = sql::list_stale_members(&mut conn, claim.tenant, platform, workspace, since).await?;
     drop(conn);
     for (person, user) in unlisted {
         let asked = core.now();
         match adapter.fetch_profile(workspace, &user).await {
             Ok(profile) => {
                 let mut conn = core.pool.acquire().await?;
-                sql::learn(&mut conn, claim.tenant, person, platform, workspace, &profile, asked).await?;
+                sql::update_profile(&mut conn, claim.tenant, person, platform, workspace, &profile, asked)
+                    .await?;
             }
             Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
-                return put_off(core, claim, after_seconds).await;
+                return reschedule_in(core, claim, after_seconds).await;
             }
             // They stay unchanged, and are looked up again tomorrow.
             Err(error) => tracing::warn!(%person, %error, "whether somebody still belongs is not known"),
@@ -63,7 +64,7 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
     let again = PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    sql::directory_read(&mut tx, claim.tenant, platform, workspace, now).await?;
+    sql::mark_directory_synced(&mut tx, claim.tenant, platform, workspace, now).await?;
     jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
@@ -74,12 +75,13 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
 pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Profile) -> sqlx::Result<()> {
     let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
-    let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+    let person =
+        sql::find_or_create(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
     let known = sql::told_standing(&mut tx, tenant, platform, workspace, &profile.user).await?;
     if known.is_some_and(|known| profile.membership.is_above(known)) {
         profile.membership = Membership::Unknown;
     }
-    sql::learn(&mut tx, tenant, person, platform, workspace, &profile, now).await?;
+    sql::update_profile(&mut tx, tenant, person, platform, workspace, &profile, now).await?;
     tx.commit().await
 }
 
@@ -93,12 +95,13 @@ pub async fn learn(
 ) -> sqlx::Result<()> {
     let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
-    let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
-    sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
+    let person =
+        sql::find_or_create(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+    sql::update_profile(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
     tx.commit().await
 }
 
-async fn put_off(core: &Chat, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
+async fn reschedule_in(core: &Chat, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::reschedule(&mut conn, claim, until, None, false).await?)
@@ -115,32 +118,36 @@ async fn write(
     let now = core.now();
     let mut tx = core.begin().await?;
     for profile in page {
-        let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
-        sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
+        let person =
+            sql::find_or_create(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+        sql::update_profile(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
     }
     tx.commit().await
 }
 
 /// Returns the person. If the membership in `person`, loaded for this place, is unknown, the platform is asked.
-pub async fn known(
+pub async fn ensure_profile(
     core: &Chat,
     tenant: TenantId,
     person: Person,
     platform: &str,
     workspace: &str,
 ) -> Result<Person, WorkError> {
-    if person.standing != Membership::Unknown {
+    if person.membership != Membership::Unknown {
         return Ok(person);
     }
     let person = person.id;
     let mut conn = core.pool.acquire().await?;
-    let user = sql::user_of(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such user")?;
+    let user =
+        sql::find_user_id(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such user")?;
     // Releases the connection before the platform is asked.
     drop(conn);
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let asked = core.now();
     let profile = adapter.fetch_profile(workspace, &user).await?;
     let mut conn = core.pool.acquire().await?;
-    sql::learn(&mut conn, tenant, person, platform, workspace, &profile, asked).await?;
-    Ok(sql::load_there(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such person")?)
+    sql::update_profile(&mut conn, tenant, person, platform, workspace, &profile, asked).await?;
+    Ok(sql::load_with_membership(&mut conn, tenant, person, platform, workspace)
+        .await?
+        .ok_or("no such person")?)
 }

@@ -18,7 +18,7 @@ use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{Choice, Principal, ToolError};
 
 /// The answer to a non-member if only members can use Nod.
-pub const NOT_FOR_STRANGERS: &str =
+pub const MEMBERS_ONLY: &str =
     "I work for members of this workspace only, so I did nothing. An admin can change that.";
 
 /// The answer to a user whose membership is unknown while the platform does not answer.
@@ -37,13 +37,16 @@ pub struct Person {
     /// The job title: "Sales".
     pub title: Option<String>,
     /// Their address on the platform.
-    pub address: Option<String>,
+    #[serde(alias = "address")]
+    pub email: Option<String>,
     /// IANA zone name: what they set, or what their platform reports.
     pub zone: Option<String>,
     /// Whether they are a member.
-    pub standing: Membership,
+    #[serde(alias = "standing")]
+    pub membership: Membership,
     /// Whether the platform has been asked about them.
-    pub known: bool,
+    #[serde(alias = "known")]
+    pub has_profile: bool,
 }
 
 impl Person {
@@ -53,7 +56,7 @@ impl Person {
         Principal {
             person: self.id,
             name: self.display_name().to_owned(),
-            email: self.address.clone(),
+            email: self.email.clone(),
             zone: self.zone.clone().unwrap_or_else(|| "UTC".to_owned()),
         }
     }
@@ -69,13 +72,13 @@ impl Person {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Their address, if a platform reports one.
-    pub address: Option<String>,
+    pub email: Option<String>,
     /// Their accounts, each as a platform and a user id there.
     pub users: Vec<(String, String)>,
 }
 
 /// Resolves a recipient that a model or a person wrote: an address, a mention, or a name that fits one person.
-pub async fn address(
+pub async fn resolve_recipient(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -83,12 +86,12 @@ pub async fn address(
     written: &str,
     me: &Principal,
 ) -> sqlx::Result<Result<String, ToolError>> {
-    if let Some(user) = names::mentioned(written) {
-        let person = sql::by_user(conn, tenant, platform, workspace, user).await?;
-        return Ok(names::of_mentioned(person.as_ref()));
+    if let Some(user) = names::parse_mention(written) {
+        let person = sql::find_by_user(conn, tenant, platform, workspace, user).await?;
+        return Ok(names::email_of_mentioned(person.as_ref()));
     }
-    let people = match names::words(written) {
-        Some(words) => sql::named(conn, tenant, platform, workspace, &words).await?,
+    let people = match names::search_words(written) {
+        Some(words) => sql::find_by_name(conn, tenant, platform, workspace, &words).await?,
         None => Vec::new(),
     };
     Ok(names::resolve(written, me, &people))
@@ -96,7 +99,7 @@ pub async fn address(
 
 /// Returns the people who have this address, as choices.
 pub async fn choices(conn: &mut PgConnection, tenant: TenantId, address: &str) -> sqlx::Result<Vec<Choice>> {
-    let people = sql::at_addresses(conn, tenant, &[address.to_owned()]).await?;
+    let people = sql::find_by_emails(conn, tenant, &[address.to_owned()]).await?;
     let choice = |(_, _, name): (String, PersonId, String)| Choice {
         label: format!("{name} ({address})"),
         value: address.to_owned(),

@@ -17,18 +17,18 @@ use nod_contract::tool::{Choice, Principal, ToolError};
 pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<String, ToolError> {
     let written = written.trim();
     if written.contains('@') && !written.starts_with('@') && !written.starts_with("<@") {
-        return address(written);
+        return parse_email(written);
     }
-    let name = bare(written);
+    let name = strip_quotes(written);
     if name.is_empty() {
         return Err(ToolError::invalid("an empty recipient"));
     }
-    if is_me(name) {
+    if is_self_reference(name) {
         return me.email.clone().ok_or_else(|| not_found(&me.name, "has no address here"));
     }
-    match &fitting(name, people)[..] {
+    match &find_matches(name, people)[..] {
         [] => Err(not_found(name, "is nobody in this workspace; an address is needed")),
-        [one] => one.address.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
+        [one] => one.email.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
         several => {
             Err(ToolError::Ambiguous { name: name.to_owned(), choices: choices(several), message: None })
         }
@@ -37,33 +37,33 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
 
 /// Returns the name to look up, without a leading `@` and spaces.
 #[must_use]
-pub fn bare(written: &str) -> &str {
+pub fn strip_quotes(written: &str) -> &str {
     written.trim().trim_start_matches('@').trim()
 }
 
 /// Returns whether it is neither an address nor a mention, nor the person themselves.
 #[must_use]
 pub fn is_name(written: &str) -> bool {
-    words(written).is_some() && !is_me(bare(written))
+    search_words(written).is_some() && !is_self_reference(strip_quotes(written))
 }
 
-fn is_me(name: &str) -> bool {
+fn is_self_reference(name: &str) -> bool {
     ["me", "myself"].contains(&name.to_lowercase().as_str())
 }
 
 /// Returns the words to look a name up by; `None` if it is an address.
 #[must_use]
-pub fn words(written: &str) -> Option<Vec<String>> {
+pub fn search_words(written: &str) -> Option<Vec<String>> {
     if written.contains('@') && !written.starts_with('@') {
         return None;
     }
-    Some(bare(written).to_lowercase().split_whitespace().map(str::to_owned).collect())
+    Some(strip_quotes(written).to_lowercase().split_whitespace().map(str::to_owned).collect())
 }
 
 /// Splits the recipients that a person wrote into one line: separated by commas, semicolons or line ends, unless these
 /// are in quotes or between `<` and `>`.
 #[must_use]
-pub fn listed(line: &str) -> Vec<String> {
+pub fn split_recipients(line: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     let (mut quoted, mut angled) = (false, false);
     for c in line.chars() {
@@ -98,7 +98,7 @@ pub fn mentions(text: &str) -> Vec<&str> {
 
 /// Returns the user whom a recipient means that is only a mention.
 #[must_use]
-pub fn mentioned(written: &str) -> Option<&str> {
+pub fn parse_mention(written: &str) -> Option<&str> {
     let written = written.trim();
     mentions(written).first().copied().filter(|user| written.len() == user.len() + 3)
 }
@@ -107,16 +107,16 @@ pub fn mentioned(written: &str) -> Option<&str> {
 ///
 /// # Errors
 /// [`ToolError::NotFound`] if it is not a member, or they show no address.
-pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, ToolError> {
-    let member = person.filter(|p| p.standing == Membership::Member);
+pub(crate) fn email_of_mentioned(person: Option<&Person>) -> Result<String, ToolError> {
+    let member = person.filter(|p| p.membership == Membership::Member);
     let person = member.ok_or_else(|| {
         not_found("the person who was mentioned", "is no member of this workspace; an address is needed")
     })?;
-    person.address.clone().ok_or_else(|| not_found(person.display_name(), "shows no address here"))
+    person.email.clone().ok_or_else(|| not_found(person.display_name(), "shows no address here"))
 }
 
 /// Parses `bo@x.test` or `Bo <bo@x.test>` to the bare address.
-fn address(written: &str) -> Result<String, ToolError> {
+fn parse_email(written: &str) -> Result<String, ToolError> {
     let bare = match (written.rfind('<'), written.strip_suffix('>')) {
         (Some(open), Some(inner)) => &inner[open + 1..],
         _ => written,
@@ -127,7 +127,7 @@ fn address(written: &str) -> Result<String, ToolError> {
 }
 
 /// Matches complete names first, then single words: "Bob Stone" is not ambiguous because there is a "Bob Reyes".
-fn fitting<'a>(name: &str, people: &'a [Person]) -> Vec<&'a Person> {
+fn find_matches<'a>(name: &str, people: &'a [Person]) -> Vec<&'a Person> {
     let wanted = name.to_lowercase();
     let whole: Vec<&Person> = people
         .iter()
@@ -146,7 +146,7 @@ fn choices(people: &[&Person]) -> Vec<Choice> {
     people
         .iter()
         .filter_map(|p| {
-            let address = p.address.clone()?;
+            let address = p.email.clone()?;
             let label = match &p.title {
                 Some(title) if !title.is_empty() => format!("{}, {title}", p.display_name()),
                 _ => format!("{} ({address})", p.display_name()),
@@ -172,19 +172,19 @@ mod tests {
             name: full_name.split(' ').next().unwrap_or_default().to_lowercase(),
             full_name: full_name.to_owned(),
             title: (!title.is_empty()).then(|| title.to_owned()),
-            address: (!address.is_empty()).then(|| address.to_owned()),
+            email: (!address.is_empty()).then(|| address.to_owned()),
             zone: None,
-            standing: Membership::Member,
-            known: true,
+            membership: Membership::Member,
+            has_profile: true,
         }
     }
 
     #[test]
     fn mentions_are_read() {
         assert_eq!(mentions("tell <@U2> and <@U3>, not <@> <@U 4> <@U2>"), ["U2", "U3"]);
-        assert_eq!(mentioned(" <@U2> "), Some("U2"));
-        assert_eq!(mentioned("<@U2> and Bo"), None);
-        assert_eq!(mentioned("Bo"), None);
+        assert_eq!(parse_mention(" <@U2> "), Some("U2"));
+        assert_eq!(parse_mention("<@U2> and Bo"), None);
+        assert_eq!(parse_mention("Bo"), None);
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
             ("\"open, quote", &["\"open, quote"]),
             (" ,; \n", &[]),
         ] {
-            assert_eq!(listed(line), wanted, "{line}");
+            assert_eq!(split_recipients(line), wanted, "{line}");
         }
     }
 

@@ -11,7 +11,7 @@ use nod_contract::ids::{PersonId, TenantId};
 
 /// A row of `people`.
 #[derive(Debug, Deserialize)]
-pub struct Row {
+pub struct PersonRow {
     id: Uuid,
     name: String,
     full_name: String,
@@ -23,23 +23,23 @@ pub struct Row {
     profile_at: Option<Timestamp>,
 }
 
-impl From<Row> for Person {
-    fn from(row: Row) -> Self {
+impl From<PersonRow> for Person {
+    fn from(row: PersonRow) -> Self {
         Self {
             id: PersonId(row.id),
             name: row.name,
             full_name: row.full_name,
             title: row.title,
-            address: row.address.or(row.own_account),
+            email: row.address.or(row.own_account),
             zone: row.zone,
-            standing: Membership::from_name(&row.standing),
-            known: row.profile_at.is_some(),
+            membership: Membership::from_name(&row.standing),
+            has_profile: row.profile_at.is_some(),
         }
     }
 }
 
 /// Returns the person behind a platform's user, created if new.
-pub async fn meet(
+pub async fn find_or_create(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -99,7 +99,7 @@ pub async fn load(
     person: PersonId,
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
-        Row,
+        PersonRow,
         "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
              coalesce(h.zone, p.zone) as zone, p.standing, p.profile_at
          from people p
@@ -114,7 +114,7 @@ pub async fn load(
 }
 
 /// The same with their membership in that place, which is unknown if its platform has not been asked.
-pub async fn load_there(
+pub async fn load_with_membership(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -122,7 +122,7 @@ pub async fn load_there(
     workspace: &str,
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
-        Row,
+        PersonRow,
         r#"select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
              coalesce(h.zone, p.zone) as zone, coalesce(i.standing, 'unknown') as "standing!", p.profile_at
          from people p
@@ -141,7 +141,11 @@ pub async fn load_there(
 }
 
 /// Returns whether the person still exists, and prevents their deletion until the transaction ends.
-pub async fn is_somebody(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<bool> {
+pub async fn lock_existing(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<bool> {
     let found = sqlx::query_scalar!(
         "select id from people where tenant_id = $1 and id = $2 for key share",
         tenant.0,
@@ -151,7 +155,7 @@ pub async fn is_somebody(conn: &mut PgConnection, tenant: TenantId, person: Pers
 }
 
 /// Returns the platform's user of a person, in a workspace.
-pub async fn user_of(
+pub async fn find_user_id(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -171,7 +175,7 @@ pub async fn user_of(
 }
 
 /// Returns the person behind a platform's user, if known.
-pub async fn by_user(
+pub async fn find_by_user(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -179,7 +183,7 @@ pub async fn by_user(
     user: &str,
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
-        Row,
+        PersonRow,
         "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
              coalesce(h.zone, p.zone) as zone, i.standing, p.profile_at
          from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
@@ -220,7 +224,7 @@ pub(crate) async fn told_standing(
 /// Stores what a platform reports about a person. If a person is known in several places, their name, zone and address
 /// are those of the place that reports an address; the others only say whether they are a member there. A profile that
 /// was requested, at `at`, before a later report changes nothing.
-pub async fn learn(
+pub async fn update_profile(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -270,7 +274,7 @@ pub async fn learn(
 }
 
 /// Records a person's own account: mail goes to it if no platform reports another address.
-pub async fn reached_at(
+pub async fn set_connected_email(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -288,7 +292,7 @@ pub async fn reached_at(
 }
 
 /// Returns a person who is a member everywhere they are known; `None` for a person who is a guest or has left anywhere.
-pub async fn member(
+pub async fn load_member(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -304,14 +308,12 @@ pub async fn member(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Member {
-        address: row.address,
-        users: row.platforms.into_iter().zip(row.users).collect(),
-    }))
+    Ok(row
+        .map(|row| Member { email: row.address, users: row.platforms.into_iter().zip(row.users).collect() }))
 }
 
 /// Returns the address of any member at one of these domains, in lower case.
-pub async fn somebody_at(
+pub async fn find_member_email_at(
     conn: &mut PgConnection,
     tenant: TenantId,
     domains: &[String],
@@ -327,7 +329,7 @@ pub async fn somebody_at(
 }
 
 /// Returns the platforms on which a person is known.
-pub async fn platforms_of(
+pub async fn list_platforms_of_person(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -342,14 +344,14 @@ pub async fn platforms_of(
 }
 
 /// Returns the platforms whose people are known.
-pub async fn platforms(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
+pub async fn list_platforms(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select distinct platform from directories where tenant_id = $1 order by 1", tenant.0)
         .fetch_all(conn)
         .await
 }
 
 /// Links the user of this address to the member who has it, if exactly one has.
-pub async fn introduce(
+pub async fn link_user_by_email(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -376,7 +378,7 @@ pub async fn introduce(
 /// Returns members of workspaces whose people are known, with all of these words in their name. If one of this
 /// workspace has an address, only those of this workspace are returned: a person known in two places and not linked is
 /// two here.
-pub async fn named(
+pub async fn find_by_name(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -384,7 +386,7 @@ pub async fn named(
     words: &[String],
 ) -> sqlx::Result<Vec<Person>> {
     let rows = sqlx::query_as!(
-        Row,
+        PersonRow,
         r#"with fits as (
              select p.*, i.here from people p
              join lateral (
@@ -410,7 +412,7 @@ pub async fn named(
 }
 
 /// Returns the users of a workspace who have not left, as far as is known, and were not reported since.
-pub(crate) async fn unlisted(
+pub(crate) async fn list_stale_members(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -442,7 +444,7 @@ pub struct Opened {
 }
 
 /// Records a workspace, and which parts of it are served.
-pub async fn open_directory(
+pub async fn upsert_directory(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -541,7 +543,7 @@ pub(super) async fn ask_for(
     Ok(asked.execute(conn).await?.rows_affected() == 1)
 }
 
-pub(crate) async fn directory_read(
+pub(crate) async fn mark_directory_synced(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -561,7 +563,7 @@ pub(crate) async fn directory_read(
 }
 
 /// Returns members by their addresses, in lower case, with the names that others see.
-pub(super) async fn at_addresses(
+pub(super) async fn find_by_emails(
     conn: &mut PgConnection,
     tenant: TenantId,
     addresses: &[String],
@@ -581,7 +583,7 @@ pub(super) async fn at_addresses(
 }
 
 /// Returns which of these addresses belong to a person here, in lower case.
-pub async fn with_addresses(
+pub async fn find_known_emails(
     conn: &mut PgConnection,
     tenant: TenantId,
     addresses: &[String],

@@ -17,7 +17,7 @@ pub use process::Program;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::wire::{Block, Done, Failure, Kind};
 /// How long one document can take in a turn.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads documents.
 pub trait Reader: Send + Sync {
@@ -119,7 +119,7 @@ impl Unread {
             }
             (Self::Failed(Failure::Empty), _) => "there is no text in it".to_owned(),
             (Self::Failed(Failure::Large), _) => "its text is too large".to_owned(),
-            (Self::Failed(Failure::Unknown), _) => PACKED.to_owned(),
+            (Self::Failed(Failure::Unknown), _) => ARCHIVE_NOT_SUPPORTED.to_owned(),
             (Self::Failed(Failure::Broken), Kind::Pdf) => "it is no PDF that I can read".to_owned(),
             (Self::Failed(Failure::Broken), Kind::Docx) => {
                 "it is no Word document that I can read".to_owned()
@@ -130,5 +130,5 @@ impl Unread {
 }
 
 /// Why other archives are not read.
-pub(crate) const PACKED: &str =
+pub(crate) const ARCHIVE_NOT_SUPPORTED: &str =
     "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::process::{Answer, Process, Program};
 use super::unreadable::Document;
-use super::{Desk, Limits, PATIENCE, Read, Reader, Unread, Whose};
+use super::{Desk, Limits, READ_TIMEOUT, Read, Reader, Unread, Whose};
 use nod_contract::clock::Clock;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::wire::{Failure, Kind, MAX_BYTES, Request};
@@ -86,7 +86,7 @@ impl Desk for OneDesk {
             let place = timeout_at(self.until, self.pool.place(&self.whose)).await;
             self.place = Some(place.map_err(|_| Unread::Busy)?);
         }
-        let until = self.until.min(Instant::now() + PATIENCE);
+        let until = self.until.min(Instant::now() + READ_TIMEOUT);
         if until <= Instant::now() {
             return Err(Unread::Busy);
         }

@@ -4,13 +4,13 @@ use chrono::TimeDelta;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::anew::forbidden;
-use super::batch::beside;
+use super::anew::forbidden_text;
+use super::batch::enqueue_next_to;
 use super::card::clock;
-use super::decide::{end, redraw};
-use super::second::{self, sql::Owner};
-use super::told::told;
-use super::{Approval, EffectEnd, Status, remind, sql};
+use super::decide::{close, refresh_delivery};
+use super::second::{self, sql::AccountOwner};
+use super::told::rejection_text;
+use super::{Approval, EffectState, Status, remind, sql};
 use crate::context::Requests;
 use crate::effect;
 use crate::policy::{self, Ruling};
@@ -28,14 +28,14 @@ impl Approval {
     /// Returns whether it expired and can be requested again unchanged. A draft might have changed since, and of a
     /// repeated request the first might turn out to have been performed.
     pub(super) fn can_be_asked_again(&self) -> bool {
-        self.status == Status::Expired && self.preview.draft.is_none() && self.again_of.is_none()
+        self.status == Status::Expired && self.preview.draft.is_none() && self.retry_of.is_none()
     }
 }
 
 /// Returns the effect with an unknown outcome, and the time since which it is unknown.
-fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
+fn unknown_effect(approval: &Approval) -> Option<(EffectId, Timestamp)> {
     match &approval.effect {
-        Some(EffectEnd { id, at, outcome: Some(Err(ToolError::UnknownOutcome { .. })), .. }) => {
+        Some(EffectState { id, at, outcome: Some(Err(ToolError::UnknownOutcome { .. })), .. }) => {
             Some((*id, *at))
         }
         _ => None,
@@ -43,7 +43,7 @@ fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
 }
 
 /// Handles a click on [Check again]: enqueues a lookup whose result the card will show.
-pub async fn look(
+pub async fn request_recheck(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -53,8 +53,8 @@ pub async fn look(
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
-    let Some((effect, _)) = unknown(&approval).filter(|_| approval.decider == by) else {
-        return Ok(InteractionResponse::ephemeral(told(&approval, by, approval.revision, now)));
+    let Some((effect, _)) = unknown_effect(&approval).filter(|_| approval.decider == by) else {
+        return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, approval.revision, now)));
     };
     if !jobs::is_lane_idle(conn, tenant, effect.0).await? {
         return Ok(InteractionResponse::ephemeral("I am looking already; the card will say what I find."));
@@ -70,12 +70,12 @@ const LONGEST: TimeDelta = TimeDelta::days(7);
 
 /// Returns the line that this might happen twice, if it has one.
 pub(super) fn twice(approval: &Approval) -> Option<&String> {
-    approval.again_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
+    approval.retry_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
 }
 
 /// Handles a click on [Send again] or [Ask again]: requests the same again from the same person, with a warning if it
 /// might happen twice. Nothing is done before that is approved; several clicks make one request.
-pub async fn again(
+pub async fn request_retry(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -83,37 +83,37 @@ pub async fn again(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
-    sql::hold(conn, tenant, id).await?;
+    sql::lock_row(conn, tenant, id).await?;
     let Some(old) = sql::load(conn, tenant, id).await? else {
         return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     let lapsed = old.can_be_asked_again();
-    let settled = unknown(&old);
+    let settled = unknown_effect(&old);
     if old.decider != by || (settled.is_none() && !lapsed) {
-        return Ok(InteractionResponse::ephemeral(told(&old, by, old.revision, now)));
+        return Ok(InteractionResponse::ephemeral(rejection_text(&old, by, old.revision, now)));
     }
     if lapsed && now - old.expires_at > LONGEST {
         return Ok(InteractionResponse::ephemeral(
             "That is too old to ask again; please tell me anew. Nothing was done.",
         ));
     }
-    if old.asked_again {
+    if old.was_retried {
         return Ok(InteractionResponse::ephemeral(
             "I asked you again already: look for the newer card. Nothing more was done.",
         ));
     }
-    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+    let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
         Ruling::Ask(terms) => terms,
-        Ruling::Run => policy.usual,
-        Ruling::Never(why) => {
-            return Ok(InteractionResponse::ephemeral(forbidden(&why)));
+        Ruling::Allow => policy.default_terms,
+        Ruling::Forbid(why) => {
+            return Ok(InteractionResponse::ephemeral(forbidden_text(&why)));
         }
     };
-    let venue = delivery::sql::venue(conn, tenant, old.conversation).await?;
+    let venue = delivery::sql::load_location(conn, tenant, old.conversation).await?;
     let (platform, workspace) = (venue.platform.as_str(), venue.workspace.as_str());
-    let owner = Owner { person: by, account: &old.preview.account, platform, workspace };
-    let approvers = match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
+    let owner = AccountOwner { person: by, account: &old.preview.account, platform, workspace };
+    let approvers = match second::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
         Ok(approvers) => approvers,
         Err(why) => return Ok(InteractionResponse::ephemeral(format!("{why} Nothing was done."))),
     };
@@ -127,22 +127,22 @@ pub async fn again(
         status: Status::Pending,
         decided_at: None,
         decided_by: None,
-        second: terms.second().map(|list| list.name.clone()),
-        approvers,
-        first_at: None,
+        co_approver_list: terms.co_approvers().map(|list| list.name.clone()),
+        co_approvers: approvers,
+        owner_approved_at: None,
         reason: None,
         expires_at: now + terms.expire_after,
         delivery: core.id(),
-        undo: terms.undo,
+        undo_window: terms.undo_window,
         reminder: None,
-        ticked: true,
-        again_of: Some(id),
-        first_done: false,
+        selected: true,
+        retry_of: Some(id),
+        original_done: false,
         effect: None,
         risks,
         ..old.clone()
     };
-    ask(conn, tenant, &old, &new, now).await?;
+    post_retry_card(conn, tenant, &old, &new, now).await?;
     remind::plan(conn, tenant, new.id, &terms, now).await?;
     let work = RequestJob::ExpireApproval { approval: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
@@ -153,38 +153,38 @@ pub async fn again(
 }
 
 /// Posts the new card where the old one is, which no longer offers the repeat.
-async fn ask(
+async fn post_retry_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     old: &Approval,
     new: &Approval,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    beside(conn, tenant, old, new, now).await?;
+    enqueue_next_to(conn, tenant, old, new, now).await?;
     sql::insert(conn, tenant, new, now).await?;
-    redraw(conn, tenant, old.delivery, now).await
+    refresh_delivery(conn, tenant, old.delivery, now).await
 }
 
 /// Supersedes the repeat of a request that turned out to have been performed.
-pub(crate) async fn went_out(
+pub(crate) async fn supersede_retry_request(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let Some(again) = sql::waiting_again(conn, tenant, id).await? else { return Ok(()) };
-    let ended = if sql::settle(conn, tenant, again, Status::Superseded, None, now).await? {
+    let Some(again) = sql::find_pending_retry(conn, tenant, id).await? else { return Ok(()) };
+    let ended = if sql::resolve(conn, tenant, again, Status::Superseded, None, now).await? {
         true
     } else {
         // Approved already, but its effect can still be cancelled before it starts.
-        let called_off = effect::sql::cancelled(conn, tenant, again, now).await?;
+        let called_off = effect::sql::cancel(conn, tenant, again, now).await?;
         if called_off {
-            sql::called_off(conn, tenant, again).await?;
+            sql::mark_cancelled(conn, tenant, again).await?;
         }
         called_off
     };
     if ended {
-        end(conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
+        close(conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
     }
     Ok(())
 }

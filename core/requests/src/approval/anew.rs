@@ -3,7 +3,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::second::{self, sql::Owner};
+use super::second::{self, sql::AccountOwner};
 use super::{Approval, sql};
 use crate::context::Requests;
 use crate::policy::{self, Ruling};
@@ -13,60 +13,67 @@ use nod_people::delivery;
 use nod_store::audit;
 
 /// What an approval means under the current rules.
-pub(super) enum Anew {
+pub(super) enum Revalidation {
     /// The same as when it was requested.
-    Stands,
+    Unchanged,
     /// A co-approver is now required; holds the request with the people who can be asked.
-    Two(Box<Approval>),
+    NeedsCoApproval(Box<Approval>),
     /// A co-approver is now required, but there is none; holds the message.
-    Nobody(String),
+    NoCoApprover(String),
     /// The rules now forbid it, for this reason.
-    Never(String),
+    Forbidden(String),
 }
 
 /// Checks the rules again. A co-approver who was required before remains required.
-pub(super) async fn look(
+pub(super) async fn revalidate(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
-) -> sqlx::Result<Anew> {
+) -> sqlx::Result<Revalidation> {
     // Without its tool nothing is performed, and the receipt says so.
-    let Some(tool) = core.tools.get(&approval.tool) else { return Ok(Anew::Stands) };
-    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+    let Some(tool) = core.tools.get(&approval.tool) else { return Ok(Revalidation::Unchanged) };
+    let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&approval.preview, tool.spec().reach)) {
-        Ruling::Never(why) => return Ok(Anew::Never(why)),
-        Ruling::Ask(terms) if approval.second.is_none() && terms.second().is_some() => terms,
-        Ruling::Ask(_) | Ruling::Run => return Ok(Anew::Stands),
+        Ruling::Forbid(why) => return Ok(Revalidation::Forbidden(why)),
+        Ruling::Ask(terms) if approval.co_approver_list.is_none() && terms.co_approvers().is_some() => terms,
+        Ruling::Ask(_) | Ruling::Allow => return Ok(Revalidation::Unchanged),
     };
-    let venue = delivery::sql::venue(conn, tenant, approval.conversation).await?;
-    let owner = Owner {
+    let venue = delivery::sql::load_location(conn, tenant, approval.conversation).await?;
+    let owner = AccountOwner {
         person: approval.decider,
         account: &approval.preview.account,
         platform: &venue.platform,
         workspace: &venue.workspace,
     };
-    Ok(match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
-        Err(why) => Anew::Nobody(format!("{why} Nothing was done.")),
+    Ok(match second::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Err(why) => Revalidation::NoCoApprover(format!("{why} Nothing was done.")),
         Ok(approvers) => {
-            let second = terms.second().map(|list| list.name.clone());
-            Anew::Two(Box::new(Approval { second, approvers, ..approval.clone() }))
+            let second = terms.co_approvers().map(|list| list.name.clone());
+            Revalidation::NeedsCoApproval(Box::new(Approval {
+                co_approver_list: second,
+                co_approvers: approvers,
+                ..approval.clone()
+            }))
         }
     })
 }
 
 /// Returns whether the rules have come to require a co-approver.
-pub(super) async fn wants_two(
+pub(super) async fn is_co_approval_required(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
 ) -> sqlx::Result<bool> {
-    Ok(matches!(look(core, conn, tenant, approval).await?, Anew::Two(_) | Anew::Nobody(_)))
+    Ok(matches!(
+        revalidate(core, conn, tenant, approval).await?,
+        Revalidation::NeedsCoApproval(_) | Revalidation::NoCoApprover(_)
+    ))
 }
 
 /// Withdraws a request that the rules now forbid; returns false if it was decided first.
-pub(super) async fn forbid(
+pub(super) async fn close_as_forbidden(
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -74,7 +81,7 @@ pub(super) async fn forbid(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    if !sql::forbid(conn, tenant, approval.id, why, now).await? {
+    if !sql::mark_forbidden(conn, tenant, approval.id, why, now).await? {
         return Ok(false);
     }
     let detail = json!({ "tool": approval.tool, "revision": approval.revision, "never": why });
@@ -84,6 +91,6 @@ pub(super) async fn forbid(
 }
 
 /// Returns the message for the user who clicked.
-pub fn forbidden(why: &str) -> String {
+pub fn forbidden_text(why: &str) -> String {
     format!("The rules here never allow this: {why}. Nothing was done.")
 }

@@ -4,12 +4,12 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::anew::forbidden;
-use super::card::{by_whom, escape, mark, receipt, show_all, shown};
-use super::decide::{Decided, decided, denied, redraw, tell};
+use super::anew::forbidden_text;
+use super::card::{add_details, by_whom, escape, mark, receipt, show_all};
+use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
 use super::headline::headline;
-use super::second::Step;
-use super::told::told;
+use super::second::DecisionStep;
+use super::told::rejection_text;
 use super::{Approval, Decision, Status, remind, sql, whole};
 use crate::context::Requests;
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
@@ -26,7 +26,7 @@ const REASON: usize = 75;
 
 /// A decision about all pending requests on a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Many {
+pub enum BatchDecision {
     /// Approve all.
     All,
     /// Approve the ticked ones, deny the others.
@@ -39,12 +39,12 @@ pub enum Many {
 pub(super) fn card(all: &[Approval]) -> Card {
     let waiting: Vec<&Approval> = all.iter().filter(|a| a.status == Status::Pending).collect();
     let choose = if waiting.is_empty() { "" } else { ": approve all, or untick some" };
-    let mut card = Card::default().with_title(format!("{}{choose}", counted(all)));
+    let mut card = Card::default().with_title(format!("{}{choose}", count_label(all)));
     for (at, approval) in all.iter().enumerate() {
         card = item(card, approval, at + 1);
     }
     let Some(first) = waiting.first() else { return card };
-    let denies = match some(&waiting) {
+    let denies = match partial_selection_count(&waiting) {
         Some(_) => " [Approve selected] denies what is not ticked.",
         None => "",
     };
@@ -52,7 +52,7 @@ pub(super) fn card(all: &[Approval]) -> Card {
 }
 
 /// Returns "3 emails", or "3 requests" if they are of several kinds.
-fn counted(all: &[Approval]) -> String {
+fn count_label(all: &[Approval]) -> String {
     let thing = all.first().map_or("request", |first| &first.preview.labels.noun);
     let same = all.iter().all(|approval| approval.preview.labels.noun == thing);
     format!("{} {}s", all.len(), if same { thing } else { "request" })
@@ -60,12 +60,12 @@ fn counted(all: &[Approval]) -> String {
 
 fn item(card: Card, approval: &Approval, number: usize) -> Card {
     let tick = match approval.status {
-        Status::Pending => tick_of(approval),
+        Status::Pending => checkbox(approval),
         _ => "",
     };
     let heading = format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), mark(approval));
     let before = card.buttons.len();
-    let mut card = show_all(shown(card.with_block(Block::Markdown(heading)), approval), approval);
+    let mut card = show_all(add_details(card.with_block(Block::Markdown(heading)), approval), approval);
     if approval.status != Status::Pending {
         card = receipt(card, approval, REASON);
     }
@@ -75,13 +75,13 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
     card
 }
 
-fn tick_of(approval: &Approval) -> &'static str {
-    if approval.ticked { "☑ " } else { "☐ " }
+fn checkbox(approval: &Approval) -> &'static str {
+    if approval.selected { "☑ " } else { "☐ " }
 }
 
 /// Returns how many are ticked if that is some but not all: only then [Approve selected] makes sense.
-fn some(waiting: &[&Approval]) -> Option<usize> {
-    let ticked = waiting.iter().filter(|approval| approval.ticked).count();
+fn partial_selection_count(waiting: &[&Approval]) -> Option<usize> {
+    let ticked = waiting.iter().filter(|approval| approval.selected).count();
     (ticked > 0 && ticked < waiting.len()).then_some(ticked)
 }
 
@@ -100,8 +100,8 @@ fn to_whom(recipients: &[String]) -> String {
 /// Adds a tick button per pending request, then the decisions. The approve buttons carry the stamp of what was shown.
 fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
-        let verb = if approval.ticked { "untick" } else { "tick" };
-        let label = format!("{}{}{}", tick_of(approval), at + 1, to_whom(&approval.preview.recipients));
+        let verb = if approval.selected { "untick" } else { "tick" };
+        let label = format!("{}{}{}", checkbox(approval), at + 1, to_whom(&approval.preview.recipients));
         card = card.with_button(label, Style::Plain, OnClick::Action(Action::new(verb, approval.id)));
     }
     for (at, approval) in all.iter().enumerate() {
@@ -110,13 +110,13 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
             card = card.with_button(format!("Edit {}", at + 1), Style::Plain, OnClick::Action(edit));
         }
     }
-    let (subject, seen) = (waiting[0].delivery, stamp(all));
+    let (subject, seen) = (waiting[0].delivery, card_fingerprint(all));
     let yes = |verb| OnClick::Action(Action { argument: Some(seen), ..Action::new(verb, subject) });
     // A user who has unticked one probably does not mean all.
-    let chosen = waiting.iter().any(|approval| !approval.ticked);
+    let chosen = waiting.iter().any(|approval| !approval.selected);
     let all_style = if chosen { Style::Plain } else { Style::Primary };
     card = card.with_button("Approve all", all_style, yes("approve_all"));
-    if let Some(ticked) = some(waiting) {
+    if let Some(ticked) = partial_selection_count(waiting) {
         card =
             card.with_button(format!("Approve selected ({ticked})"), Style::Primary, yes("approve_selected"));
     }
@@ -125,47 +125,47 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
 
 /// Returns a short digest of what was shown: which requests, in which revision, ticked or not. A click with another
 /// stamp was on an older card.
-fn stamp(all: &[Approval]) -> u16 {
+fn card_fingerprint(all: &[Approval]) -> u16 {
     let mut digest = Sha256::new();
     for approval in all {
         digest.update(approval.id.0.as_bytes());
         digest.update(approval.revision.to_be_bytes());
-        digest.update([u8::from(approval.ticked)]);
+        digest.update([u8::from(approval.selected)]);
     }
     let digest = digest.finalize();
     u16::from_be_bytes([digest[0], digest[1]])
 }
 
 /// Returns whether one card shows all of it completely in one message, also after each has its receipt.
-pub fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
+pub fn fits_on_one_card(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
     let receipt = || Block::Note("…".repeat(RECEIPT));
     let mut later = card(all);
     later.body.extend(std::iter::repeat_with(receipt).take(all.len()));
-    all.iter().all(|approval| whole::beginning(&approval.preview, &approval.risks).is_none()) && shows(&later)
+    all.iter().all(|approval| whole::excerpt(&approval.preview, &approval.risks).is_none()) && shows(&later)
 }
 
 /// Handles a click on [Approve all], [Approve selected] or [Deny all]: each pending request is decided as by its own
 /// button. An approval counts only for what was shown: `seen` is the clicked card's stamp.
 #[expect(clippy::too_many_arguments, reason = "who says what of which card, and when")]
-pub async fn press(
+pub async fn handle_batch_click(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     card: DeliveryId,
-    which: Many,
+    which: BatchDecision,
     seen: Option<u16>,
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     sql::lock_card(conn, tenant, card).await?;
-    let all = sql::on_card(conn, tenant, card).await?;
+    let all = sql::list_on_card(conn, tenant, card).await?;
     let Some(first) = all.first() else {
         return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     if first.decider != by {
-        return Ok(InteractionResponse::ephemeral(told(first, by, first.revision, now)));
+        return Ok(InteractionResponse::ephemeral(rejection_text(first, by, first.revision, now)));
     }
-    if which != Many::None && seen != Some(stamp(&all)) {
+    if which != BatchDecision::None && seen != Some(card_fingerprint(&all)) {
         return Ok(InteractionResponse::ephemeral(
             "This card has changed since it was shown to you. Nothing was done; look at it again.",
         ));
@@ -173,20 +173,22 @@ pub async fn press(
     let (mut verdicts, mut seconds, mut said) = (Vec::new(), Vec::new(), Vec::new());
     let mut any = false;
     for approval in all.iter().filter(|approval| approval.status == Status::Pending) {
-        let yes = which == Many::All || (which == Many::Selected && approval.ticked);
+        let yes = which == BatchDecision::All || (which == BatchDecision::Selected && approval.selected);
         let decision =
             Decision { id: approval.id, revision: approval.revision, by, approve: yes, reason: None };
-        let decided = decided(core, conn, tenant, approval, &decision, now).await?;
-        any |= decided != Decided::No;
+        let decided = apply_decision(core, conn, tenant, approval, &decision, now).await?;
+        any |= decided != DecisionResult::Rejected;
         match decided {
-            Decided::Yes(Step::First) => seconds.push(approval.id),
-            Decided::Yes(_) => verdicts.extend((!yes).then(|| (approval, denied(approval, by, None)))),
-            Decided::Nobody(why) => said.push(why),
-            Decided::Never(why) => {
-                said.push(forbidden(&why));
+            DecisionResult::Accepted(DecisionStep::OwnerApproved) => seconds.push(approval.id),
+            DecisionResult::Accepted(_) => {
+                verdicts.extend((!yes).then(|| (approval, denial_verdict(approval, by, None))))
+            }
+            DecisionResult::NoCoApprover(why) => said.push(why),
+            DecisionResult::Forbidden(why) => {
+                said.push(forbidden_text(&why));
                 verdicts.push((approval, Verdict::ForbiddenByPolicy(why)));
             }
-            Decided::No => {}
+            DecisionResult::Rejected => {}
         }
     }
     if !any {
@@ -195,13 +197,13 @@ pub async fn press(
         ));
     }
     for (approval, verdict) in verdicts {
-        tell(conn, tenant, approval, verdict, now).await?;
+        notify_run(conn, tenant, approval, verdict, now).await?;
     }
-    redraw(conn, tenant, card, now).await?;
+    refresh_delivery(conn, tenant, card, now).await?;
     for id in seconds {
-        apart(core, conn, tenant, id, now).await?;
+        move_to_own_card(core, conn, tenant, id, now).await?;
     }
-    remind::over(conn, tenant, card, now).await?;
+    remind::close_reminder(conn, tenant, card, now).await?;
     said.dedup();
     Ok(if said.is_empty() {
         InteractionResponse::Ack
@@ -212,7 +214,7 @@ pub async fn press(
 
 /// Updates the card after a revision. If the request no longer fits next to the others, or now needs a co-approver, it
 /// gets its own card.
-pub(super) async fn apart(
+pub(super) async fn move_to_own_card(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -220,24 +222,24 @@ pub(super) async fn apart(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
-    let all = sql::on_card(conn, tenant, approval.delivery).await?;
+    let all = sql::list_on_card(conn, tenant, approval.delivery).await?;
     let stands = delivery::sql::load(conn, tenant, approval.delivery).await?;
     let adapter = stands.and_then(|(_, venue)| core.adapters.get(&venue.platform));
     let alone = all.len() == 1;
     if alone
-        || approval.second.is_none()
-            && fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card)))
+        || approval.co_approver_list.is_none()
+            && fits_on_one_card(&all, |card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card)))
     {
-        return redraw(conn, tenant, approval.delivery, now).await;
+        return refresh_delivery(conn, tenant, approval.delivery, now).await;
     }
     let own = Approval { delivery: core.id(), ..approval.clone() };
-    beside(conn, tenant, &approval, &own, now).await?;
-    sql::moved(conn, tenant, id, own.delivery).await?;
-    redraw(conn, tenant, approval.delivery, now).await
+    enqueue_next_to(conn, tenant, &approval, &own, now).await?;
+    sql::set_delivery(conn, tenant, id, own.delivery).await?;
+    refresh_delivery(conn, tenant, approval.delivery, now).await
 }
 
 /// Posts the card of `new` where the card of `old` is.
-pub(super) async fn beside(
+pub(super) async fn enqueue_next_to(
     conn: &mut PgConnection,
     tenant: TenantId,
     old: &Approval,
@@ -256,11 +258,11 @@ pub(super) async fn beside(
         card: &super::card(std::slice::from_ref(new)),
         only_for: stands.only_for,
     };
-    delivery::send(conn, tenant, &venue, &message, now).await
+    delivery::enqueue(conn, tenant, &venue, &message, now).await
 }
 
 /// Handles a click on a tick. It carries the wanted state, so a repeated click changes nothing.
-pub async fn tick(
+pub async fn set_selected(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -271,16 +273,16 @@ pub async fn tick(
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
-    if !sql::tick(conn, tenant, id, by, ticked).await? {
-        return Ok(InteractionResponse::ephemeral(told(&approval, by, approval.revision, now)));
+    if !sql::set_selected(conn, tenant, id, by, ticked).await? {
+        return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, approval.revision, now)));
     }
-    redraw(conn, tenant, approval.delivery, now).await?;
+    refresh_delivery(conn, tenant, approval.delivery, now).await?;
     Ok(InteractionResponse::Ack)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::EffectEnd;
+    use super::super::EffectState;
     use super::super::told::tests::approval;
     use super::*;
     use nod_contract::tool::ToolError;
@@ -301,7 +303,14 @@ mod tests {
             let (id, at) = (uuid::Uuid::nil().into(), approval.expires_at);
             let outcome = Some(Err(fault));
             Approval {
-                effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome, waits: None }),
+                effect: Some(EffectState {
+                    id,
+                    at,
+                    starts_at: at,
+                    released: true,
+                    outcome,
+                    rate_limited_until: None,
+                }),
                 ..approval
             }
         };
@@ -313,8 +322,8 @@ mod tests {
         ] {
             let name = "Maximiliane ".repeat(8);
             let settled = Approval {
-                second: Some(name.clone()),
-                first_at: settled.decided_at,
+                co_approver_list: Some(name.clone()),
+                owner_approved_at: settled.decided_at,
                 decided_by: Some(name.clone()),
                 decider_name: name,
                 ..settled

@@ -1,10 +1,10 @@
 //! The card of an approval: what would happen before the decision, and the receipt after it, in the same message.
 
-use super::form::LONGEST_REASON;
+use super::form::MAX_REASON_CHARS;
 use super::headline::headline;
 use super::second::{self, Role};
-use super::{Approval, EffectEnd, Status, batch, whole};
-use crate::busy::asks_to_wait;
+use super::{Approval, EffectState, Status, batch, whole};
+use crate::busy::wait_sentence;
 use nod_contract::card::reconnect::with_reconnect;
 use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::clock::Timestamp;
@@ -32,7 +32,7 @@ pub fn card(all: &[Approval]) -> Card {
 /// Renders the card of one request, for this person's own page.
 #[must_use]
 pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
-    match approval.approvers.iter().find(|one| one.person == reader && approval.decider != reader) {
+    match approval.co_approvers.iter().find(|one| one.person == reader && approval.decider != reader) {
         Some(other) => second::card(approval, other),
         None => single(approval, Role::Owner),
     }
@@ -41,18 +41,18 @@ pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
 /// Renders the card of one request, for its owner or a co-approver.
 pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     let title = format!("{} · {}", headline(approval), mark(approval));
-    let card = shown(Card::default().with_title(title), approval);
+    let card = add_details(Card::default().with_title(title), approval);
     let card = match approval.status {
-        Status::Pending if reader == Role::Approver => second::waiting(card, approval),
-        Status::Pending => waiting(card, approval),
-        _ => receipt(card, approval, LONGEST_REASON),
+        Status::Pending if reader == Role::CoApprover => second::add_decision_buttons(card, approval),
+        Status::Pending => add_decision_buttons(card, approval),
+        _ => receipt(card, approval, MAX_REASON_CHARS),
     };
     show_all(card, approval)
 }
 
 /// Adds [Show all] if the card does not show everything.
 pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
-    if !whole::more(&approval.preview, &approval.risks, &approval.sources) {
+    if !whole::has_hidden_text(&approval.preview, &approval.risks, &approval.sources) {
         return card;
     }
     let all = OnClick::Action(Action::on_revision("whole", approval.id, approval.revision));
@@ -65,7 +65,7 @@ pub(super) fn mark(approval: &Approval) -> String {
 }
 
 /// Adds what would happen, exactly, and while it is pending the risk lines.
-pub(super) fn shown(card: Card, approval: &Approval) -> Card {
+pub(super) fn add_details(card: Card, approval: &Approval) -> Card {
     let preview = &approval.preview;
     let mut card = card.with_block(Block::Fields(hidden_chars::fields(&preview.fields)));
     if preview.is_organisation_account {
@@ -81,7 +81,7 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     card
 }
 
-/// Renders a request's content without its frame. Every platform can show it if [`whole::askable`] accepts it.
+/// Renders a request's content without its frame. Every platform can show it if [`whole::check_displayable`] accepts it.
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
     let fields = Block::Fields(hidden_chars::fields(&preview.fields));
@@ -98,7 +98,7 @@ fn careful(card: Card, risks: &[String]) -> Card {
 
 /// Adds the body, or its beginning.
 fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
-    match whole::beginning(preview, risks) {
+    match whole::excerpt(preview, risks) {
         None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
             let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
@@ -126,21 +126,22 @@ fn expires(approval: &Approval) -> String {
     format!("Expires {}.", local_time(approval.expires_at, &approval.zone))
 }
 
-fn waiting(card: Card, approval: &Approval) -> Card {
+fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
     let verb = |verb| OnClick::Action(Action::on_revision(verb, approval.id, approval.revision));
-    let mut card = match (&approval.second, approval.first_at) {
+    let mut card = match (&approval.co_approver_list, approval.owner_approved_at) {
         (None, _) => {
             let does = &approval.preview.labels.approve;
             card.with_block(Block::Note(by_whom(approval))).with_button(does, Style::Primary, verb("approve"))
         }
         // This approval performs nothing yet.
         (Some(_), None) => {
-            let note = format!("{} {}", second::note(approval), expires(approval));
+            let note = format!("{} {}", second::co_approval_note(approval), expires(approval));
             card.with_block(Block::Note(note)).with_button("Approve", Style::Primary, verb("approve"))
         }
         (Some(_), Some(_)) => {
             let note = format!("{} {}", second::seen_by(approval), expires(approval));
-            card.with_block(Block::Markdown(second::waits(approval))).with_block(Block::Note(note))
+            card.with_block(Block::Markdown(second::waiting_for_co_approver_line(approval)))
+                .with_block(Block::Note(note))
         }
     };
     if !approval.preview.form.is_empty() {
@@ -161,10 +162,11 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
     let who = name(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
     let decided = at(approval.decided_at);
     // The owner's approval is shown before the outcome.
-    let first = approval.first_at.map_or_else(String::new, |_| format!("{} → ", second::first_of(approval)));
-    let approved = match approval.second {
+    let first =
+        approval.owner_approved_at.map_or_else(String::new, |_| format!("{} → ", second::first_of(approval)));
+    let approved = match approval.co_approver_list {
         None => format!("Approved by {} {decided}", name(&approval.decider_name)),
-        Some(_) => second::last_of(approval),
+        Some(_) => second::full_approval_line(approval),
     };
     match (approval.status, &approval.effect) {
         (Status::Denied, _) => {
@@ -180,12 +182,12 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
         (Status::Expired, _) => lapsed(
             card.with_block(Block::Markdown(format!(
                 "{} **{}**.",
-                second::unanswered(approval),
+                second::expired_line(approval),
                 words.not_done
             ))),
             approval,
         ),
-        (Status::Superseded, _) if approval.first_done => card.with_block(Block::Markdown(format!(
+        (Status::Superseded, _) if approval.original_done => card.with_block(Block::Markdown(format!(
             "The first one turned out to have gone through. **{} again**.",
             words.not_done
         ))),
@@ -202,7 +204,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
         ))),
         (Status::Undone, _) => card.with_block(Block::Markdown(format!(
             "{} → Undone by {who} {decided}. **{}**.",
-            if approval.second.is_some() { approved } else { format!("Approved by {who}") },
+            if approval.co_approver_list.is_some() { approved } else { format!("Approved by {who}") },
             words.not_done
         ))),
         (_, effect) => outcome(card, approval, &approved, effect.as_ref(), room),
@@ -214,20 +216,26 @@ fn lapsed(card: Card, approval: &Approval) -> Card {
     if !approval.can_be_asked_again() {
         return card.with_block(Block::Note(ASK_AGAIN.to_owned()));
     }
-    if approval.asked_again {
+    if approval.was_retried {
         return card;
     }
     card.with_button("Ask again", Style::Plain, OnClick::Action(Action::new("again", approval.id)))
 }
 
-fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>, room: usize) -> Card {
+fn outcome(
+    card: Card,
+    approval: &Approval,
+    approved: &str,
+    effect: Option<&EffectState>,
+    room: usize,
+) -> Card {
     let words = &approval.preview.labels;
-    let Some(EffectEnd { at, outcome: Some(outcome), .. }) = effect else {
+    let Some(EffectState { at, outcome: Some(outcome), .. }) = effect else {
         let undo_until = effect.filter(|effect| !effect.released).map(|effect| effect.starts_at);
-        let card = under_way(card, approval, approved, undo_until);
-        return match effect.and_then(|effect| effect.waits) {
+        let card = add_in_progress(card, approval, approved, undo_until);
+        return match effect.and_then(|effect| effect.rate_limited_until) {
             Some((provider, until)) => {
-                let asks = asks_to_wait(provider, until, &approval.zone);
+                let asks = wait_sentence(provider, until, &approval.zone);
                 card.with_block(Block::Note(format!("{asks} I go on by myself then.")))
             }
             None => card,
@@ -236,7 +244,7 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
     let at = clock(*at, &approval.zone);
     match outcome {
         Ok(output) => receipt_of(card, &format!("{approved} → **{}** {at}", words.done), output),
-        Err(ToolError::UnknownOutcome { reason }) => unknown(card, approval)
+        Err(ToolError::UnknownOutcome { reason }) => add_unknown_outcome(card, approval)
             .with_block(Block::Markdown(format!(
                 "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} was {}.",
                 words.noun,
@@ -251,7 +259,7 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             let then = match fault {
                 // See `run::absorb`; no run would ask again for an edited or a repeated request.
                 ToolError::NeedsConnect { missing, .. }
-                    if !missing.is_empty() && approval.revision == 1 && approval.again_of.is_none() =>
+                    if !missing.is_empty() && approval.revision == 1 && approval.retry_of.is_none() =>
                 {
                     "I ask for your nod again once it is connected"
                 }
@@ -260,7 +268,7 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             };
             let note = format!(
                 "{}. Nothing was {}; {then}.",
-                truncate(&why(fault), room),
+                truncate(&failure_reason(fault), room),
                 words.done.to_lowercase()
             );
             let card = card.with_block(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
@@ -274,11 +282,11 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
 }
 
 /// Adds the buttons for an unknown outcome: look it up again, or request it again.
-fn unknown(card: Card, approval: &Approval) -> Card {
+fn add_unknown_outcome(card: Card, approval: &Approval) -> Card {
     let verb = |verb| OnClick::Action(Action::new(verb, approval.id));
     let card = card.with_button("Check again", Style::Plain, verb("look"));
     // An open draft with an unknown outcome is missing where it was, so sending it again could only fail.
-    if approval.asked_again || approval.preview.draft.is_some() {
+    if approval.was_retried || approval.preview.draft.is_some() {
         return card;
     }
     // The label's verb comes from the question: "Send this email?" gives "Send again".
@@ -287,7 +295,7 @@ fn unknown(card: Card, approval: &Approval) -> Card {
 }
 
 /// Until it starts, it can be undone. The card shows the time: a number of seconds would not count down.
-fn under_way(card: Card, approval: &Approval, approved: &str, undo_until: Option<Timestamp>) -> Card {
+fn add_in_progress(card: Card, approval: &Approval, approved: &str, undo_until: Option<Timestamp>) -> Card {
     let words = &approval.preview.labels;
     let Some(starts) = undo_until else {
         return card.with_block(Block::Markdown(format!("{approved} → {}", words.in_progress)));
@@ -317,7 +325,7 @@ fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
 }
 
 /// Says why it was not done, without the prefixes that name the kind of error.
-fn why(fault: &ToolError) -> String {
+fn failure_reason(fault: &ToolError) -> String {
     match fault {
         ToolError::InvalidArguments { reason }
         | ToolError::Forbidden { reason }
@@ -348,7 +356,7 @@ fn sentence(text: &str) -> &str {
 /// copy shown on a click could never be updated and would keep its buttons forever.
 pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     let Some(first) = waiting.first() else { return Card::default() };
-    let lines: Vec<String> = waiting.iter().map(waiting_line).collect();
+    let lines: Vec<String> = waiting.iter().map(pending_line).collect();
     let line = format!(
         "{}, this still waits for your nod: {}. If nobody answers: {}.",
         first.decider_name,
@@ -365,27 +373,31 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
 }
 
 /// Replaces the reminder once the request is no longer pending.
-pub(super) fn reminder_over(approval: &Approval) -> Card {
+pub(super) fn closed_reminder_card(approval: &Approval) -> Card {
     let line = format!("I reminded {} of a request; its card says what became of it.", approval.decider_name);
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
 /// Returns one line for a list.
 #[must_use]
-pub fn waiting_line(approval: &Approval) -> String {
-    until(approval, &line(approval))
+pub fn pending_line(approval: &Approval) -> String {
+    with_expiry(approval, &line(approval))
 }
 
 /// Returns one line for a prompt.
 #[must_use]
 pub fn prompt_line(approval: &Approval) -> String {
-    until(approval, &own_line(approval))
+    with_expiry(approval, &redacted_line(approval))
 }
 
-fn until(approval: &Approval, line: &str) -> String {
-    let after = match (approval.first_at, &approval.second) {
+fn with_expiry(approval: &Approval, line: &str) -> String {
+    let after = match (approval.owner_approved_at, &approval.co_approver_list) {
         (Some(_), Some(_)) => {
-            format!(", approved by {}, waits for {}", approval.decider_name, second::others(approval))
+            format!(
+                ", approved by {}, waits for {}",
+                approval.decider_name,
+                second::co_approvers_label(approval)
+            )
         }
         _ => String::new(),
     };
@@ -394,17 +406,17 @@ fn until(approval: &Approval, line: &str) -> String {
 
 /// Returns in a few words which request is meant.
 pub(super) fn line(approval: &Approval) -> String {
-    marked(approval, &about(&approval.preview, |gist| &gist.full))
+    with_digest(approval, &about(&approval.preview, |gist| &gist.full))
 }
 
 /// Returns the same for a model that reads it as Nod's own words: text that outsiders might have written is omitted.
-pub(super) fn own_line(approval: &Approval) -> String {
-    marked(approval, &own_about(approval))
+pub(super) fn redacted_line(approval: &Approval) -> String {
+    with_digest(approval, &redacted_summary(approval))
 }
 
 /// Returns what it is about, for a model that reads it as Nod's own words.
-pub(super) fn own_about(approval: &Approval) -> String {
-    about(&approval.preview, |gist| if approval.outside { &gist.redacted } else { &gist.full })
+pub(super) fn redacted_summary(approval: &Approval) -> String {
+    about(&approval.preview, |gist| if approval.untrusted_in_view { &gist.redacted } else { &gist.full })
 }
 
 fn about(preview: &Preview, which: impl Fn(&Summary) -> &String) -> String {
@@ -416,7 +428,7 @@ fn about(preview: &Preview, which: impl Fn(&Summary) -> &String) -> String {
     show_hidden_chars(&said).into_owned()
 }
 
-fn marked(approval: &Approval, about: &str) -> String {
+fn with_digest(approval: &Approval, about: &str) -> String {
     format!("{about}, digest {}", &approval.digest[..6])
 }
 
@@ -450,13 +462,13 @@ mod tests {
     #[test]
     fn what_became_of_an_event_is_not_told_in_words_of_mail() {
         let told = |fault: ToolError| {
-            let end = EffectEnd {
+            let end = EffectState {
                 id: uuid::Uuid::nil().into(),
                 at: Timestamp::UNIX_EPOCH,
                 starts_at: Timestamp::UNIX_EPOCH,
                 released: true,
                 outcome: Some(Err(fault)),
-                waits: None,
+                rate_limited_until: None,
             };
             let mut one = approval(Status::Approved, Some(end));
             one.preview.question = "Change this event?".into();

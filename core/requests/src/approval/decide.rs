@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::anew::{self, Anew, forbidden};
-use super::form::{self, unknown};
-use super::second::{self, Step};
-use super::told::told;
+use super::anew::{self, Revalidation, forbidden_text};
+use super::form::{self, unknown_approval};
+use super::second::{self, DecisionStep};
+use super::told::rejection_text;
 use super::{Approval, Status, card, remind, sql};
 use crate::context::Requests;
 use crate::effect::insert;
@@ -35,7 +35,7 @@ pub struct Decision<'a> {
 
 /// Applies an approve or deny click. A user who cannot decide, is too late or saw another revision gets an explanation;
 /// nothing else happens.
-pub async fn press(
+pub async fn handle_decision_click(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -44,31 +44,31 @@ pub async fn press(
 ) -> sqlx::Result<InteractionResponse> {
     let &Decision { id, revision, by, reason, .. } = decision;
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(unknown());
+        return Ok(unknown_approval());
     };
     let mut answer = InteractionResponse::Ack;
-    match decided(core, conn, tenant, &approval, decision, now).await? {
-        Decided::Yes(Step::Denied) => {
-            tell(conn, tenant, &approval, denied(&approval, by, reason), now).await?;
+    match apply_decision(core, conn, tenant, &approval, decision, now).await? {
+        DecisionResult::Accepted(DecisionStep::Denied) => {
+            notify_run(conn, tenant, &approval, denial_verdict(&approval, by, reason), now).await?;
         }
-        Decided::Yes(_) => {}
-        Decided::Nobody(why) => return Ok(InteractionResponse::ephemeral(why)),
-        Decided::Never(why) => {
-            answer = InteractionResponse::ephemeral(forbidden(&why));
-            tell(conn, tenant, &approval, Verdict::ForbiddenByPolicy(why), now).await?;
+        DecisionResult::Accepted(_) => {}
+        DecisionResult::NoCoApprover(why) => return Ok(InteractionResponse::ephemeral(why)),
+        DecisionResult::Forbidden(why) => {
+            answer = InteractionResponse::ephemeral(forbidden_text(&why));
+            notify_run(conn, tenant, &approval, Verdict::ForbiddenByPolicy(why), now).await?;
         }
-        Decided::No => {
+        DecisionResult::Rejected => {
             let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-            return Ok(InteractionResponse::ephemeral(told(&approval, by, revision, now)));
+            return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, revision, now)));
         }
     }
-    redraw(conn, tenant, approval.delivery, now).await?;
-    remind::over(conn, tenant, approval.delivery, now).await?;
+    refresh_delivery(conn, tenant, approval.delivery, now).await?;
+    remind::close_reminder(conn, tenant, approval.delivery, now).await?;
     Ok(answer)
 }
 
 /// Handles a submitted [Deny] form.
-pub async fn refuse(
+pub async fn deny_with_reason(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -90,24 +90,24 @@ pub async fn refuse(
         approve: false,
         reason: reason.as_deref(),
     };
-    press(core, conn, tenant, &decision, now).await
+    handle_decision_click(core, conn, tenant, &decision, now).await
 }
 
 /// The result of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Decided {
+pub(super) enum DecisionResult {
     /// It was applied.
-    Yes(Step),
+    Accepted(DecisionStep),
     /// The person cannot decide, saw another revision, or came after another decision.
-    No,
+    Rejected,
     /// A co-approver is required, but none can be asked; holds the message. It is still pending.
-    Nobody(String),
+    NoCoApprover(String),
     /// The rules now forbid it, for this reason. It is no longer pending.
-    Never(String),
+    Forbidden(String),
 }
 
 /// Returns the verdict with which the run learns of a denial.
-pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) -> Verdict {
+pub(super) fn denial_verdict(approval: &Approval, by: PersonId, reason: Option<&str>) -> Verdict {
     match reason.map(str::to_owned) {
         why if approval.decider != by => Verdict::DeniedByCoApprover { reason: why },
         None => Verdict::Denied,
@@ -117,68 +117,74 @@ pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) ->
 
 /// Applies the decision with a guarded update and writes the audit entry. An approval is checked against the current
 /// rules, then plans the effect or asks the co-approvers. The caller notifies the run of a denial and updates the card.
-pub(super) async fn decided(
+pub(super) async fn apply_decision(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
     decision: &Decision<'_>,
     now: Timestamp,
-) -> sqlx::Result<Decided> {
+) -> sqlx::Result<DecisionResult> {
     let step = approval.step(decision.by, decision.approve);
     // The loaded row is what was seen; the guarded update ensures that.
-    if !approval.waits(decision.revision, now) {
-        return Ok(Decided::No);
+    if !approval.is_pending(decision.revision, now) {
+        return Ok(DecisionResult::Rejected);
     }
     let means = match step {
-        Step::First | Step::Approved => anew::look(core, conn, tenant, approval).await?,
-        Step::Denied | Step::Nothing => Anew::Stands,
+        DecisionStep::OwnerApproved | DecisionStep::Approved => {
+            anew::revalidate(core, conn, tenant, approval).await?
+        }
+        DecisionStep::Denied | DecisionStep::Ignored => Revalidation::Unchanged,
     };
     let of_two;
     let (approval, step) = match means {
-        Anew::Stands => (approval, step),
-        Anew::Two(wanted) => {
+        Revalidation::Unchanged => (approval, step),
+        Revalidation::NeedsCoApproval(wanted) => {
             of_two = wanted;
-            (of_two.as_ref(), Step::First)
+            (of_two.as_ref(), DecisionStep::OwnerApproved)
         }
-        Anew::Nobody(why) => return Ok(Decided::Nobody(why)),
-        Anew::Never(why) => {
-            let first = anew::forbid(conn, tenant, approval, &why, decision.by, now).await?;
-            return Ok(if first { Decided::Never(why) } else { Decided::No });
+        Revalidation::NoCoApprover(why) => return Ok(DecisionResult::NoCoApprover(why)),
+        Revalidation::Forbidden(why) => {
+            let first = anew::close_as_forbidden(conn, tenant, approval, &why, decision.by, now).await?;
+            return Ok(if first { DecisionResult::Forbidden(why) } else { DecisionResult::Rejected });
         }
     };
     let asking = match step {
-        Step::First => match second::to_ask(core, conn, tenant, approval, now).await? {
-            Ok(asking) => asking,
-            Err(why) => return Ok(Decided::Nobody(why)),
-        },
-        Step::Approved | Step::Denied | Step::Nothing => Vec::new(),
+        DecisionStep::OwnerApproved => {
+            match second::plan_requests(core, conn, tenant, approval, now).await? {
+                Ok(asking) => asking,
+                Err(why) => return Ok(DecisionResult::NoCoApprover(why)),
+            }
+        }
+        DecisionStep::Approved | DecisionStep::Denied | DecisionStep::Ignored => Vec::new(),
     };
-    if step == Step::First {
-        second::sql::want(conn, tenant, approval).await?;
+    if step == DecisionStep::OwnerApproved {
+        second::sql::require_co_approvers(conn, tenant, approval).await?;
     }
-    if !sql::decide(conn, tenant, decision, step, now).await? {
-        return Ok(Decided::No);
+    if !sql::mark_decided(conn, tenant, decision, step, now).await? {
+        return Ok(DecisionResult::Rejected);
     }
     let action = match step {
-        Step::First => "approval.first_approved",
-        Step::Approved => "approval.approved",
-        Step::Denied | Step::Nothing => "approval.denied",
+        DecisionStep::OwnerApproved => "approval.first_approved",
+        DecisionStep::Approved => "approval.approved",
+        DecisionStep::Denied | DecisionStep::Ignored => "approval.denied",
     };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     let (by, digest) = (Some(decision.by), Some(approval.digest.as_str()));
     audit::insert_entry(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
     match step {
-        Step::First => second::ask(core, conn, tenant, approval, asking, now).await?,
-        Step::Approved => {
-            if approval.second.is_some() {
-                second::sql::agreed(conn, tenant, approval.id, decision.by, now).await?;
+        DecisionStep::OwnerApproved => {
+            second::send_requests(core, conn, tenant, approval, asking, now).await?
+        }
+        DecisionStep::Approved => {
+            if approval.co_approver_list.is_some() {
+                second::sql::mark_approved(conn, tenant, approval.id, decision.by, now).await?;
             }
             plan(core, conn, tenant, approval, now).await?;
         }
-        Step::Denied | Step::Nothing => {}
+        DecisionStep::Denied | DecisionStep::Ignored => {}
     }
-    Ok(Decided::Yes(step))
+    Ok(DecisionResult::Accepted(step))
 }
 
 /// Expires a pending approval, notifies the run and updates the card.
@@ -186,8 +192,8 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
     let now = core.now();
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    if sql::settle(&mut tx, claim.tenant, id, Status::Expired, None, now).await? {
-        end(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
+    if sql::resolve(&mut tx, claim.tenant, id, Status::Expired, None, now).await? {
+        close(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
@@ -202,43 +208,44 @@ pub async fn supersede(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for old in
-        sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
+        sql::list_pending(conn, tenant, newer.decider, sql::PendingFilter::Conversation(newer.conversation))
+            .await?
     {
         let same = old.tool == newer.tool
             && old.preview.topic == newer.preview.topic
-            && same_people(&old.preview.recipients, &newer.preview.recipients)
+            && has_same_recipients(&old.preview.recipients, &newer.preview.recipients)
             || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
         // Calls of one run do not replace each other: the user asked for both.
         if old.id == newer.id || old.run == newer.run || !same {
             continue;
         }
-        if sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await? {
-            end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+        if sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await? {
+            close(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
         }
     }
     Ok(())
 }
 
 /// Closes the pending approvals of a turn that its user stopped.
-pub async fn withdraw(
+pub async fn withdraw_for_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
+    for id in sql::list_by_run(conn, tenant, run, Status::Pending).await? {
         let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
         // Another decider has not denied it.
         let (to, decider) =
             if approval.decider == by { (Status::Denied, Some(by)) } else { (Status::Superseded, None) };
-        if sql::settle(conn, tenant, id, to, decider, now).await? {
+        if sql::resolve(conn, tenant, id, to, decider, now).await? {
             let detail = json!({ "tool": approval.tool, "revision": approval.revision, "stopped": true });
             let action = format!("approval.{}", to.as_str());
             audit::insert_entry(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now)
                 .await?;
             refresh(conn, tenant, id, now).await?;
-            remind::over(conn, tenant, approval.delivery, now).await?;
+            remind::close_reminder(conn, tenant, approval.delivery, now).await?;
         }
     }
     Ok(())
@@ -252,18 +259,18 @@ pub async fn supersede_draft(
     draft: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for id in sql::asked_of(conn, tenant, decider).await? {
+    for id in sql::list_pending_on_account(conn, tenant, decider).await? {
         let Some(old) = sql::load(conn, tenant, id).await? else { continue };
         if old.preview.draft.as_deref() == Some(draft)
-            && sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await?
+            && sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await?
         {
-            end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+            close(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
         }
     }
     Ok(())
 }
 
-pub(super) async fn end(
+pub(super) async fn close(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -274,22 +281,25 @@ pub(super) async fn end(
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     audit::insert_entry(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
-    tell(conn, tenant, &approval, verdict, now).await?;
-    redraw(conn, tenant, approval.delivery, now).await?;
-    remind::over(conn, tenant, approval.delivery, now).await
+    notify_run(conn, tenant, &approval, verdict, now).await?;
+    refresh_delivery(conn, tenant, approval.delivery, now).await?;
+    remind::close_reminder(conn, tenant, approval.delivery, now).await
 }
 
 /// Sends the verdict to the waiting run. Called before the card is refreshed: lanes of conversations are locked before
 /// those of channels, everywhere.
-pub(super) async fn tell(
+pub(super) async fn notify_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
     verdict: Verdict,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let news =
-        RunEvent::ApprovalClosed { approval: approval.id, verdict, about: Some(card::own_about(approval)) };
+    let news = RunEvent::ApprovalClosed {
+        approval: approval.id,
+        verdict,
+        about: Some(card::redacted_summary(approval)),
+    };
     let work = RunJob::Advance { run: approval.run, news: Some(news) };
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }
@@ -302,35 +312,35 @@ pub async fn refresh(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
-    redraw(conn, tenant, approval.delivery, now).await
+    refresh_delivery(conn, tenant, approval.delivery, now).await
 }
 
 /// Updates a card, with all requests on it, and the cards of their co-approvers.
-pub(super) async fn redraw(
+pub(super) async fn refresh_delivery(
     conn: &mut PgConnection,
     tenant: TenantId,
     at: DeliveryId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let all = sql::on_card(conn, tenant, at).await?;
-    delivery::show(conn, tenant, at, &card(&all), now).await?;
+    let all = sql::list_on_card(conn, tenant, at).await?;
+    delivery::update_card(conn, tenant, at, &card(&all), now).await?;
     let mut readers: Vec<PersonId> = all.first().map(|first| first.decider).into_iter().collect();
     for approval in &all {
-        for (reader, theirs) in approval.asked() {
-            delivery::show(conn, tenant, theirs, &second::card(approval, reader), now).await?;
+        for (reader, theirs) in approval.asked_co_approvers() {
+            delivery::update_card(conn, tenant, theirs, &second::card(approval, reader), now).await?;
             readers.push(reader.person);
         }
     }
     if let Some(one) = all.iter().find(|one| one.preview.event_details.is_some()) {
-        vote::told(conn, tenant, one.run, now).await?;
+        vote::notify_voters(conn, tenant, one.run, now).await?;
     }
     for reader in readers {
-        open_pages::touch(conn, tenant, reader, now).await?;
+        open_pages::enqueue_refresh(conn, tenant, reader, now).await?;
     }
     Ok(())
 }
 
-fn same_people(one: &[String], other: &[String]) -> bool {
+fn has_same_recipients(one: &[String], other: &[String]) -> bool {
     let sorted = |all: &[String]| {
         let mut all: Vec<String> = all.iter().map(|a| a.to_lowercase()).collect();
         all.sort();
@@ -360,7 +370,7 @@ pub async fn plan(
         digest: &approval.digest,
         recipients: &approval.preview.recipients,
         draft: approval.preview.draft.as_deref(),
-        undo: approval.undo,
+        undo_window: approval.undo_window,
     };
     insert(conn, tenant, &new, now).await
 }

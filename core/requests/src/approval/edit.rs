@@ -7,11 +7,11 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
-use super::batch::apart;
-use super::form::{too_long, unknown};
-use super::second::{self, Approver, sql::Owner};
-use super::told::told;
-use super::whole::{TooLong, askable};
+use super::batch::move_to_own_card;
+use super::form::{too_long, unknown_approval};
+use super::second::{self, CoApprover, sql::AccountOwner};
+use super::told::rejection_text;
+use super::whole::{TooLong, check_displayable};
 use super::{Approval, again, guests, risks, sql};
 use crate::context::Requests;
 use crate::effect;
@@ -45,17 +45,22 @@ pub async fn save(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
-        return Ok(unknown());
+        return Ok(unknown_approval());
     };
-    if approval.decider != by.person || !approval.waits(verb.revision(), now) {
-        return Ok(InteractionResponse::ephemeral(told(&approval, by.person, verb.revision(), now)));
+    if approval.decider != by.person || !approval.is_pending(verb.revision(), now) {
+        return Ok(InteractionResponse::ephemeral(rejection_text(
+            &approval,
+            by.person,
+            verb.revision(),
+            now,
+        )));
     }
     let Some(Tool::Act(tool)) = core.tools.get(&approval.tool) else {
         return Ok(InteractionResponse::ephemeral(
             "The tool for this is not installed any more. Nothing was changed.",
         ));
     };
-    let (filled, mut errors) = filled(conn, tenant, &approval.preview.form, values, by).await?;
+    let (filled, mut errors) = parse_fields(conn, tenant, &approval.preview.form, values, by).await?;
     let zone = TimeZone::get(&approval.zone).unwrap_or(TimeZone::UTC);
     let preview = match tool.revise(&approval.preview.payload, &filled, now, &zone) {
         Ok(preview) if errors.is_empty() => {
@@ -69,7 +74,7 @@ pub async fn save(
                 is_organisation_account: was.is_organisation_account,
                 ..preview
             };
-            still_holds(was, &mut preview);
+            carry_over_derived_fields(was, &mut preview);
             preview
         }
         revised => {
@@ -78,8 +83,8 @@ pub async fn save(
             return Ok(InteractionResponse::FormErrors(errors));
         }
     };
-    if let Err(too_long) = askable(&preview) {
-        return Ok(InteractionResponse::FormErrors(vec![unshowable(&preview, too_long)]));
+    if let Err(too_long) = check_displayable(&preview) {
+        return Ok(InteractionResponse::FormErrors(vec![too_long_error(&preview, too_long)]));
     }
     if preview.payload == approval.preview.payload {
         return Ok(InteractionResponse::Ack);
@@ -88,30 +93,30 @@ pub async fn save(
         let field = preview.form.iter().find(|field| field.accepts_recipients).map_or("", |field| &field.id);
         Ok(InteractionResponse::FormErrors(vec![FieldError::new(field, why)]))
     };
-    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+    let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&preview, tool.spec().reach)) {
         Ruling::Ask(terms) => terms,
         // A call that reached other people when it was requested still needs an approval.
-        Ruling::Run => policy.usual,
-        Ruling::Never(why) => {
+        Ruling::Allow => policy.default_terms,
+        Ruling::Forbid(why) => {
             return refused(format!("The rules here never allow this: {why}. Nothing was changed."));
         }
     };
-    let owner = Owner {
+    let owner = AccountOwner {
         person: by.person,
         account: &preview.account,
         platform: by.platform,
         workspace: by.workspace,
     };
-    match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
-        Ok(others) => revise(core, conn, tenant, &approval, preview, &terms, &others, now).await,
+    match second::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Ok(others) => insert_revision(core, conn, tenant, &approval, preview, &terms, &others, now).await,
         Err(why) => refused(format!("{why} Nothing was changed.")),
     }
 }
 
 /// Carries over what was assumed about a time while the time is unchanged, and what was looked up for it while the
 /// guests are unchanged too.
-fn still_holds(was: &Preview, preview: &mut Preview) {
+fn carry_over_derived_fields(was: &Preview, preview: &mut Preview) {
     let stands = |preview: &Preview, name: &str| preview.fields.iter().find(|(of, _)| of == name).cloned();
     let same = |preview: &Preview, name: &str| stands(was, name) == stands(preview, name);
     if !same(preview, "When") {
@@ -128,44 +133,47 @@ fn still_holds(was: &Preview, preview: &mut Preview) {
 }
 
 #[expect(clippy::too_many_arguments, reason = "what becomes of what, by whom and when")]
-async fn revise(
+async fn insert_revision(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     old: &Approval,
     mut preview: Preview,
     terms: &Terms,
-    others: &[Approver],
+    others: &[CoApprover],
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let by = old.decider;
     let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-    let known = effect::sql::known_recipients(conn, tenant, by, &preview.recipients).await?;
-    let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else { return Ok(unknown()) };
-    let guests = guests::told(conn, tenant, &mut preview, by, &old.decider_name).await?;
+    let known = effect::sql::find_known_recipients(conn, tenant, by, &preview.recipients).await?;
+    let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else {
+        return Ok(unknown_approval());
+    };
+    let guests = guests::add_guest_times(conn, tenant, &mut preview, by, &old.decider_name).await?;
     let mut risks = risks(&preview, &known, &provenance);
     // The owner's private risk lines stay only if the card had them: then no other person reads it.
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
     risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
     // It might still happen twice, whatever its new content.
     risks.splice(0..0, again::twice(old).cloned());
-    let second = terms.second().map(|list| list.name.as_str());
+    let second = terms.co_approvers().map(|list| list.name.as_str());
     let revision = sql::Revision {
         number: old.revision + 1,
         preview: &preview,
         digest: &digest,
         risks: &risks,
-        undo: terms.undo,
-        second,
+        undo_window: terms.undo_window,
+        co_approver_list: second,
     };
-    if !sql::revise(conn, tenant, old.id, by, &revision, now).await? {
+    if !sql::update_revision(conn, tenant, old.id, by, &revision, now).await? {
         // Another decision or edit was first; the current row explains which.
         let now_there = sql::load(conn, tenant, old.id).await?;
-        return Ok(now_there
-            .map_or_else(unknown, |it| InteractionResponse::ephemeral(told(&it, by, old.revision, now))));
+        return Ok(now_there.map_or_else(unknown_approval, |it| {
+            InteractionResponse::ephemeral(rejection_text(&it, by, old.revision, now))
+        }));
     }
-    second::void(conn, tenant, old, now).await?;
-    second::sql::put(conn, tenant, old.id, others).await?;
+    second::invalidate_requests(conn, tenant, old, now).await?;
+    second::sql::replace_co_approvers(conn, tenant, old.id, others).await?;
     let changes = changes(&old.preview.payload, &preview.payload);
     let detail = json!({
         "tool": old.tool, "revision": revision.number, "was": old.digest,
@@ -176,7 +184,7 @@ async fn revise(
     let news = RunEvent::ApprovalEdited { approval: old.id, changes: Value::Object(changes) };
     let work = RunJob::Advance { run: old.run, news: Some(news) };
     jobs::enqueue(conn, tenant, old.conversation.0, &work, now, now).await?;
-    apart(core, conn, tenant, old.id, now).await?;
+    move_to_own_card(core, conn, tenant, old.id, now).await?;
     Ok(InteractionResponse::Ack)
 }
 
@@ -190,7 +198,7 @@ fn changes(old: &Value, new: &Value) -> Map<String, Value> {
 
 /// Returns the submitted values, with names resolved to addresses, and the errors. A field that was not submitted keeps
 /// its value.
-async fn filled(
+async fn parse_fields(
     conn: &mut PgConnection,
     tenant: TenantId,
     form: &[Field],
@@ -207,7 +215,7 @@ async fn filled(
         } else if field.accepts_recipients && typed.trim() == field.value.trim() {
             // The current recipients were resolved already; their names are not looked up again.
         } else if field.accepts_recipients {
-            match addresses(conn, tenant, typed, by).await? {
+            match resolve_recipients(conn, tenant, typed, by).await? {
                 Ok(people) => drop(filled.insert(field.id.clone(), FieldValue::Recipients(people))),
                 Err(why) => errors.push(FieldError::new(&field.id, why)),
             }
@@ -219,7 +227,7 @@ async fn filled(
 }
 
 /// Resolves all people named in a line to addresses; on failure, returns a sentence about those not found.
-async fn addresses(
+async fn resolve_recipients(
     conn: &mut PgConnection,
     tenant: TenantId,
     typed: &str,
@@ -229,20 +237,20 @@ async fn addresses(
         return Ok(Err("I do not know you yet; please write to me once.".to_owned()));
     };
     let (me, mut found, mut wrong): (Principal, _, Vec<String>) = (me.principal(), Vec::new(), Vec::new());
-    for written in names::listed(typed) {
+    for written in names::split_recipients(typed) {
         if written.chars().any(char::is_control) {
             wrong.push("There are control characters in an address.".to_owned());
             continue;
         }
-        match people::address(conn, tenant, by.platform, by.workspace, &written, &me).await? {
+        match people::resolve_recipient(conn, tenant, by.platform, by.workspace, &written, &me).await? {
             Ok(address) => found.push(address),
-            Err(fault) => wrong.push(nobody(fault)),
+            Err(fault) => wrong.push(unresolved_text(fault)),
         }
     }
     Ok(if wrong.is_empty() { Ok(found) } else { Err(wrong.join(" ")) })
 }
 
-fn nobody(fault: ToolError) -> String {
+fn unresolved_text(fault: ToolError) -> String {
     let why = match fault {
         ToolError::Ambiguous { name, choices, .. } => {
             let whole = |c: Choice| match c.label.contains(&c.value) {
@@ -259,7 +267,7 @@ fn nobody(fault: ToolError) -> String {
     format!("{}.", why.trim_end_matches('.'))
 }
 
-fn unshowable(preview: &Preview, long: TooLong) -> FieldError {
+fn too_long_error(preview: &Preview, long: TooLong) -> FieldError {
     let of = |people: bool| {
         preview.form.iter().rev().find(|f| f.accepts_recipients == people).map_or("", |f| &f.id)
     };

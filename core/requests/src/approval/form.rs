@@ -3,9 +3,9 @@
 use sqlx::PgConnection;
 
 use super::card::literal;
-use super::second::{self, Role, Step};
-use super::told::told;
-use super::{Approval, sql, waiting_line};
+use super::second::{self, DecisionStep, Role};
+use super::told::rejection_text;
+use super::{Approval, pending_line, sql};
 use nod_contract::card::{Action, Block, Field, Form, FormFallback};
 use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
@@ -16,7 +16,7 @@ use nod_people::delivery;
 /// The id of the reason's field.
 const REASON: &str = "reason";
 /// The longest reason, in characters; the card shows it.
-pub(super) const LONGEST_REASON: usize = 300;
+pub(super) const MAX_REASON_CHARS: usize = 300;
 
 /// Handles a click on [Edit] or [Deny]: opens the form if the user can decide and saw the current revision.
 pub async fn open(
@@ -27,26 +27,26 @@ pub async fn open(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
-        return Ok(unknown());
+        return Ok(unknown_approval());
     };
     let does = approval.step(by, false);
-    let may = if verb.kind == "edit" { approval.decider == by } else { does == Step::Denied };
-    if !may && verb.kind == "edit" && approval.role(by) == Role::Approver {
+    let may = if verb.kind == "edit" { approval.decider == by } else { does == DecisionStep::Denied };
+    if !may && verb.kind == "edit" && approval.role(by) == Role::CoApprover {
         return Ok(InteractionResponse::ephemeral(format!(
             "Only {} can change this. Deny it with a reason, and they read it. Nothing was done.",
             approval.decider_name
         )));
     }
-    if !may || !approval.waits(verb.revision(), now) {
-        return Ok(InteractionResponse::ephemeral(told(&approval, by, verb.revision(), now)));
+    if !may || !approval.is_pending(verb.revision(), now) {
+        return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, verb.revision(), now)));
     }
     if verb.kind == "edit" && approval.preview.form.is_empty() {
         return Ok(InteractionResponse::ephemeral("This cannot be changed. Deny it and ask for another."));
     }
     Ok(InteractionResponse::Form(Box::new(if verb.kind == "edit" {
-        change(&approval)
+        edit_form(&approval)
     } else {
-        refusal(&approval)
+        deny_form(&approval)
     })))
 }
 
@@ -59,25 +59,25 @@ pub async fn show(
     place: &ChannelRef,
 ) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
-        return Ok(unknown());
+        return Ok(unknown_approval());
     };
-    let asked = approval.asked().into_iter().map(|(one, _)| one).find(|one| one.person == by);
+    let asked = approval.asked_co_approvers().into_iter().map(|(one, _)| one).find(|one| one.person == by);
     let decides = approval.decider == by || asked.is_some();
-    if !decides && !stands_openly(conn, tenant, &approval, by, place).await? {
+    if !decides && !is_card_visible_to_all(conn, tenant, &approval, by, place).await? {
         return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
     }
     if approval.revision != verb.revision() {
-        return Ok(InteractionResponse::ephemeral(changed(&approval)));
+        return Ok(InteractionResponse::ephemeral(outdated_revision_text(&approval)));
     }
     let seen = match asked.filter(|_| approval.decider != by) {
         Some(other) => second::seen_by_another(&approval, other),
         None => approval,
     };
-    Ok(InteractionResponse::Form(Box::new(whole(&seen, decides))))
+    Ok(InteractionResponse::Form(Box::new(full_text_form(&seen, decides))))
 }
 
 /// Returns whether this person sees the card in that place.
-async fn stands_openly(
+async fn is_card_visible_to_all(
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -87,11 +87,11 @@ async fn stands_openly(
     let card = delivery::sql::load(conn, tenant, approval.delivery).await?;
     Ok(card.is_some_and(|(card, _)| match card.only_for {
         Some(reader) => reader == by,
-        None => card.posted.is_some_and(|at| at.is_in_channel(place)),
+        None => card.posted_message.is_some_and(|at| at.is_in_channel(place)),
     }))
 }
 
-fn change(approval: &Approval) -> Form {
+fn edit_form(approval: &Approval) -> Form {
     Form {
         title: format!("Change this {}", approval.preview.labels.noun),
         verb: Action::on_revision("edit", approval.id, approval.revision),
@@ -104,17 +104,17 @@ fn change(approval: &Approval) -> Form {
     }
 }
 
-fn refusal(approval: &Approval) -> Form {
+fn deny_form(approval: &Approval) -> Form {
     let reason = Field {
         id: REASON.to_owned(),
         label: "Reason".to_owned(),
         value: String::new(),
         multiline: false,
-        max_chars: LONGEST_REASON,
+        max_chars: MAX_REASON_CHARS,
         optional: true,
         accepts_recipients: false,
     };
-    let about = format!("{}.", waiting_line(approval));
+    let about = format!("{}.", pending_line(approval));
     Form {
         title: format!("Deny this {}", approval.preview.labels.noun),
         verb: Action::on_revision("deny", approval.id, approval.revision),
@@ -129,7 +129,7 @@ fn refusal(approval: &Approval) -> Form {
     }
 }
 
-fn whole(approval: &Approval, decides: bool) -> Form {
+fn full_text_form(approval: &Approval, decides: bool) -> Form {
     let preview = &approval.preview;
     let mut body = vec![Block::Fields(hidden_chars::fields(&preview.fields))];
     let below = preview.trailing_text.as_deref().filter(|_| decides);
@@ -167,8 +167,8 @@ pub(super) fn reason(values: &std::collections::BTreeMap<String, String>) -> Res
     let words = values.get(REASON).map(String::as_str).unwrap_or_default();
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = words.chars().count();
-    if length > LONGEST_REASON {
-        return Err(too_long(length, LONGEST_REASON));
+    if length > MAX_REASON_CHARS {
+        return Err(too_long(length, MAX_REASON_CHARS));
     }
     Ok(Some(words).filter(|words| !words.is_empty()))
 }
@@ -181,13 +181,13 @@ pub(super) fn too_long(length: usize, most: usize) -> String {
     format!("This has {length} characters; {most} is the most. Nothing was changed.")
 }
 
-pub(super) fn changed(approval: &Approval) -> String {
+pub(super) fn outdated_revision_text(approval: &Approval) -> String {
     format!(
         "This was changed meanwhile: revision {} is what counts now. Nothing was done; look at the card again.",
         approval.revision
     )
 }
 
-pub(super) fn unknown() -> InteractionResponse {
+pub(super) fn unknown_approval() -> InteractionResponse {
     InteractionResponse::ephemeral("I know of no such request. Nothing was done.")
 }

@@ -9,27 +9,27 @@ pub(super) fn headline(approval: &Approval) -> String {
     let words = &approval.preview.labels;
     match approval.status {
         Status::Pending => approval.preview.question.clone(),
-        Status::Superseded if !approval.first_done => {
+        Status::Superseded if !approval.original_done => {
             format!("Replaced: {} {}", words.noun, words.not_done.to_lowercase())
         }
         // The request to repeat it was not needed.
-        Status::Superseded => format!("{} again", thing(words, &words.not_done)),
+        Status::Superseded => format!("{} again", labelled_outcome(words, &words.not_done)),
         Status::Denied | Status::Expired | Status::Withdrawn | Status::Undone => {
-            thing(words, &words.not_done)
+            labelled_outcome(words, &words.not_done)
         }
         Status::Approved => match approval.effect.as_ref().and_then(|effect| effect.outcome.as_ref()) {
             None => format!("{} this {}", words.in_progress_verb(), words.noun),
-            Some(Ok(_)) => thing(words, &words.done),
+            Some(Ok(_)) => labelled_outcome(words, &words.done),
             Some(Err(ToolError::UnknownOutcome { .. })) => {
                 format!("Unknown whether this {} was {}", words.noun, words.done.to_lowercase())
             }
-            Some(Err(_)) => thing(words, &words.not_done),
+            Some(Err(_)) => labelled_outcome(words, &words.not_done),
         },
     }
 }
 
 /// Returns "Email sent".
-fn thing(words: &ActionLabels, became: &str) -> String {
+fn labelled_outcome(words: &ActionLabels, became: &str) -> String {
     let mut letters = words.noun.chars();
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();
     let thing: String = first.chain(letters).collect();
@@ -40,17 +40,24 @@ fn thing(words: &ActionLabels, became: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::EffectEnd;
+    use super::super::EffectState;
     use super::super::told::tests::approval;
     use super::*;
     use nod_contract::tool::{ToolOutput, ToolResult};
 
-    fn ended(outcome: Option<ToolResult>) -> Approval {
+    fn finished_approval(outcome: Option<ToolResult>) -> Approval {
         let approved = approval(Status::Approved, None);
         let at = approved.expires_at;
         let id = uuid::Uuid::from_u128(3).into();
         Approval {
-            effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome, waits: None }),
+            effect: Some(EffectState {
+                id,
+                at,
+                starts_at: at,
+                released: true,
+                outcome,
+                rate_limited_until: None,
+            }),
             ..approved
         }
     }
@@ -58,7 +65,7 @@ mod tests {
     #[test]
     fn a_headline_says_what_became_of_it() {
         let unknown = ToolError::UnknownOutcome { reason: String::new() };
-        let first_done = Approval { first_done: true, ..approval(Status::Superseded, None) };
+        let first_done = Approval { original_done: true, ..approval(Status::Superseded, None) };
         let table = [
             (approval(Status::Pending, None), ""),
             (approval(Status::Denied, None), "Email not sent"),
@@ -68,10 +75,10 @@ mod tests {
             (approval(Status::Superseded, None), "Replaced: email not sent"),
             (first_done, "Email not sent again"),
             (approval(Status::Approved, None), "Sending this email"),
-            (ended(None), "Sending this email"),
-            (ended(Some(Ok(ToolOutput::trusted(json!({}))))), "Email sent"),
-            (ended(Some(Err(unknown))), "Unknown whether this email was sent"),
-            (ended(Some(Err(ToolError::internal("x")))), "Email not sent"),
+            (finished_approval(None), "Sending this email"),
+            (finished_approval(Some(Ok(ToolOutput::trusted(json!({}))))), "Email sent"),
+            (finished_approval(Some(Err(unknown))), "Unknown whether this email was sent"),
+            (finished_approval(Some(Err(ToolError::internal("x")))), "Email not sent"),
         ];
         for (approval, wanted) in table {
             assert_eq!(headline(&approval), wanted, "{:?}", approval.status);

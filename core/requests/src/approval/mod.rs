@@ -21,21 +21,24 @@ mod undo;
 mod whole;
 mod withdraw;
 
-pub(crate) use again::went_out;
-pub use again::{again, look};
-pub use anew::forbidden;
-pub use batch::{Many, fits, press as press_many, tick};
-pub use card::{card, card_for, prompt_line, request, waiting_line};
-pub use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};
+pub(crate) use again::supersede_retry_request;
+pub use again::{request_recheck, request_retry};
+pub use anew::forbidden_text;
+pub use batch::{BatchDecision, fits_on_one_card, handle_batch_click, set_selected};
+pub use card::{card, card_for, pending_line, prompt_line, request};
+pub use decide::{
+    Decision, deny_with_reason, expire, handle_decision_click, refresh, supersede, supersede_draft,
+    withdraw_for_run,
+};
 pub use edit::{Editor, save};
 pub use form::{open, show};
 pub use remind::{plan as plan_reminder, remind};
 pub use risks::risks;
-pub use second::{Approver, sql::Owner, wanted};
-pub use take_back::take_back;
-pub use typed::{Word, shown, yes};
-pub use undo::undo;
-pub use whole::{TooLong, askable};
+pub use second::{CoApprover, find_co_approvers, sql::AccountOwner};
+pub use take_back::withdraw;
+pub use typed::{Word, refresh_approved_card, yes};
+pub use undo::handle_undo_click;
+pub use whole::{TooLong, check_displayable};
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
@@ -104,54 +107,54 @@ pub struct Approval {
     /// The name of the person who decided it or undid it.
     pub decided_by: Option<String>,
     /// The name of the policy's list of which one more person must approve.
-    pub second: Option<String>,
+    pub co_approver_list: Option<String>,
     /// The people on that list who can be asked, if two must approve.
-    pub approvers: Vec<Approver>,
+    pub co_approvers: Vec<CoApprover>,
     /// When the owner approved, if a co-approver must follow.
-    pub first_at: Option<Timestamp>,
+    pub owner_approved_at: Option<Timestamp>,
     /// Why it was denied, in the person's own words, or the reason of the rule that forbids it.
     pub reason: Option<String>,
     pub expires_at: Timestamp,
     pub delivery: DeliveryId,
     /// How long an approval can be undone.
-    pub undo: TimeDelta,
+    pub undo_window: TimeDelta,
     /// Whether text from outside was in view when it was requested.
-    pub outside: bool,
+    pub untrusted_in_view: bool,
     /// The message that reminded its owner.
     pub reminder: Option<DeliveryId>,
     /// Ticked for [Approve selected], if several requests share a card.
-    pub ticked: bool,
+    pub selected: bool,
     /// The request that this one repeats, because its outcome is unknown or it expired.
-    pub again_of: Option<ApprovalId>,
+    pub retry_of: Option<ApprovalId>,
     /// The request that it repeats turned out to have been performed.
-    pub first_done: bool,
+    pub original_done: bool,
     /// Whether a newer request repeats it.
-    pub asked_again: bool,
-    pub effect: Option<EffectEnd>,
+    pub was_retried: bool,
+    pub effect: Option<EffectState>,
 }
 
 impl Approval {
     /// Returns the call for the policy with this preview. `overwrites` is set: what was requested once needs approval.
-    fn call<'a>(&'a self, preview: &'a Preview, reach: Reach) -> policy::Call<'a> {
-        policy::Call {
+    fn call<'a>(&'a self, preview: &'a Preview, reach: Reach) -> policy::PolicyInput<'a> {
+        policy::PolicyInput {
             tool: &self.tool,
             reach,
             account: &preview.account,
             recipients: &preview.recipients,
-            outside_text: self.outside,
-            overwrites: true,
+            has_untrusted_content: self.untrusted_in_view,
+            overwrites_user_draft: true,
         }
     }
 
     /// Returns whether that revision is still pending.
-    pub fn waits(&self, revision: i32, now: Timestamp) -> bool {
+    pub fn is_pending(&self, revision: i32, now: Timestamp) -> bool {
         self.status == Status::Pending && self.expires_at > now && self.revision == revision
     }
 }
 
 /// The progress of an approved request's effect.
 #[derive(Debug, Clone)]
-pub struct EffectEnd {
+pub struct EffectState {
     pub id: EffectId,
     pub at: Timestamp,
     /// The earliest time at which it can start.
@@ -161,5 +164,5 @@ pub struct EffectEnd {
     /// `None` while it is in progress.
     pub outcome: Option<ToolResult>,
     /// The provider asked to wait until then.
-    pub waits: Option<(Provider, Timestamp)>,
+    pub rate_limited_until: Option<(Provider, Timestamp)>,
 }

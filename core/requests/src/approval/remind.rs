@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::card::{reminder, reminder_over};
+use super::card::{closed_reminder_card, reminder};
 use super::{Approval, Status, second, sql};
 use crate::policy::Terms;
 use crate::work::RequestJob;
@@ -10,7 +10,7 @@ use nod_contract::chat::{ChannelRef, DeliveryTarget};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, NewDelivery, Venue, sql::Delivery};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery, sql::Delivery};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Plans the reminder in the approval's own lane, and so before its expiry.
@@ -32,11 +32,11 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    let waiting = waiting_beside(&mut tx, tenant, id, now).await?;
-    if let Some(approval) = waiting.iter().find(|one| one.id == id && one.first_at.is_some()) {
-        remind_others(core, &mut tx, tenant, approval, now).await?;
+    let waiting = list_pending_on_card(&mut tx, tenant, id, now).await?;
+    if let Some(approval) = waiting.iter().find(|one| one.id == id && one.owner_approved_at.is_some()) {
+        remind_co_approvers(core, &mut tx, tenant, approval, now).await?;
     }
-    let waiting: Vec<Approval> = waiting.into_iter().filter(|one| one.first_at.is_none()).collect();
+    let waiting: Vec<Approval> = waiting.into_iter().filter(|one| one.owner_approved_at.is_none()).collect();
     if let Some(approval) = waiting.first() {
         let stands = delivery::sql::load(&mut tx, tenant, approval.delivery).await?;
         let (card, venue) = stands.ok_or("no such card")?;
@@ -48,12 +48,12 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
             platform: &venue.platform,
             target: card.target.as_ref(),
             opens_thread: false,
-            card: &reminder(&waiting, address(core, &card, &venue)),
+            card: &reminder(&waiting, card_permalink(core, &card, &venue)),
             only_for: card.only_for,
         };
         // The row is locked before the channel's lane, as for a click; and a click might have come in between.
-        if sql::reminded(&mut tx, tenant, approval.delivery, id).await? {
-            delivery::send(&mut tx, tenant, &venue, &new, now).await?;
+        if sql::set_reminder(&mut tx, tenant, approval.delivery, id).await? {
+            delivery::enqueue(&mut tx, tenant, &venue, &new, now).await?;
         }
     }
     jobs::complete(&mut tx, claim).await?;
@@ -63,17 +63,20 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
 }
 
 /// Reminds each co-approver who was asked, in the channel of their card.
-async fn remind_others(
+async fn remind_co_approvers(
     core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
     now: Timestamp,
 ) -> Result<(), WorkError> {
-    for (reader, card) in approval.asked() {
+    for (reader, card) in approval.asked_co_approvers() {
         let (card, venue) = delivery::sql::load(conn, tenant, card).await?.ok_or("no such card")?;
-        let there =
-            Venue { platform: reader.platform.clone(), workspace: reader.workspace.clone(), ..venue.clone() };
+        let there = ConversationLocation {
+            platform: reader.platform.clone(),
+            workspace: reader.workspace.clone(),
+            ..venue.clone()
+        };
         let id = core.id();
         let new = NewDelivery {
             id,
@@ -82,67 +85,68 @@ async fn remind_others(
             platform: &reader.platform,
             target: card.target.as_ref(),
             opens_thread: false,
-            card: &second::reminder_of(approval, reader, address(core, &card, &venue)),
+            card: &second::reminder_card(approval, reader, card_permalink(core, &card, &venue)),
             only_for: Some(reader.person),
         };
-        if second::sql::may_remind(conn, tenant, approval.id).await? {
-            delivery::send(conn, tenant, &there, &new, now).await?;
-            second::sql::reminded(conn, tenant, approval.id, reader.person, id).await?;
+        if second::sql::lock_for_reminder(conn, tenant, approval.id).await? {
+            delivery::enqueue(conn, tenant, &there, &new, now).await?;
+            second::sql::set_reminder(conn, tenant, approval.id, reader.person, id).await?;
         }
     }
     Ok(())
 }
 
 /// Returns the permalink of the card for its reader, if it is posted.
-fn address(core: &Chat, card: &Delivery, venue: &Venue) -> Option<String> {
+fn card_permalink(core: &Chat, card: &Delivery, venue: &ConversationLocation) -> Option<String> {
     // An ephemeral message disappears on reload.
     if matches!(card.target, Some(DeliveryTarget::Ephemeral { .. })) {
         return None;
     }
-    let posted = card.posted.as_ref()?;
+    let posted = card.posted_message.as_ref()?;
     // A message is in the conversation's thread only if it is in the conversation's own channel.
-    let at_home = posted.channel == venue.place.channel;
+    let at_home = posted.channel == venue.channel_ref.channel;
     let place = ChannelRef {
         channel: posted.channel.clone(),
-        is_dm: venue.place.is_dm || !at_home,
-        thread: venue.place.thread.clone().filter(|_| at_home),
+        is_dm: venue.channel_ref.is_dm || !at_home,
+        thread: venue.channel_ref.thread.clone().filter(|_| at_home),
     };
     core.adapters.get(&card.platform)?.permalink(&place, &posted.message)
 }
 
 /// Updates the reminders of decided requests, so that they no longer say that the request is pending.
-pub(super) async fn over(
+pub(super) async fn close_reminder(
     conn: &mut PgConnection,
     tenant: TenantId,
     card: DeliveryId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let all = sql::on_card(conn, tenant, card).await?;
+    let all = sql::list_on_card(conn, tenant, card).await?;
     for approval in all.iter().filter(|approval| approval.status != Status::Pending) {
-        for (reader, _) in approval.asked() {
+        for (reader, _) in approval.asked_co_approvers() {
             if let Some(reminder) = reader.reminder {
-                delivery::show(conn, tenant, reminder, &second::gone(reader), now).await?;
+                delivery::update_card(conn, tenant, reminder, &second::closed_reminder_card(reader), now)
+                    .await?;
             }
         }
     }
     let reminded = all.iter().find_map(|approval| Some((approval.reminder?, approval)));
     match reminded {
         Some((reminder, of)) if all.iter().all(|approval| approval.status != Status::Pending) => {
-            delivery::show(conn, tenant, reminder, &reminder_over(of), now).await
+            delivery::update_card(conn, tenant, reminder, &closed_reminder_card(of), now).await
         }
         _ => Ok(()),
     }
 }
 
 /// Returns the pending requests on the same card without a reminder.
-async fn waiting_beside(
+async fn list_pending_on_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
     now: Timestamp,
 ) -> sqlx::Result<Vec<Approval>> {
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(Vec::new()) };
-    let mut all = sql::on_card(conn, tenant, approval.delivery).await?;
+    let mut all = sql::list_on_card(conn, tenant, approval.delivery).await?;
     all.retain(|approval| {
         approval.status == Status::Pending && approval.expires_at > now && approval.reminder.is_none()
     });

@@ -27,7 +27,7 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
         [one] => lines.push(format!("Nod's first {brings} to {one}")),
         [first, ..] => lines.push(format!("Nod's first {brings} to {first} and {} more", new.len() - 1)),
     }
-    lines.extend(unnamed_of(distinct(unnamed).into_iter().filter(|r| !knows(r)).collect()));
+    lines.extend(unknown_recipients_text(distinct(unnamed).into_iter().filter(|r| !knows(r)).collect()));
     if recipients.len() > 10 {
         lines.push(format!("{} recipients", recipients.len()));
     }
@@ -43,11 +43,11 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
 }
 
 /// Returns the line about recipients whom no user here has named, whether or not they are known.
-pub(super) fn unnamed(preview: &Preview) -> Option<String> {
-    unnamed_of(distinct(&preview.unknown_recipients))
+pub(super) fn unknown_recipients_line(preview: &Preview) -> Option<String> {
+    unknown_recipients_text(distinct(&preview.unknown_recipients))
 }
 
-fn unnamed_of(unnamed: Vec<&str>) -> Option<String> {
+fn unknown_recipients_text(unnamed: Vec<&str>) -> Option<String> {
     match unnamed[..] {
         [] => None,
         [one] => Some(format!("{one} comes from outside text: nobody here named it")),
@@ -76,7 +76,7 @@ mod tests {
     use nod_contract::tool::ActionLabels;
 
     /// As stored in a row of earlier versions.
-    fn words() -> ActionLabels {
+    fn labels() -> ActionLabels {
         let words = json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
         serde_json::from_value(words).unwrap()
     }
@@ -139,7 +139,7 @@ mod tests {
                 account: "ana@acme.test".to_owned(),
                 recipients: owned(to),
                 unknown_recipients: owned(unnamed),
-                ..Preview::new(Value::Null, "", words())
+                ..Preview::new(Value::Null, "", labels())
             };
             assert_eq!(risks(&preview, &owned(known), provenance), owned(wanted));
         }

@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::second::{self, Step};
+use super::second::{self, DecisionStep};
 use super::typed::Heard;
-use super::{Approval, Decision, EffectEnd, Status};
+use super::{Approval, Decision, EffectState, Status};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use nod_contract::privacy::Provenance;
@@ -39,16 +39,16 @@ pub async fn insert(
         approval.expires_at,
         approval.delivery.0,
         now,
-        seconds(approval.undo),
-        approval.outside,
-        approval.again_of.map(|a| a.0),
-        approval.second,
+        seconds(approval.undo_window),
+        approval.untrusted_in_view,
+        approval.retry_of.map(|a| a.0),
+        approval.co_approver_list,
         &approval.sources
     )
     .execute(&mut *conn)
     .await?;
-    if approval.second.is_some() {
-        second::sql::put(conn, tenant, approval.id, &approval.approvers).await?;
+    if approval.co_approver_list.is_some() {
+        second::sql::replace_co_approvers(conn, tenant, approval.id, &approval.co_approvers).await?;
     }
     Ok(())
 }
@@ -117,26 +117,30 @@ impl Row {
             status,
             decided_at: self.decided_at,
             decided_by: self.decided_by,
-            second: self.second,
-            approvers: from_json(self.approvers)?,
-            first_at: self.first_at,
+            co_approver_list: self.second,
+            co_approvers: from_json(self.approvers)?,
+            owner_approved_at: self.first_at,
             reason: self.reason,
             expires_at: self.expires_at,
             delivery: DeliveryId(self.delivery_id),
-            undo: TimeDelta::seconds(self.undo_seconds.into()),
-            outside: self.outside,
+            undo_window: TimeDelta::seconds(self.undo_seconds.into()),
+            untrusted_in_view: self.outside,
             reminder: self.reminder_id.map(DeliveryId),
-            ticked: self.ticked,
-            again_of: self.again_of.map(ApprovalId),
-            asked_again: self.asked_again,
-            first_done: self.first_done,
-            effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectEnd {
+            selected: self.ticked,
+            retry_of: self.again_of.map(ApprovalId),
+            was_retried: self.asked_again,
+            original_done: self.first_done,
+            effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectState {
                 id: EffectId(id),
                 at,
                 starts_at: self.starts_at.unwrap_or(at),
                 released: self.released.unwrap_or(true),
                 outcome,
-                waits: self.waits_for.as_deref().and_then(Provider::from_name).zip(self.waits_until),
+                rate_limited_until: self
+                    .waits_for
+                    .as_deref()
+                    .and_then(Provider::from_name)
+                    .zip(self.waits_until),
             }),
         })
     }
@@ -175,7 +179,7 @@ pub async fn load(
 }
 
 /// Loads all requests on a card, in the order in which they were made.
-pub(crate) async fn on_card(
+pub(crate) async fn list_on_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     card: DeliveryId,
@@ -210,7 +214,7 @@ pub(crate) async fn on_card(
 
 /// Where to search for pending requests.
 #[derive(Debug, Clone, Copy)]
-pub enum Within {
+pub enum PendingFilter {
     /// In all conversations.
     Everywhere,
     /// In this conversation.
@@ -221,16 +225,16 @@ pub enum Within {
 
 /// Loads the pending requests that a person decides, also those that wait for a co-approver; the oldest first, at most
 /// 20. Requests on which the person is a co-approver are found only with `Everywhere`, so they are in no prompt.
-pub async fn pending(
+pub async fn list_pending(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-    within: Within,
+    within: PendingFilter,
 ) -> sqlx::Result<Vec<Approval>> {
     let (conversation, openly) = match within {
-        Within::Everywhere => (None, false),
-        Within::Conversation(id) => (Some(id), false),
-        Within::OpenlyIn(id) => (Some(id), true),
+        PendingFilter::Everywhere => (None, false),
+        PendingFilter::Conversation(id) => (Some(id), false),
+        PendingFilter::OpenlyIn(id) => (Some(id), true),
     };
     let rows = sqlx::query_as!(
         Row,
@@ -264,7 +268,7 @@ pub async fn pending(
 }
 
 /// Returns all pending requests on this person's accounts.
-pub(crate) async fn asked_of(
+pub(crate) async fn list_pending_on_account(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -281,7 +285,7 @@ pub(crate) async fn asked_of(
 }
 
 /// Returns the requests of a run with that status.
-pub async fn of_run(
+pub async fn list_by_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -299,7 +303,7 @@ pub async fn of_run(
 }
 
 /// Updates the status from *pending*; returns true for the one caller that wins.
-pub async fn settle(
+pub async fn resolve(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -325,20 +329,20 @@ pub async fn settle(
 
 /// Applies a person's decision about the revision that they saw: the owner's, or after the owner's approval that of a
 /// co-approver who was asked and is still a member. Returns true for the one caller that wins.
-pub async fn decide(
+pub async fn mark_decided(
     conn: &mut PgConnection,
     tenant: TenantId,
     decision: &Decision<'_>,
-    step: Step,
+    step: DecisionStep,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let to = match step {
-        Step::Nothing => return Ok(false),
-        Step::First => Status::Pending,
-        Step::Approved => Status::Approved,
-        Step::Denied => Status::Denied,
+        DecisionStep::Ignored => return Ok(false),
+        DecisionStep::OwnerApproved => Status::Pending,
+        DecisionStep::Approved => Status::Approved,
+        DecisionStep::Denied => Status::Denied,
     };
-    let first = step == Step::First;
+    let first = step == DecisionStep::OwnerApproved;
     let decided = sqlx::query!(
         "update approvals set status = $3,
              decided_by = case when $8 then decided_by else $4 end,
@@ -371,7 +375,7 @@ pub async fn decide(
 }
 
 /// Stores that the rules now require a co-approver for a pending revision; returns true if they did not before.
-pub(super) async fn want_second(
+pub(super) async fn require_co_approval(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -392,7 +396,7 @@ pub(super) async fn want_second(
 }
 
 /// Withdraws a request that the rules have come to forbid, with the reason; returns true for the one caller that wins.
-pub(super) async fn forbid(
+pub(super) async fn mark_forbidden(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -419,13 +423,13 @@ pub struct Revision<'a> {
     pub digest: &'a str,
     pub risks: &'a [String],
     /// How long an approval of it can be undone.
-    pub undo: TimeDelta,
+    pub undo_window: TimeDelta,
     /// The name of the list of which one more person must approve it.
-    pub second: Option<&'a str>,
+    pub co_approver_list: Option<&'a str>,
 }
 
 /// Stores the next revision, which nobody has approved yet; returns true for the one caller that wins.
-pub async fn revise(
+pub async fn update_revision(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -446,8 +450,8 @@ pub async fn revise(
         next.risks,
         by.0,
         now,
-        seconds(next.undo),
-        next.second
+        seconds(next.undo_window),
+        next.co_approver_list
     )
     .execute(conn)
     .await?;
@@ -455,7 +459,7 @@ pub async fn revise(
 }
 
 /// approved → undone; its effect was cancelled in the same transaction.
-pub(super) async fn undone(
+pub(super) async fn mark_undone(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -476,7 +480,7 @@ pub(super) async fn undone(
 }
 
 /// Stores the message that reminds of the pending requests on a card; returns false if none is pending there.
-pub(super) async fn reminded(
+pub(super) async fn set_reminder(
     conn: &mut PgConnection,
     tenant: TenantId,
     card: DeliveryId,
@@ -495,7 +499,7 @@ pub(super) async fn reminded(
 }
 
 /// Ticks or unticks one of several; returns false if it is not pending or this person does not decide it.
-pub(super) async fn tick(
+pub(super) async fn set_selected(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -516,7 +520,7 @@ pub(super) async fn tick(
 }
 
 /// Locks a request, so that of several clicks on [Send again] one comes first.
-pub async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
+pub async fn lock_row(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
     sqlx::query!(
         "select 1 as held from approvals where tenant_id = $1 and id = $2 for update",
         tenant.0,
@@ -528,7 +532,7 @@ pub async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> 
 }
 
 /// Returns the request that repeats this one, if it is pending or approved.
-pub(super) async fn waiting_again(
+pub(super) async fn find_pending_retry(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -545,7 +549,7 @@ pub(super) async fn waiting_again(
 }
 
 /// approved → superseded, if its effect has not begun.
-pub(super) async fn called_off(
+pub(super) async fn mark_cancelled(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -605,7 +609,7 @@ pub(super) async fn lock_card(
 }
 
 /// Moves a request to its own card.
-pub(super) async fn moved(
+pub(super) async fn set_delivery(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,

@@ -3,23 +3,23 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::decide::redraw;
+use super::decide::refresh_delivery;
 use super::{Status, remind, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, RunId, TenantId};
 use nod_store::audit;
 
 /// Withdraws the pending requests of a run and updates their cards. The run is not notified, because it is the caller.
-pub async fn take_back(
+pub async fn withdraw(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
     now: Timestamp,
 ) -> sqlx::Result<Vec<ApprovalId>> {
     let mut withdrawn = Vec::new();
-    for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
+    for id in sql::list_by_run(conn, tenant, run, Status::Pending).await? {
         // A click at the same moment can win.
-        if !sql::settle(conn, tenant, id, Status::Withdrawn, None, now).await? {
+        if !sql::resolve(conn, tenant, id, Status::Withdrawn, None, now).await? {
             continue;
         }
         withdrawn.push(id);
@@ -27,8 +27,8 @@ pub async fn take_back(
         let detail = json!({ "tool": approval.tool, "revision": approval.revision });
         let digest = Some(approval.digest.as_str());
         audit::insert_entry(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
-        redraw(conn, tenant, approval.delivery, now).await?;
-        remind::over(conn, tenant, approval.delivery, now).await?;
+        refresh_delivery(conn, tenant, approval.delivery, now).await?;
+        remind::close_reminder(conn, tenant, approval.delivery, now).await?;
     }
     Ok(withdrawn)
 }

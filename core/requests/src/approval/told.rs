@@ -1,20 +1,20 @@
 //! Explains the state of a request to a user whose click changed nothing.
 
-use super::anew::forbidden;
+use super::anew::forbidden_text;
 use super::card::clock;
-use super::form::changed;
-use super::second::{Role, others};
-use super::{Approval, EffectEnd, Status};
+use super::form::outdated_revision_text;
+use super::second::{Role, co_approvers_label};
+use super::{Approval, EffectState, Status};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::PersonId;
 use nod_contract::tool::ToolError;
 use nod_when::when::local_time;
 
 /// Explains why a click on a decision changed nothing.
-pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {
-    let approval = &approval.read_by(by);
+pub(super) fn rejection_text(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {
+    let approval = &approval.localized_for(by);
     let owner = &approval.decider_name;
-    if let Some(why) = not_theirs(approval, by) {
+    if let Some(why) = not_decider_text(approval, by) {
         return why;
     }
     let name = approval.decided_by.as_ref().unwrap_or(owner);
@@ -23,30 +23,34 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
         approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
     match approval.status {
         Status::Approved => {
-            format!("{name} approved this already{at}: {}. Nothing more was done.", became(approval))
+            format!("{name} approved this already{at}: {}. Nothing more was done.", progress_phrase(approval))
         }
         Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
         Status::Undone => format!("{name} took this back{at}: {}. Nothing more was done.", lower(not_done)),
         Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
         Status::Withdrawn if approval.reason.is_some() => {
-            forbidden(approval.reason.as_deref().unwrap_or_default())
+            forbidden_text(approval.reason.as_deref().unwrap_or_default())
         }
         Status::Withdrawn => {
             "The message that asked for this was changed or deleted. Nothing was done.".to_owned()
         }
-        Status::Pending if approval.expires_at > now && approval.revision != revision => changed(approval),
-        Status::Pending if approval.expires_at > now && approval.role(by) == Role::Approver => {
-            match approval.first_at {
+        Status::Pending if approval.expires_at > now && approval.revision != revision => {
+            outdated_revision_text(approval)
+        }
+        Status::Pending if approval.expires_at > now && approval.role(by) == Role::CoApprover => {
+            match approval.owner_approved_at {
                 None => format!("{owner} has to approve this first. Nothing was done."),
                 Some(_) => {
                     "Only members can decide this, and once it is shown to them. Nothing was done.".to_owned()
                 }
             }
         }
-        Status::Pending if approval.expires_at > now && approval.first_at.is_some() => format!(
+        Status::Pending if approval.expires_at > now && approval.owner_approved_at.is_some() => format!(
             "You approved this already{}. It needs somebody else now: {}. Nothing more was done.",
-            approval.first_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone))),
-            others(approval)
+            approval
+                .owner_approved_at
+                .map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone))),
+            co_approvers_label(approval)
         ),
         Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
         Status::Expired | Status::Pending => {
@@ -56,21 +60,21 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
 }
 
 /// Returns the message for a person who can never decide this request.
-pub(super) fn not_theirs(approval: &Approval, by: PersonId) -> Option<String> {
-    let who = match approval.second {
+pub(super) fn not_decider_text(approval: &Approval, by: PersonId) -> Option<String> {
+    let who = match approval.co_approver_list {
         None => approval.decider_name.clone(),
-        Some(_) => format!("{}, and then {},", approval.decider_name, others(approval)),
+        Some(_) => format!("{}, and then {},", approval.decider_name, co_approvers_label(approval)),
     };
     (approval.role(by) == Role::Other).then(|| format!("Only {who} can decide this. Nothing was done."))
 }
 
 /// Explains why a click on [Undo] changed nothing.
-pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
+pub(super) fn undo_too_late_text(approval: &Approval, by: PersonId) -> String {
     if approval.role(by) == Role::Other {
         return format!("Only {} can take this back. Nothing was done.", approval.decider_name);
     }
     match approval.status {
-        Status::Approved => format!("Too late to take it back: {}.", became(approval)),
+        Status::Approved => format!("Too late to take it back: {}.", progress_phrase(approval)),
         Status::Undone => "You took this back already. Nothing more was done.".to_owned(),
         Status::Pending | Status::Denied | Status::Expired | Status::Superseded | Status::Withdrawn => {
             "There is nothing to take back: this was not approved.".to_owned()
@@ -79,16 +83,16 @@ pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
 }
 
 /// Describes the progress of an approved request, to continue a sentence: "sent 09:31 WET".
-fn became(approval: &Approval) -> String {
+fn progress_phrase(approval: &Approval) -> String {
     let words = &approval.preview.labels;
     let at = |at: &Timestamp| clock(*at, &approval.zone);
     match &approval.effect {
-        Some(EffectEnd { at: ended, outcome: Some(outcome), .. }) => match outcome {
+        Some(EffectState { at: ended, outcome: Some(outcome), .. }) => match outcome {
             Ok(_) => format!("{} {}", lower(&words.done), at(ended)),
             Err(ToolError::UnknownOutcome { .. }) => "nobody can tell yet whether it happened".to_owned(),
             Err(_) => format!("{} {}", lower(&words.not_done), at(ended)),
         },
-        Some(EffectEnd { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
+        Some(EffectState { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
         Some(_) | None => format!("it is on its way ({})", lower(words.in_progress_verb())),
     }
 }
@@ -111,7 +115,7 @@ pub(super) mod tests {
         "2026-03-06T09:30:00Z".parse::<Timestamp>().unwrap() + TimeDelta::minutes(minute)
     }
 
-    pub(in crate::approval) fn approval(status: Status, effect: Option<EffectEnd>) -> Approval {
+    pub(in crate::approval) fn approval(status: Status, effect: Option<EffectState>) -> Approval {
         let words = ActionLabels {
             approve: "Approve & send".into(),
             in_progress: "Sending…".into(),
@@ -139,19 +143,19 @@ pub(super) mod tests {
             status,
             decided_at: Some(at(0)),
             decided_by: Some("Ana".into()),
-            second: None,
-            approvers: vec![],
-            first_at: None,
+            co_approver_list: None,
+            co_approvers: vec![],
+            owner_approved_at: None,
             reason: None,
             expires_at: at(60),
             delivery: id.into(),
-            undo: TimeDelta::seconds(10),
-            outside: false,
+            undo_window: TimeDelta::seconds(10),
+            untrusted_in_view: false,
             reminder: None,
-            ticked: true,
-            again_of: None,
-            first_done: false,
-            asked_again: false,
+            selected: true,
+            retry_of: None,
+            original_done: false,
+            was_retried: false,
             effect,
         }
     }
@@ -161,7 +165,14 @@ pub(super) mod tests {
         let end = |released, outcome| {
             let waits = None;
             let id = Uuid::from_u128(3).into();
-            Some(EffectEnd { id, at: at(1), starts_at: at(1), released, outcome, waits })
+            Some(EffectState {
+                id,
+                at: at(1),
+                starts_at: at(1),
+                released,
+                outcome,
+                rate_limited_until: waits,
+            })
         };
         let output = ToolOutput {
             content: json!({}),
@@ -219,12 +230,12 @@ pub(super) mod tests {
         ];
         let by = Uuid::from_u128(1).into();
         for (status, effect, wanted) in table {
-            assert_eq!(told(&approval(status, effect), by, 1, at(2)), wanted);
+            assert_eq!(rejection_text(&approval(status, effect), by, 1, at(2)), wanted);
         }
         let stranger = Uuid::from_u128(2).into();
-        let said = told(&approval(Status::Pending, None), stranger, 1, at(2));
+        let said = rejection_text(&approval(Status::Pending, None), stranger, 1, at(2));
         assert_eq!(said, "Only Ana can decide this. Nothing was done.");
-        let said = too_late(&approval(Status::Approved, None), stranger);
+        let said = undo_too_late_text(&approval(Status::Approved, None), stranger);
         assert_eq!(said, "Only Ana can take this back. Nothing was done.");
     }
 }

@@ -3,16 +3,16 @@
 
 use sqlx::PgConnection;
 
-use super::anew::{self, forbidden};
-use super::card::{escape, line, own_line};
-use super::decide::{Decided, decided, redraw, tell};
+use super::anew::{self, forbidden_text};
+use super::card::{escape, line, redacted_line};
+use super::decide::{DecisionResult, apply_decision, notify_run, refresh_delivery};
 use super::second::Role;
-use super::sql::{Within, pending};
+use super::sql::{PendingFilter, list_pending};
 use super::{Approval, Decision, remind};
 use crate::context::Requests;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
-use nod_people::delivery::{self, Venue};
+use nod_people::delivery::{self, ConversationLocation};
 use nod_people::people::{self, heard};
 use nod_store::runs::Verdict;
 
@@ -54,11 +54,11 @@ pub struct Word<'a> {
 
 /// The result of a typed approval.
 #[derive(Debug, Default)]
-pub struct Yes {
+pub struct TypedYes {
     /// Nod's reply; `None` if it is an ordinary message.
-    pub answer: Option<String>,
+    pub reply: Option<String>,
     /// The card of the request that it approved.
-    card: Option<DeliveryId>,
+    card_delivery: Option<DeliveryId>,
 }
 
 fn is_yes(text: &str) -> bool {
@@ -74,44 +74,46 @@ pub async fn yes(
     tenant: TenantId,
     word: &Word<'_>,
     now: Timestamp,
-) -> sqlx::Result<Yes> {
+) -> sqlx::Result<TypedYes> {
     let Word { by, conversation, shared, .. } = *word;
     if !is_yes(word.text) {
-        return Ok(Yes::default());
+        return Ok(TypedYes::default());
     }
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    if !welcome(core, conn, tenant, by, &venue).await? {
-        return Ok(Yes::default());
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    if !is_allowed_user(core, conn, tenant, by, &venue).await? {
+        return Ok(TypedYes::default());
     }
-    let mut waiting = pending(conn, tenant, by, Within::Conversation(conversation)).await?;
+    let mut waiting = list_pending(conn, tenant, by, PendingFilter::Conversation(conversation)).await?;
     waiting.retain(|approval| approval.expires_at > now);
     let openly = match shared {
-        true => pending(conn, tenant, by, Within::OpenlyIn(conversation)).await?,
+        true => list_pending(conn, tenant, by, PendingFilter::OpenlyIn(conversation)).await?,
         false => waiting.clone(),
     };
     let here = |approval: &Approval| openly.iter().any(|open| open.id == approval.id);
-    let said = |answer: String| Ok(Yes { answer: Some(answer), card: None });
+    let said = |answer: String| Ok(TypedYes { reply: Some(answer), card_delivery: None });
     match &waiting[..] {
-        [] if !shared && asked_second(conn, tenant, by).await? => said(TWO.to_owned()),
-        [] => Ok(Yes::default()),
+        [] if !shared && is_asked_as_co_approver(conn, tenant, by).await? => {
+            said(CO_APPROVAL_NEEDS_BUTTON.to_owned())
+        }
+        [] => Ok(TypedYes::default()),
         [one] => {
             // A message from before the current version of the card refers to something else.
             let Some(heard) = super::sql::heard(conn, tenant, one.id, by, word.at).await? else {
-                return Ok(Yes::default());
+                return Ok(TypedYes::default());
             };
             let for_nod = match whom(word, &heard) {
-                Whom::Another => return Ok(Yes::default()),
+                Whom::Another => return Ok(TypedYes::default()),
                 Whom::Nod => true,
                 Whom::Perhaps => false,
             };
             if !here(one) {
-                return said(ELSEWHERE.to_owned());
+                return said(ASKED_PRIVATELY.to_owned());
             }
-            if one.second.is_some() {
-                return said(TWO.to_owned());
+            if one.co_approver_list.is_some() {
+                return said(CO_APPROVAL_NEEDS_BUTTON.to_owned());
             }
-            if one.outside {
-                return said(OUTSIDE.to_owned());
+            if one.untrusted_in_view {
+                return said(UNTRUSTED_NEEDS_BUTTON.to_owned());
             }
             if !for_nod && heard.others {
                 return said(OTHERS.to_owned());
@@ -122,24 +124,24 @@ pub async fn yes(
             if !clear {
                 return said(BEHIND.to_owned());
             }
-            if anew::wants_two(core, conn, tenant, one).await? {
-                return said(TWO.to_owned());
+            if anew::is_co_approval_required(core, conn, tenant, one).await? {
+                return said(CO_APPROVAL_NEEDS_BUTTON.to_owned());
             }
             let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };
-            let answer = match decided(core, conn, tenant, one, &decision, now).await? {
+            let answer = match apply_decision(core, conn, tenant, one, &decision, now).await? {
                 // Another decision was possibly a moment earlier; then this is an ordinary message.
-                Decided::No => return Ok(Yes::default()),
-                Decided::Nobody(why) => return said(why),
-                Decided::Never(why) => {
-                    let answer = forbidden(&why);
-                    tell(conn, tenant, one, Verdict::ForbiddenByPolicy(why), now).await?;
+                DecisionResult::Rejected => return Ok(TypedYes::default()),
+                DecisionResult::NoCoApprover(why) => return said(why),
+                DecisionResult::Forbidden(why) => {
+                    let answer = forbidden_text(&why);
+                    notify_run(conn, tenant, one, Verdict::ForbiddenByPolicy(why), now).await?;
                     answer
                 }
-                Decided::Yes(_) => took(one),
+                DecisionResult::Accepted(_) => accepted_text(one),
             };
-            Ok(Yes { answer: Some(answer), card: Some(one.delivery) })
+            Ok(TypedYes { reply: Some(answer), card_delivery: Some(one.delivery) })
         }
-        several => said(which(several.iter().filter(|a| here(a)), several.len())),
+        several => said(ambiguous_text(several.iter().filter(|a| here(a)), several.len())),
     }
 }
 
@@ -172,51 +174,61 @@ fn whom(word: &Word<'_>, heard: &Heard) -> Whom {
 }
 
 /// Returns whether the person is still admitted by their membership on this platform.
-async fn welcome(
+async fn is_allowed_user(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     by: PersonId,
-    venue: &Venue,
+    venue: &ConversationLocation,
 ) -> sqlx::Result<bool> {
-    let person = people::sql::load_there(conn, tenant, by, &venue.platform, &venue.workspace).await?;
-    let standing = person.map(|person| person.standing);
+    let person =
+        people::sql::load_with_membership(conn, tenant, by, &venue.platform, &venue.workspace).await?;
+    let standing = person.map(|person| person.membership);
     Ok(standing.is_some_and(|there| core.welcome.admits(there)))
 }
 
 /// Updates the card of what a typed approval approved.
-pub async fn shown(conn: &mut PgConnection, tenant: TenantId, yes: &Yes, now: Timestamp) -> sqlx::Result<()> {
-    let Some(card) = yes.card else { return Ok(()) };
-    redraw(conn, tenant, card, now).await?;
-    remind::over(conn, tenant, card, now).await
+pub async fn refresh_approved_card(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    yes: &TypedYes,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(card) = yes.card_delivery else { return Ok(()) };
+    refresh_delivery(conn, tenant, card, now).await?;
+    remind::close_reminder(conn, tenant, card, now).await
 }
 
 /// Returns whether a request waits for this person as co-approver, in their DM.
-async fn asked_second(conn: &mut PgConnection, tenant: TenantId, by: PersonId) -> sqlx::Result<bool> {
-    let waiting = pending(conn, tenant, by, Within::Everywhere).await?;
-    Ok(waiting.iter().any(|approval| approval.role(by) == Role::Approver))
+async fn is_asked_as_co_approver(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    by: PersonId,
+) -> sqlx::Result<bool> {
+    let waiting = list_pending(conn, tenant, by, PendingFilter::Everywhere).await?;
+    Ok(waiting.iter().any(|approval| approval.role(by) == Role::CoApprover))
 }
 
-const TWO: &str = "A typed yes does not count where two people must decide. Nothing was done: please press the button \
+const CO_APPROVAL_NEEDS_BUTTON: &str = "A typed yes does not count where two people must decide. Nothing was done: please press the button \
      on the card.";
-const OUTSIDE: &str = "A typed yes does not count for this one, since text from outside was in view when it was \
+const UNTRUSTED_NEEDS_BUTTON: &str = "A typed yes does not count for this one, since text from outside was in view when it was \
      prepared. Nothing was done: please press the button on its card.";
 const OTHERS: &str = "Somebody else has written here since I asked, so your yes may be for them. Nothing was done: please press the \
      button on the card, or write yes to me by name.";
 const BEHIND: &str = "I may not have read yet all that was written here, so I cannot tell what your yes answers. Nothing was \
      done: please press the button on the card.";
-const ELSEWHERE: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";
+const ASKED_PRIVATELY: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";
 
-fn took(approval: &Approval) -> String {
-    let undo = match approval.undo.num_seconds() {
+fn accepted_text(approval: &Approval) -> String {
+    let undo = match approval.undo_window.num_seconds() {
         0 => String::new(),
         seconds => format!(" [Undo] on its card takes it back for {seconds} s."),
     };
     format!("I took your yes for this: {}.{undo}", escape(&line(approval)))
 }
 
-fn which<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
-    let lines: Vec<String> = here.map(|approval| format!("- {}", escape(&own_line(approval)))).collect();
+fn ambiguous_text<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
+    let lines: Vec<String> = here.map(|approval| format!("- {}", escape(&redacted_line(approval)))).collect();
     let private = match count - lines.len() {
         0 => String::new(),
         more => format!("\n- {more} more that I asked you about privately"),

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::decide::{refresh, tell};
+use super::decide::{notify_run, refresh};
 use super::second::Role;
 use super::{sql, told};
 use crate::effect;
@@ -14,7 +14,7 @@ use nod_store::audit;
 use nod_store::runs::Verdict;
 
 /// Handles a click on [Undo]. The effect's row decides, once, between undo and start; a late click gets an explanation.
-pub async fn undo(
+pub async fn handle_undo_click(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -24,12 +24,12 @@ pub async fn undo(
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
-    if approval.role(by) == Role::Other || !effect::sql::cancelled(conn, tenant, id, now).await? {
+    if approval.role(by) == Role::Other || !effect::sql::cancel(conn, tenant, id, now).await? {
         // The row might have changed while the update waited for it.
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(InteractionResponse::ephemeral(told::too_late(&approval, by)));
+        return Ok(InteractionResponse::ephemeral(told::undo_too_late_text(&approval, by)));
     }
-    sql::undone(conn, tenant, id, by, now).await?;
+    sql::mark_undone(conn, tenant, id, by, now).await?;
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     audit::insert_entry(
         conn,
@@ -42,7 +42,7 @@ pub async fn undo(
         now,
     )
     .await?;
-    tell(conn, tenant, &approval, Verdict::Undone, now).await?;
+    notify_run(conn, tenant, &approval, Verdict::Undone, now).await?;
     refresh(conn, tenant, id, now).await?;
     Ok(InteractionResponse::Ack)
 }

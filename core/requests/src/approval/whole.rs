@@ -10,7 +10,7 @@ use nod_contract::tool::{MAX_BODY_CHARS, Preview};
 /// The approximate markup of one field, in addition to its text: a field is several runs of text.
 const FIELD: usize = 120;
 /// The limits for the shown beginning of a body that does not fit: in characters, and in written length.
-const BEGINNING: (usize, usize) = (1_500, 1_700);
+const EXCERPT_LIMITS: (usize, usize) = (1_500, 1_700);
 /// The written length of a body for which every card has room.
 const LEAST: usize = 400;
 /// The limits of the risk lines: their number, the characters of each, and the written length of all.
@@ -32,13 +32,13 @@ pub enum TooLong {
 ///
 /// # Errors
 /// What is too long.
-pub fn askable(preview: &Preview) -> Result<(), TooLong> {
+pub fn check_displayable(preview: &Preview) -> Result<(), TooLong> {
     let both = preview.body.iter().chain(&preview.trailing_text);
     let length: usize = both.map(|text| text.chars().count()).sum();
     if length > MAX_BODY_CHARS {
         return Err(TooLong::Body(length));
     }
-    let body = preview.body.as_deref().map_or(0, written).min(LEAST);
+    let body = preview.body.as_deref().map_or(0, escaped_length).min(LEAST);
     if fields(preview) + RISKS + body > preview.display_limit {
         return Err(TooLong::Fields(preview.recipients.len()));
     }
@@ -47,9 +47,9 @@ pub fn askable(preview: &Preview) -> Result<(), TooLong> {
 
 /// Returns whether something is not on the card and needs [Show all]. Of several sources of outside text the card names
 /// only one.
-pub fn more(preview: &Preview, risks: &[String], sources: &[String]) -> bool {
+pub fn has_hidden_text(preview: &Preview, risks: &[String], sources: &[String]) -> bool {
     let left_out = risk_lines(risks).iter().ne(risks);
-    preview.trailing_text.is_some() || beginning(preview, risks).is_some() || left_out || sources.len() > 1
+    preview.trailing_text.is_some() || excerpt(preview, risks).is_some() || left_out || sources.len() > 1
 }
 
 /// Returns the risk lines for which the card has room.
@@ -79,21 +79,21 @@ fn head(line: &str, most: usize) -> String {
 }
 
 fn line_cost(line: &str) -> usize {
-    written(line) + marks(line) + 4
+    escaped_length(line) + marks(line) + 4
 }
 
 /// Returns the beginning of a body that does not fit on the card; `None` if it fits.
-pub fn beginning<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
+pub fn excerpt<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
     let body = preview.body.as_deref()?;
     let risks: usize = risk_lines(risks).iter().map(|line| line_cost(line)).sum();
     let beside = fields(preview) + risks;
-    if beside + written(body) <= preview.display_limit {
+    if beside + escaped_length(body) <= preview.display_limit {
         return None;
     }
-    let room = preview.display_limit.saturating_sub(beside).clamp(LEAST, BEGINNING.1);
+    let room = preview.display_limit.saturating_sub(beside).clamp(LEAST, EXCERPT_LIMITS.1);
     let mut cost = 0;
-    let end = body.char_indices().take(BEGINNING.0).take_while(|(_, c)| {
-        cost += written(c.encode_utf8(&mut [0; 4])) - 2;
+    let end = body.char_indices().take(EXCERPT_LIMITS.0).take_while(|(_, c)| {
+        cost += escaped_length(c.encode_utf8(&mut [0; 4])) - 2;
         cost <= room
     });
     let end = end.last().map_or(0, |(at, c)| at + c.len_utf8());
@@ -109,12 +109,14 @@ fn marks(text: &str) -> usize {
 }
 
 fn fields(preview: &Preview) -> usize {
-    let field = |(name, value): &(String, String)| FIELD + written(name) + written(value) + marks(value);
+    let field = |(name, value): &(String, String)| {
+        FIELD + escaped_length(name) + escaped_length(value) + marks(value)
+    };
     preview.fields.iter().map(field).sum()
 }
 
 /// The length as JSON in UTF-16: some platforms count the one, some the other.
-fn written(text: &str) -> usize {
+fn escaped_length(text: &str) -> usize {
     Value::from(show_hidden_chars(text).as_ref()).to_string().encode_utf16().count()
 }
 
@@ -143,50 +145,56 @@ mod tests {
 
     #[test]
     fn a_body_is_shown_whole_or_its_beginning_is() {
-        assert_eq!(beginning(&preview("bo", "Hi"), &[]), None);
-        assert_eq!(beginning(&preview("bo", &"é".repeat(8_000)), &[]), None);
+        assert_eq!(excerpt(&preview("bo", "Hi"), &[]), None);
+        assert_eq!(excerpt(&preview("bo", &"é".repeat(8_000)), &[]), None);
         let long = preview("bo", &"word ".repeat(2_000));
-        assert_eq!(beginning(&long, &[]).map(str::len), Some(1_499));
+        assert_eq!(excerpt(&long, &[]).map(str::len), Some(1_499));
         let quotes = preview("bo", &"\"".repeat(8_000));
-        assert_eq!(beginning(&quotes, &[]).map(str::len), Some(850));
+        assert_eq!(excerpt(&quotes, &[]).map(str::len), Some(850));
         let marks = preview("bo", &"\u{1}".repeat(8_000));
-        assert!(beginning(&marks, &[]).is_some_and(|head| written(head) <= 1_702));
+        assert!(excerpt(&marks, &[]).is_some_and(|head| escaped_length(head) <= 1_702));
     }
 
     #[test]
     fn how_much_is_shown_is_the_platforms_to_say() {
         let small = |to: &str, body: &str| Preview { display_limit: 3_000, ..preview(to, body) };
-        assert_eq!(beginning(&small("bo", &"x".repeat(2_800)), &[]), None);
-        assert_eq!(beginning(&small("bo", &"x".repeat(2_900)), &[]).map(str::len), Some(1_500));
+        assert_eq!(excerpt(&small("bo", &"x".repeat(2_800)), &[]), None);
+        assert_eq!(excerpt(&small("bo", &"x".repeat(2_900)), &[]).map(str::len), Some(1_500));
         // Punctuation might have to be escaped, so fields count it twice.
-        assert_eq!(askable(&small(&"_".repeat(1_000), "Hi")), Ok(()));
-        assert_eq!(askable(&small(&"_".repeat(1_500), "Hi")), Err(TooLong::Fields(1)));
+        assert_eq!(check_displayable(&small(&"_".repeat(1_000), "Hi")), Ok(()));
+        assert_eq!(check_displayable(&small(&"_".repeat(1_500), "Hi")), Err(TooLong::Fields(1)));
     }
 
     #[test]
     fn what_to_be_careful_about_takes_its_room() {
         let small = |body: &str| Preview { display_limit: 3_000, ..preview("bo", body) };
         let risk = |length: usize| vec!["r".repeat(length)];
-        assert_eq!(beginning(&small(&"x".repeat(2_800)), &risk(20)), None);
-        assert_eq!(beginning(&small(&"x".repeat(2_800)), &risk(199)).map(str::len), Some(1_500));
-        assert!(!more(&small("Hi"), &risk(200), &[]) && more(&small("Hi"), &risk(201), &[]));
+        assert_eq!(excerpt(&small(&"x".repeat(2_800)), &risk(20)), None);
+        assert_eq!(excerpt(&small(&"x".repeat(2_800)), &risk(199)).map(str::len), Some(1_500));
+        assert!(
+            !has_hidden_text(&small("Hi"), &risk(200), &[]) && has_hidden_text(&small("Hi"), &risk(201), &[])
+        );
         let one = ["mail from eve@x.test".to_owned()];
         assert!(
-            !more(&small("Hi"), &[], &one) && more(&small("Hi"), &[], &[one.clone(), one.clone()].concat())
+            !has_hidden_text(&small("Hi"), &[], &one)
+                && has_hidden_text(&small("Hi"), &[], &[one.clone(), one.clone()].concat())
         );
         let many: Vec<String> = (0..11).map(|n| format!("risk {n}")).collect();
         let lines = risk_lines(&many);
         assert_eq!((lines.len(), lines[8].as_str()), (9, "3 more: Show all"));
-        assert!(more(&small("Hi"), &many, &[]));
+        assert!(has_hidden_text(&small("Hi"), &many, &[]));
         let long = risk_lines(&vec!["\u{1}".repeat(200); 8]);
         assert_eq!(long, ["8 more: Show all"]);
     }
 
     #[test]
     fn what_cannot_be_shown_is_not_asked_about() {
-        assert_eq!(askable(&preview("bo", &"x".repeat(MAX_BODY_CHARS))), Ok(()));
-        assert_eq!(askable(&preview("bo", &"x".repeat(MAX_BODY_CHARS + 1))), Err(TooLong::Body(30_001)));
-        assert_eq!(askable(&preview(&"x".repeat(5_500), &"x".repeat(20_000))), Ok(()));
-        assert_eq!(askable(&preview(&"x".repeat(9_000), "Hi")), Err(TooLong::Fields(1)));
+        assert_eq!(check_displayable(&preview("bo", &"x".repeat(MAX_BODY_CHARS))), Ok(()));
+        assert_eq!(
+            check_displayable(&preview("bo", &"x".repeat(MAX_BODY_CHARS + 1))),
+            Err(TooLong::Body(30_001))
+        );
+        assert_eq!(check_displayable(&preview(&"x".repeat(5_500), &"x".repeat(20_000))), Ok(()));
+        assert_eq!(check_displayable(&preview(&"x".repeat(9_000), "Hi")), Err(TooLong::Fields(1)));
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use super::{Decision, press, sql};
+use super::{Decision, handle_decision_click, sql};
 use crate::context::Requests;
 use nod_contract::clock::Timestamp;
 use nod_store::hooks::{AccountEnded, Hook};
@@ -19,7 +19,7 @@ impl Hook for Requests {
         now: Timestamp,
     ) -> sqlx::Result<()> {
         let AccountEnded { tenant, person, provider, but, reason } = ended;
-        for id in sql::asked_of(conn, tenant, person).await? {
+        for id in sql::list_pending_on_account(conn, tenant, person).await? {
             let Some(waiting) = sql::load(conn, tenant, id).await? else { continue };
             let uses = self.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
             let goes_on = but.is_some_and(|but| waiting.preview.account.eq_ignore_ascii_case(but));
@@ -31,7 +31,7 @@ impl Hook for Requests {
                     approve: false,
                     reason: Some(reason),
                 };
-                press(self, conn, tenant, &no, now).await?;
+                handle_decision_click(self, conn, tenant, &no, now).await?;
             }
         }
         Ok(())

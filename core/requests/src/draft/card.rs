@@ -9,13 +9,13 @@ use nod_contract::tool::ToolError;
 use nod_contract::tool::draft::{CloseReason, Draft};
 
 /// A longer body is cut on this card; it is complete at the provider and on the approval card.
-const LONGEST: usize = 5_000;
+const MAX_BODY_CHARS: usize = 5_000;
 
 /// Renders the newest state of an open draft.
 #[must_use]
 pub fn open(id: DraftId, draft: &Draft) -> Card {
     let verb = |verb| OnClick::Action(Action::new(verb, id));
-    shown(draft)
+    add_draft(draft)
         .with_block(Block::Note("It was not sent. Tell me what to change, or say “send it”.".to_owned()))
         .with_button("Send…", Style::Primary, verb("send_draft"))
         .with_button("Discard", Style::Danger, verb("discard_draft"))
@@ -28,7 +28,7 @@ pub fn open(id: DraftId, draft: &Draft) -> Card {
 
 /// Renders an open draft that could not be discarded.
 #[must_use]
-pub fn kept(id: DraftId, draft: &Draft, fault: &ToolError) -> Card {
+pub fn discard_failed_card(id: DraftId, draft: &Draft, fault: &ToolError) -> Card {
     let why = match fault {
         ToolError::Conflict { .. } => {
             format!(
@@ -53,18 +53,18 @@ pub fn kept(id: DraftId, draft: &Draft, fault: &ToolError) -> Card {
 
 /// Replaces a card when a newer one shows the same draft.
 #[must_use]
-pub fn older() -> Card {
-    note("An earlier version of this draft.")
+pub fn outdated_card() -> Card {
+    note_card("An earlier version of this draft.")
 }
 
 /// Renders the card of a draft that is no longer open.
 #[must_use]
-pub fn closed(draft: &Draft, how: CloseReason) -> Card {
+pub fn closed_draft_card(draft: &Draft, how: CloseReason) -> Card {
     match how {
         // The approval card shows what was sent; this card might have shown an older version.
-        CloseReason::Sent => note("This draft was sent."),
-        CloseReason::Discarded => note("The draft was thrown away. It was not sent."),
-        CloseReason::DeletedExternally => note(&format!(
+        CloseReason::Sent => note_card("This draft was sent."),
+        CloseReason::Discarded => note_card("The draft was thrown away. It was not sent."),
+        CloseReason::DeletedExternally => note_card(&format!(
             "This draft is not in {} any more: it was sent or thrown away there.",
             draft.provider_name
         )),
@@ -73,17 +73,17 @@ pub fn closed(draft: &Draft, how: CloseReason) -> Card {
 
 /// Renders the card while the draft is being discarded.
 #[must_use]
-pub(crate) fn discarding() -> Card {
-    note("Throwing the draft away…")
+pub(crate) fn discarding_card() -> Card {
+    note_card("Throwing the draft away…")
 }
 
-fn note(words: &str) -> Card {
+fn note_card(words: &str) -> Card {
     Card { body: vec![Block::Note(words.to_owned())], ..Card::default() }
 }
 
-fn shown(draft: &Draft) -> Card {
-    let more = draft.body.chars().count().saturating_sub(LONGEST);
-    let mut body: String = draft.body.chars().take(LONGEST).collect();
+fn add_draft(draft: &Draft) -> Card {
+    let more = draft.body.chars().count().saturating_sub(MAX_BODY_CHARS);
+    let mut body: String = draft.body.chars().take(MAX_BODY_CHARS).collect();
     if more > 0 {
         body.push_str(&format!("… ({more} more characters, whole in {})", draft.provider_name));
     }
@@ -97,21 +97,21 @@ fn shown(draft: &Draft) -> Card {
 
 /// The line in a thread if the draft itself was shown only to its owner.
 #[must_use]
-pub fn elsewhere(name: &str) -> String {
+pub fn sent_privately_line(name: &str) -> String {
     format!("Showed {name} the draft privately.")
 }
 
 /// The reply to a click on another person's draft.
-pub const NOT_YOURS: &str = "This is somebody else's draft. Nothing was done.";
+pub const NOT_YOUR_DRAFT: &str = "This is somebody else's draft. Nothing was done.";
 /// The reply to a click on a draft that is closed.
 pub const NOT_OPEN: &str = "This draft is not open any more. Nothing was done.";
 /// The reply to a click on an unknown draft.
-pub const NO_SUCH: &str = "I know of no such draft. Nothing was done.";
+pub const DRAFT_NOT_FOUND: &str = "I know of no such draft. Nothing was done.";
 
 /// Returns what the user reads if a rule started the call, so that no model reports the result; `None` if they gave a
 /// reason or the policy forbids it, which a model must handle. `content` is what a model would read.
 #[must_use]
-pub fn told(content: &str) -> Option<String> {
+pub fn rule_outcome_text(content: &str) -> Option<String> {
     let content: Value = serde_json::from_str(content).unwrap_or_default();
     if content["reason"].is_string() || content["status"] == "never" {
         return None;

@@ -7,7 +7,7 @@ pub mod sql;
 
 use serde::{Deserialize, Serialize};
 
-pub use settle::{Discarded, close, discard, settled};
+pub use settle::{DiscardResult, close, close_after_effect, discard};
 
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::draft::{CloseReason, Draft};
@@ -22,12 +22,15 @@ pub struct OpenDraft {
     /// Whether it contains text from outside.
     pub provenance: Provenance,
     /// Whether the model has its text in view.
-    pub seen: bool,
+    #[serde(alias = "seen")]
+    pub is_text_in_view: bool,
     /// Whether the last exchange here was about it.
-    pub latest: bool,
+    #[serde(alias = "latest")]
+    pub is_most_recent: bool,
     /// Whether Nod made it in this conversation; otherwise it is the person's own work.
     #[serde(default)]
-    pub made: bool,
+    #[serde(alias = "made")]
+    pub made_by_nod: bool,
 }
 
 /// The drafts of a run.
@@ -38,15 +41,16 @@ pub struct Drafts {
     /// The one whose button was clicked.
     pub chosen: Option<String>,
     /// Changes since the last commit that are yet to be stored.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DraftChange>,
 }
 
 /// A change to a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum DraftChange {
     /// It was made or changed.
-    Written(String),
+    #[serde(alias = "written")]
+    Updated(String),
     /// It is no longer open.
     Closed(String, CloseReason),
 }
@@ -54,19 +58,29 @@ pub enum Change {
 impl Drafts {
     /// Returns the open draft with that id.
     #[must_use]
-    pub fn named(&self, id: &str) -> Option<&OpenDraft> {
+    pub fn find(&self, id: &str) -> Option<&OpenDraft> {
         self.open.iter().find(|open| open.draft.id == id)
     }
 
     /// Sets the current state of a draft, in view of the model; it becomes the newest.
-    pub fn put(&mut self, draft: Draft, audience: Audience, provenance: Provenance, made: bool) {
+    pub fn upsert(&mut self, draft: Draft, audience: Audience, provenance: Provenance, made: bool) {
         self.open.retain(|open| open.draft.id != draft.id);
-        self.open.insert(0, OpenDraft { draft, audience, provenance, seen: true, latest: true, made });
+        self.open.insert(
+            0,
+            OpenDraft {
+                draft,
+                audience,
+                provenance,
+                is_text_in_view: true,
+                is_most_recent: true,
+                made_by_nod: made,
+            },
+        );
     }
 
     /// Removes a draft from the open ones and records the change.
-    pub fn close(&mut self, id: &str, how: CloseReason) {
+    pub fn record_closed(&mut self, id: &str, how: CloseReason) {
         self.open.retain(|open| open.draft.id != id);
-        self.changes.push(Change::Closed(id.to_owned(), how));
+        self.changes.push(DraftChange::Closed(id.to_owned(), how));
     }
 }

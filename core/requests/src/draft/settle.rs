@@ -17,13 +17,13 @@ use nod_people::delivery;
 use nod_store::audit;
 
 /// The result of a click on [Discard].
-pub enum Discarded {
+pub enum DiscardResult {
     /// It is being discarded.
-    Yes,
+    Started,
     /// It is not open.
     NotOpen,
     /// The rules forbid it, for this reason.
-    Never(String),
+    Forbidden(String),
 }
 
 /// Handles a click on [Discard]: plans the effect. If the rules require an approval, the click is the approval.
@@ -31,21 +31,21 @@ pub async fn discard(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
-    row: &sql::Row,
+    row: &sql::StoredDraft,
     now: Timestamp,
-) -> sqlx::Result<Discarded> {
+) -> sqlx::Result<DiscardResult> {
     if let Some(tool) = core.tools.get(&row.draft.tools.discard) {
-        let call = policy::Call {
+        let call = policy::PolicyInput {
             tool: &row.draft.tools.discard,
             reach: tool.spec().reach,
             account: "",
             recipients: &[],
-            outside_text: row.outside,
-            overwrites: true,
+            has_untrusted_content: row.outside,
+            overwrites_user_draft: true,
         };
-        let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
-        if let Ruling::Never(why) = policy::decide(&policy, &call) {
-            return Ok(Discarded::Never(why));
+        let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
+        if let Ruling::Forbid(why) = policy::decide(&policy, &call) {
+            return Ok(DiscardResult::Forbidden(why));
         }
     }
     let payload = row.draft.payload();
@@ -62,10 +62,10 @@ pub async fn discard(
         digest: &digest,
         recipients: &[],
         draft: Some(&row.draft.id),
-        undo: chrono::TimeDelta::zero(),
+        undo_window: chrono::TimeDelta::zero(),
     };
-    if !sql::discarding(conn, tenant, row.id, now).await? {
-        return Ok(Discarded::NotOpen);
+    if !sql::mark_discarding(conn, tenant, row.id, now).await? {
+        return Ok(DiscardResult::NotOpen);
     }
     effect::insert(conn, tenant, &new, now).await?;
     let detail = json!({ "tool": row.draft.tools.discard });
@@ -80,12 +80,12 @@ pub async fn discard(
         now,
     )
     .await?;
-    delivery::show(conn, tenant, row.delivery, &card::discarding(), now).await?;
-    Ok(Discarded::Yes)
+    delivery::update_card(conn, tenant, row.delivery, &card::discarding_card(), now).await?;
+    Ok(DiscardResult::Started)
 }
 
 /// Applies the end of an effect to the draft it worked on, in the commit of that end.
-pub async fn settled(
+pub async fn close_after_effect(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -101,7 +101,7 @@ pub async fn settled(
             FollowUp::Nothing | FollowUp::Draft(_) | FollowUp::MailThread(_) => Ok(()),
         },
         Err(fault) => match worked_on {
-            Some(draft) => kept(conn, tenant, person, draft, fault, now).await,
+            Some(draft) => reopen_after_failed_discard(conn, tenant, person, draft, fault, now).await,
             None => Ok(()),
         },
     }
@@ -116,17 +116,17 @@ pub async fn close(
     how: CloseReason,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let Some(row) = sql::named(conn, tenant, person, draft).await? else { return Ok(()) };
-    if !sql::close(conn, tenant, row.id, how, now).await? {
+    let Some(row) = sql::find_by_provider_id(conn, tenant, person, draft).await? else { return Ok(()) };
+    if !sql::mark_closed(conn, tenant, row.id, how, now).await? {
         return Ok(());
     }
     let action = format!("draft.{}", how.as_str());
     audit::insert_entry(conn, tenant, Some(person), &action, row.id.0, None, &json!({}), now).await?;
-    delivery::show(conn, tenant, row.delivery, &card::closed(&row.draft, how), now).await
+    delivery::update_card(conn, tenant, row.delivery, &card::closed_draft_card(&row.draft, how), now).await
 }
 
 /// Reopens a draft that could not be discarded, in the state in which it was found.
-async fn kept(
+async fn reopen_after_failed_discard(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -134,7 +134,7 @@ async fn kept(
     fault: &ToolError,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let Some(row) = sql::named(conn, tenant, person, draft).await? else { return Ok(()) };
+    let Some(row) = sql::find_by_provider_id(conn, tenant, person, draft).await? else { return Ok(()) };
     let (found, only_for) = match fault {
         ToolError::Conflict { current: found } => match (&found.follow_up, found.audience) {
             (FollowUp::Draft(draft), Audience::Person(person)) => (draft.as_ref(), Some(person)),
@@ -143,8 +143,15 @@ async fn kept(
         },
         _ => (&row.draft, None),
     };
-    if sql::reopen(conn, tenant, row.id, found, only_for, now).await? {
-        delivery::show(conn, tenant, row.delivery, &card::kept(row.id, &row.draft, fault), now).await?;
+    if sql::mark_open(conn, tenant, row.id, found, only_for, now).await? {
+        delivery::update_card(
+            conn,
+            tenant,
+            row.delivery,
+            &card::discard_failed_card(row.id, &row.draft, fault),
+            now,
+        )
+        .await?;
     }
     Ok(())
 }

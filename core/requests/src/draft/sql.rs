@@ -10,9 +10,10 @@ use nod_contract::ids::{ConversationId, DeliveryId, DraftId, PersonId, RunId, Te
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::draft::{CloseReason, Draft};
 use nod_store::jobs::sql::{from_json, to_json};
+use nod_store::steps;
 
 /// A draft as loaded.
-pub struct Row {
+pub struct StoredDraft {
     pub id: DraftId,
     pub conversation: ConversationId,
     pub person: PersonId,
@@ -25,25 +26,25 @@ pub struct Row {
 }
 
 /// The current state of a draft, to be stored.
-pub struct Keep<'a> {
+pub struct NewDraft<'a> {
     pub id: DraftId,
     pub conversation: ConversationId,
     pub person: PersonId,
     pub run: RunId,
-    pub open: &'a OpenDraft,
+    pub open_draft: &'a OpenDraft,
     pub audience: Audience,
     pub delivery: DeliveryId,
 }
 
 /// Stores the current state of a draft: open, in the conversation where it was last written.
-pub async fn keep(
+pub async fn upsert(
     conn: &mut PgConnection,
     tenant: TenantId,
-    keep: &Keep<'_>,
+    keep: &NewDraft<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let draft = &keep.open.draft;
-    let outside = keep.open.provenance.sources();
+    let draft = &keep.open_draft.draft;
+    let outside = keep.open_draft.provenance.sources();
     sqlx::query!(
         "insert into drafts (tenant_id, id, conversation_id, person_id, run_id, draft_ref, draft, only_for, outside,
              status, delivery_id, created_at, updated_at)
@@ -59,7 +60,7 @@ pub async fn keep(
         keep.run.0,
         draft.id,
         to_json(draft)?,
-        only_for(keep.audience),
+        steps::audience_person_id(keep.audience),
         &outside,
         keep.delivery.0,
         now
@@ -69,14 +70,7 @@ pub async fn keep(
     Ok(())
 }
 
-fn only_for(audience: Audience) -> Option<Uuid> {
-    match audience {
-        Audience::Person(person) => Some(person.0),
-        Audience::Channel => None,
-    }
-}
-
-struct Raw {
+struct DraftRow {
     id: Uuid,
     conversation_id: Uuid,
     person_id: Uuid,
@@ -87,9 +81,9 @@ struct Raw {
     outside: Vec<String>,
 }
 
-impl Raw {
-    fn into_row(self) -> sqlx::Result<Row> {
-        Ok(Row {
+impl DraftRow {
+    fn into_stored_draft(self) -> sqlx::Result<StoredDraft> {
+        Ok(StoredDraft {
             id: DraftId(self.id),
             conversation: ConversationId(self.conversation_id),
             person: PersonId(self.person_id),
@@ -102,9 +96,13 @@ impl Raw {
     }
 }
 
-pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: DraftId) -> sqlx::Result<Option<Row>> {
+pub async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DraftId,
+) -> sqlx::Result<Option<StoredDraft>> {
     let raw = sqlx::query_as!(
-        Raw,
+        DraftRow,
         "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
          from drafts where tenant_id = $1 and id = $2",
         tenant.0,
@@ -112,18 +110,18 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: DraftId) -> sql
     )
     .fetch_optional(conn)
     .await?;
-    raw.map(Raw::into_row).transpose()
+    raw.map(DraftRow::into_stored_draft).transpose()
 }
 
 /// Loads a person's draft by the provider's id.
-pub async fn named(
+pub async fn find_by_provider_id(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     draft: &str,
-) -> sqlx::Result<Option<Row>> {
+) -> sqlx::Result<Option<StoredDraft>> {
     let raw = sqlx::query_as!(
-        Raw,
+        DraftRow,
         "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
          from drafts where tenant_id = $1 and person_id = $2 and draft_ref = $3",
         tenant.0,
@@ -132,25 +130,25 @@ pub async fn named(
     )
     .fetch_optional(conn)
     .await?;
-    raw.map(Raw::into_row).transpose()
+    raw.map(DraftRow::into_stored_draft).transpose()
 }
 
 /// Where a person's drafts are searched.
-pub struct Here {
+pub struct DraftScope {
     pub conversation: ConversationId,
     pub person: PersonId,
     pub run: RunId,
     /// Whether other people read this conversation. If not, drafts shown only to the person also count, from any
     /// conversation, because their cards are posted here.
-    pub shared: bool,
+    pub is_shared: bool,
 }
 
 /// Loads what the person's last run here left: the open drafts, the newest first, and the mail thread it had in view. A
 /// draft counts as Nod's own work if an effect created it in the conversation of its row.
-pub async fn left_here(
+pub async fn load_open_drafts(
     conn: &mut PgConnection,
     tenant: TenantId,
-    here: &Here,
+    here: &DraftScope,
 ) -> sqlx::Result<(Vec<OpenDraft>, Option<String>)> {
     let rows = sqlx::query!(
         r#"with last as (
@@ -170,7 +168,7 @@ pub async fn left_here(
         here.conversation.0,
         here.person.0,
         here.run.0,
-        here.shared
+        here.is_shared
     )
     .fetch_all(conn)
     .await?;
@@ -183,16 +181,16 @@ pub async fn left_here(
             draft: from_json(draft)?,
             audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
             provenance: Provenance::from_sources(outside),
-            seen: false,
-            latest: row.latest,
-            made: row.made,
+            is_text_in_view: false,
+            is_most_recent: row.latest,
+            made_by_nod: row.made,
         });
     }
     Ok((open, thread))
 }
 
 /// open → discarding; returns false if it is not open.
-pub(super) async fn discarding(
+pub(super) async fn mark_discarding(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DraftId,
@@ -211,7 +209,7 @@ pub(super) async fn discarding(
 }
 
 /// discarding → open, in the state in which it was found.
-pub(super) async fn reopen(
+pub(super) async fn mark_open(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DraftId,
@@ -234,7 +232,7 @@ pub(super) async fn reopen(
 }
 
 /// open or discarding → its end; returns false if it had ended already.
-pub(super) async fn close(
+pub(super) async fn mark_closed(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DraftId,

@@ -24,5 +24,5 @@ pub async fn insert(
 ) -> sqlx::Result<()> {
     sql::insert(conn, tenant, new, now).await?;
     let work = RequestJob::Perform { effect: new.id };
-    jobs::enqueue(conn, tenant, new.id.0, &work, now + new.undo, now).await
+    jobs::enqueue(conn, tenant, new.id.0, &work, now + new.undo_window, now).await
 }

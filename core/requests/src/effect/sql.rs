@@ -25,7 +25,7 @@ pub struct NewEffect<'a> {
     /// The provider's id of the open draft that it works on.
     pub draft: Option<&'a str>,
     /// How long it can be undone before it starts.
-    pub undo: TimeDelta,
+    pub undo_window: TimeDelta,
 }
 
 /// An effect as loaded.
@@ -45,7 +45,7 @@ pub struct Effect {
     pub status: String,
     pub attempt: i32,
     pub handle: Option<Value>,
-    pub looks: i32,
+    pub lookup_count: i32,
     /// The earliest time at which it can start.
     pub(crate) starts_at: Timestamp,
     /// It can start and can no longer be undone.
@@ -53,7 +53,7 @@ pub struct Effect {
     /// When it last changed; for a started effect, when it was started.
     pub updated_at: Timestamp,
     /// The card or progress line shows that the provider asked to wait.
-    pub waits: bool,
+    pub is_rate_limited: bool,
 }
 
 pub async fn insert(
@@ -79,8 +79,8 @@ pub async fn insert(
         new.digest,
         new.recipients,
         now,
-        now + new.undo,
-        new.undo.is_zero(),
+        now + new.undo_window,
+        new.undo_window.is_zero(),
         new.draft
     )
     .execute(conn)
@@ -115,16 +115,16 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         status: row.status,
         attempt: row.attempt,
         handle: row.handle,
-        looks: row.looks,
+        lookup_count: row.looks,
         starts_at: row.starts_at,
         released: row.released,
         updated_at: row.updated_at,
-        waits: row.waits,
+        is_rate_limited: row.waits,
     }))
 }
 
 /// Ends the time for undo; returns false if the effect was undone.
-pub async fn released(
+pub async fn release(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -143,7 +143,7 @@ pub async fn released(
 }
 
 /// planned → cancelled, if it was not released yet; returns false otherwise.
-pub async fn cancelled(
+pub async fn cancel(
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: ApprovalId,
@@ -162,7 +162,7 @@ pub async fn cancelled(
 }
 
 /// planned or started → started, with the handle; returns false if it has ended meanwhile.
-pub async fn started(
+pub async fn mark_started(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -183,7 +183,7 @@ pub async fn started(
 }
 
 /// Sets or clears the time until which the provider asks to wait.
-pub async fn waits(
+pub async fn set_waiting(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -202,7 +202,7 @@ pub async fn waits(
 }
 
 /// Counts an inconclusive lookup.
-pub async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
+pub async fn increment_lookups(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
     sqlx::query!("update effects set looks = looks + 1 where tenant_id = $1 and id = $2", tenant.0, id.0)
         .execute(conn)
         .await?;
@@ -210,7 +210,7 @@ pub async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> 
 }
 
 /// planned or started → its end; returns false if it had ended already.
-pub async fn ended(
+pub async fn mark_finished(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -233,7 +233,7 @@ pub async fn ended(
 }
 
 /// unknown → the result of a new lookup; returns false if it was resolved meanwhile.
-pub(crate) async fn found_out(
+pub(crate) async fn resolve_unknown(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -257,7 +257,7 @@ pub(crate) async fn found_out(
 
 /// Returns which of these addresses an approved effect of this person reached before; a draft that nobody received does
 /// not count. Addresses are stored as they were approved, so a different spelling counts as new.
-pub async fn known_recipients(
+pub async fn find_known_recipients(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -278,7 +278,7 @@ pub async fn known_recipients(
 }
 
 /// Fails a run's effects that have not begun and returns their approvals.
-pub async fn call_off(
+pub async fn cancel_for_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -299,7 +299,11 @@ pub async fn call_off(
 }
 
 /// Returns the status of each effect of a run.
-pub async fn begun(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Vec<String>> {
+pub async fn list_states_of_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select status from effects where tenant_id = $1 and run_id = $2", tenant.0, run.0)
         .fetch_all(conn)
         .await

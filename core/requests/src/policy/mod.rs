@@ -11,8 +11,8 @@ mod words;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-pub use own::{Own, OwnRules};
-pub use words::told;
+pub use own::{TenantPolicy, TenantPolicyStore};
+pub use words::describe;
 
 use nod_contract::address::{domain, is_outside};
 use nod_contract::tool::Reach;
@@ -22,7 +22,7 @@ use nod_people::named::Named;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The terms if no rule says otherwise.
-    pub usual: Terms,
+    pub default_terms: Terms,
     /// In order: of the rules that match, a later one overrides an earlier one.
     pub rules: Vec<Rule>,
 }
@@ -34,12 +34,13 @@ pub enum Decider {
     /// The account's owner.
     Owner,
     /// The owner, and after them one of these people.
-    OwnerAnd(Approvers),
+    #[serde(rename = "owner_and")]
+    OwnerAndOneOf(ApproverList),
 }
 
 /// People of whom one must approve in addition to the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Approvers {
+pub struct ApproverList {
     /// The list's name.
     pub name: String,
     /// The people on it.
@@ -56,7 +57,7 @@ pub struct Terms {
     /// How long before the expiry its owner is reminded, once; zero for never.
     pub remind_before: TimeDelta,
     /// How long an approval can be undone before the effect starts; zero for not at all. Whole seconds.
-    pub undo: TimeDelta,
+    pub undo_window: TimeDelta,
 }
 
 /// What a rule says about the calls that it matches.
@@ -66,9 +67,10 @@ pub struct Rule {
     /// Matches only this tool; `None` matches every tool.
     pub tool: Option<String>,
     /// Matches only calls that satisfy these conditions.
-    pub when: When,
+    pub when: Conditions,
     /// Forbids such a call, for this reason, even if people would approve it.
-    pub never: Option<String>,
+    #[serde(rename = "never")]
+    pub forbid: Option<String>,
     /// See [`Terms`].
     pub decider: Option<Decider>,
     /// See [`Terms`].
@@ -76,26 +78,30 @@ pub struct Rule {
     /// See [`Terms`].
     pub remind_before: Option<TimeDelta>,
     /// See [`Terms`].
-    pub undo: Option<TimeDelta>,
+    #[serde(rename = "undo")]
+    pub undo_window: Option<TimeDelta>,
 }
 
 /// The conditions of a rule; all that are set must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct When {
+pub struct Conditions {
     /// It reaches more people than this.
     pub recipients_above: Option<u32>,
     /// One of the recipients has an address at one of these domains or their subdomains.
-    pub recipients_at: Option<Vec<String>>,
+    #[serde(rename = "recipients_at")]
+    pub recipient_domains: Option<Vec<String>>,
     /// At least one recipient (or, if false, none) has an address outside the account's own domain.
-    pub outside_recipients: Option<bool>,
+    #[serde(rename = "outside_recipients")]
+    pub external_recipients: Option<bool>,
     /// Text from outside was (or was not) in view when the call was written.
-    pub outside_text: Option<bool>,
+    #[serde(rename = "outside_text")]
+    pub untrusted_content: Option<bool>,
 }
 
 /// The properties of a call that the rules examine.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct PolicyInput<'a> {
     /// The tool's name.
     pub tool: &'a str,
     /// Whom the tool can reach.
@@ -105,20 +111,20 @@ pub struct Call<'a> {
     /// The addresses of all recipients.
     pub recipients: &'a [String],
     /// Whether text from outside was in view.
-    pub outside_text: bool,
+    pub has_untrusted_content: bool,
     /// Whether it changes or discards a draft that Nod did not make in this conversation.
-    pub overwrites: bool,
+    pub overwrites_user_draft: bool,
 }
 
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
     /// It can run now without an approval.
-    Run,
+    Allow,
     /// It needs an approval, on these terms.
     Ask(Terms),
     /// It is forbidden; the model and the user read the reason.
-    Never(String),
+    Forbid(String),
 }
 
 impl Default for Policy {
@@ -127,9 +133,9 @@ impl Default for Policy {
             decider: Decider::Owner,
             expire_after: TimeDelta::hours(24),
             remind_before: TimeDelta::hours(1),
-            undo: TimeDelta::seconds(10),
+            undo_window: TimeDelta::seconds(10),
         };
-        Self { usual, rules: Vec::new() }
+        Self { default_terms: usual, rules: Vec::new() }
     }
 }
 
@@ -137,56 +143,63 @@ impl Default for Policy {
 /// default terms overridden by each rule that matches. Calls that only change the owner's own account get other terms
 /// only from rules that name the tool. A `never` that matches is final for all calls except those that only read.
 #[must_use]
-pub fn decide(policy: &Policy, call: &Call<'_>) -> Ruling {
+pub fn decide(policy: &Policy, call: &PolicyInput<'_>) -> Ruling {
     if call.reach == Reach::Reads {
-        return Ruling::Run;
+        return Ruling::Allow;
     }
-    let fitting = || policy.rules.iter().filter(|rule| rule.fits(call));
-    if let Some(why) = fitting().find_map(|rule| rule.never.clone()) {
-        return Ruling::Never(why);
+    let fitting = || policy.rules.iter().filter(|rule| rule.is_match(call));
+    if let Some(why) = fitting().find_map(|rule| rule.forbid.clone()) {
+        return Ruling::Forbid(why);
     }
     // Once text from outside is in view, that text might be what asks for the call. A draft that Nod made is shown and
     // can be discarded; a draft that the person wrote would be lost.
     let unasked = match call.reach {
         Reach::Reads => true,
-        Reach::Drafts => !(call.outside_text && call.overwrites),
-        Reach::OwnAccount => !call.outside_text,
+        Reach::Drafts => !(call.has_untrusted_content && call.overwrites_user_draft),
+        Reach::OwnAccount => !call.has_untrusted_content,
         Reach::Others => false,
     };
     if unasked {
-        return Ruling::Run;
+        return Ruling::Allow;
     }
     let counts = |rule: &&Rule| call.reach == Reach::Others || rule.tool.is_some();
-    Ruling::Ask(fitting().filter(counts).fold(policy.usual.clone(), |terms, rule| rule.over(terms)))
+    Ruling::Ask(
+        fitting().filter(counts).fold(policy.default_terms.clone(), |terms, rule| rule.overlay(terms)),
+    )
 }
 
 impl Rule {
-    fn fits(&self, call: &Call<'_>) -> bool {
-        let When { recipients_above, recipients_at, outside_recipients, outside_text } = &self.when;
+    fn is_match(&self, call: &PolicyInput<'_>) -> bool {
+        let Conditions {
+            recipients_above,
+            recipient_domains: recipients_at,
+            external_recipients: outside_recipients,
+            untrusted_content: outside_text,
+        } = &self.when;
         let above = |most: u32| call.recipients.len() > usize::try_from(most).unwrap_or(usize::MAX);
         self.tool.as_ref().is_none_or(|tool| tool == call.tool)
             && recipients_above.is_none_or(above)
-            && recipients_at.as_ref().is_none_or(|domains| call.reaches(domains))
-            && outside_recipients.is_none_or(|wanted| wanted == call.reaches_outside())
-            && outside_text.is_none_or(|wanted| wanted == call.outside_text)
+            && recipients_at.as_ref().is_none_or(|domains| call.has_recipient_at(domains))
+            && outside_recipients.is_none_or(|wanted| wanted == call.has_external_recipient())
+            && outside_text.is_none_or(|wanted| wanted == call.has_untrusted_content)
     }
 
-    fn over(&self, terms: Terms) -> Terms {
+    fn overlay(&self, terms: Terms) -> Terms {
         Terms {
             decider: self.decider.clone().unwrap_or(terms.decider),
             expire_after: self.expire_after.unwrap_or(terms.expire_after),
             remind_before: self.remind_before.unwrap_or(terms.remind_before),
-            undo: self.undo.unwrap_or(terms.undo),
+            undo_window: self.undo_window.unwrap_or(terms.undo_window),
         }
     }
 }
 
-impl Call<'_> {
-    fn reaches_outside(&self) -> bool {
+impl PolicyInput<'_> {
+    fn has_external_recipient(&self) -> bool {
         self.recipients.iter().any(|recipient| is_outside(recipient, self.account))
     }
 
-    fn reaches(&self, domains: &[String]) -> bool {
+    fn has_recipient_at(&self, domains: &[String]) -> bool {
         let below = |at: &str, named: &str| {
             at.strip_suffix(named).is_some_and(|before| before.is_empty() || before.ends_with('.'))
         };
@@ -206,10 +219,10 @@ impl Terms {
 
     /// Returns the people of whom one must approve in addition to the owner, if the rules require that.
     #[must_use]
-    pub fn second(&self) -> Option<&Approvers> {
+    pub fn co_approvers(&self) -> Option<&ApproverList> {
         match &self.decider {
             Decider::Owner => None,
-            Decider::OwnerAnd(approvers) => Some(approvers),
+            Decider::OwnerAndOneOf(approvers) => Some(approvers),
         }
     }
 }
@@ -217,10 +230,10 @@ impl Terms {
 impl Policy {
     /// Returns the lists of people that the rules name, each once.
     #[must_use]
-    pub fn lists(&self) -> Vec<&Approvers> {
-        let mut lists: Vec<&Approvers> = Vec::new();
+    pub fn lists(&self) -> Vec<&ApproverList> {
+        let mut lists: Vec<&ApproverList> = Vec::new();
         for rule in &self.rules {
-            if let Some(Decider::OwnerAnd(list)) = &rule.decider
+            if let Some(Decider::OwnerAndOneOf(list)) = &rule.decider
                 && !lists.contains(&list)
             {
                 lists.push(list);

@@ -5,7 +5,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::{PgConnection, PgPool};
 
-use super::{Approvers, Policy, Rule, sql};
+use super::{ApproverList, Policy, Rule, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 use nod_people::named::Named;
@@ -13,7 +13,7 @@ use nod_store::{audit, store};
 
 /// A tenant's rules as they were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Own {
+pub struct TenantPolicy {
     /// The rules' text.
     pub text: String,
     /// SHA-256 of the text, in hex.
@@ -26,12 +26,12 @@ pub struct Own {
 
 /// Reads and writes a tenant's own rules, for the administrator.
 #[derive(Debug, Clone)]
-pub struct OwnRules {
+pub struct TenantPolicyStore {
     pool: PgPool,
     tenant: TenantId,
 }
 
-impl OwnRules {
+impl TenantPolicyStore {
     /// Creates it for a tenant in a database.
     #[must_use]
     pub fn new(pool: PgPool, tenant: TenantId) -> Self {
@@ -42,16 +42,16 @@ impl OwnRules {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn read(&self) -> sqlx::Result<Option<Own>> {
-        sql::own(&mut *self.pool.acquire().await?, self.tenant).await
+    pub async fn load(&self) -> sqlx::Result<Option<TenantPolicy>> {
+        sql::load_tenant_policy(&mut *self.pool.acquire().await?, self.tenant).await
     }
 
     /// Returns the rules in force, on top of the installation's.
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn in_force(&self, installation: &Policy) -> sqlx::Result<Policy> {
-        sql::in_force(&mut *self.pool.acquire().await?, self.tenant, installation).await
+    pub async fn load_effective(&self, installation: &Policy) -> sqlx::Result<Policy> {
+        sql::load_effective(&mut *self.pool.acquire().await?, self.tenant, installation).await
     }
 
     /// Replaces the rules with those in `text`; without rules, only the installation's apply. Pending requests keep the
@@ -60,15 +60,21 @@ impl OwnRules {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn set(&self, text: &str, rules: &[Rule], by: &str, now: Timestamp) -> sqlx::Result<Own> {
+    pub async fn set(
+        &self,
+        text: &str,
+        rules: &[Rule],
+        by: &str,
+        now: Timestamp,
+    ) -> sqlx::Result<TenantPolicy> {
         let digest = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        let own = Own { text: text.to_owned(), digest, set_by: by.to_owned(), set_at: now };
+        let own = TenantPolicy { text: text.to_owned(), digest, set_by: by.to_owned(), set_at: now };
         let mut tx = store::begin(&self.pool).await?;
-        let was = sql::own(&mut tx, self.tenant).await?.map(|own| own.digest);
+        let was = sql::load_tenant_policy(&mut tx, self.tenant).await?.map(|own| own.digest);
         if rules.is_empty() {
-            sql::clear(&mut tx, self.tenant).await?;
+            sql::delete(&mut tx, self.tenant).await?;
         } else {
-            sql::set(&mut tx, self.tenant, &own, rules).await?;
+            sql::upsert(&mut tx, self.tenant, &own, rules).await?;
         }
         let detail = json!({ "by": by, "rules": rules.len(), "was": was });
         let digest = Some(own.digest.as_str());
@@ -86,7 +92,7 @@ impl OwnRules {
         let mut conn = self.pool.acquire().await?;
         let mut empty = Vec::new();
         for list in policy.lists() {
-            if known(&mut conn, self.tenant, list).await? == 0 {
+            if count_known_members(&mut conn, self.tenant, list).await? == 0 {
                 empty.push(list.name.clone());
             }
         }
@@ -94,18 +100,22 @@ impl OwnRules {
     }
 }
 
-async fn known(conn: &mut PgConnection, tenant: TenantId, list: &Approvers) -> sqlx::Result<i64> {
-    let (addresses, users) = list.as_looked_up();
-    sql::known(conn, tenant, &addresses, &users).await
+async fn count_known_members(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    list: &ApproverList,
+) -> sqlx::Result<i64> {
+    let (addresses, users) = list.to_lookup_keys();
+    sql::count_known_members(conn, tenant, &addresses, &users).await
 }
 
-impl Approvers {
+impl ApproverList {
     /// Returns addresses in lower case, and users as `platform:id`.
-    pub(crate) fn as_looked_up(&self) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn to_lookup_keys(&self) -> (Vec<String>, Vec<String>) {
         let (mut addresses, mut users) = (Vec::new(), Vec::new());
         for one in &self.people {
             match one {
-                Named::Address(address) => addresses.push(address.to_lowercase()),
+                Named::Email(address) => addresses.push(address.to_lowercase()),
                 Named::User { platform, user } => users.push(format!("{platform}:{user}")),
             }
         }

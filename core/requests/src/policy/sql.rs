@@ -3,11 +3,11 @@
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use super::{Own, Policy, Rule};
+use super::{Policy, Rule, TenantPolicy};
 use nod_contract::ids::TenantId;
 
 /// Loads the rules in force: the installation's, followed by the tenant's own.
-pub async fn in_force(
+pub async fn load_effective(
     conn: &mut PgConnection,
     tenant: TenantId,
     installation: &Policy,
@@ -22,19 +22,27 @@ pub async fn in_force(
 }
 
 /// Loads the tenant's own rules as they were written.
-pub async fn own(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Option<Own>> {
+pub async fn load_tenant_policy(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+) -> sqlx::Result<Option<TenantPolicy>> {
     let row =
         sqlx::query!("select text, digest, set_by, set_at from policies where tenant_id = $1", tenant.0)
             .fetch_optional(conn)
             .await?;
-    Ok(row.map(|row| Own { text: row.text, digest: row.digest, set_by: row.set_by, set_at: row.set_at }))
+    Ok(row.map(|row| TenantPolicy {
+        text: row.text,
+        digest: row.digest,
+        set_by: row.set_by,
+        set_at: row.set_at,
+    }))
 }
 
 /// Replaces the tenant's own rules.
-pub(super) async fn set(
+pub(super) async fn upsert(
     conn: &mut PgConnection,
     tenant: TenantId,
-    own: &Own,
+    own: &TenantPolicy,
     rules: &[Rule],
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -54,13 +62,13 @@ pub(super) async fn set(
 }
 
 /// Deletes the tenant's own rules, so that only the installation's apply.
-pub(super) async fn clear(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
+pub(super) async fn delete(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
     sqlx::query!("delete from policies where tenant_id = $1", tenant.0).execute(conn).await?;
     Ok(())
 }
 
 /// Counts the people of a list who are known as members in some workspace.
-pub(super) async fn known(
+pub(super) async fn count_known_members(
     conn: &mut PgConnection,
     tenant: TenantId,
     addresses: &[String],

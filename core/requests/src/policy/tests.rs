@@ -5,45 +5,49 @@ const DRAFT: &str = "gmail_create_draft";
 const DISCARD: &str = "gmail_discard_draft";
 
 fn legal() -> Decider {
-    let people = vec![Named::Address("bo@acme.test".to_owned())];
-    Decider::OwnerAnd(Approvers { name: "legal".to_owned(), people })
+    let people = vec![Named::Email("bo@acme.test".to_owned())];
+    Decider::OwnerAndOneOf(ApproverList { name: "legal".to_owned(), people })
 }
 
 fn policy() -> Policy {
-    let mail = |when: When| Rule { tool: Some(MAIL.to_owned()), when, ..Rule::default() };
-    let any = |when: When| Rule { when, ..Rule::default() };
-    let outside = || When { outside_recipients: Some(true), ..When::default() };
+    let mail = |when: Conditions| Rule { tool: Some(MAIL.to_owned()), when, ..Rule::default() };
+    let any = |when: Conditions| Rule { when, ..Rule::default() };
+    let outside = || Conditions { external_recipients: Some(true), ..Conditions::default() };
     let at = |domain: &str| Some(vec![domain.to_owned()]);
     let rules = vec![
-        Rule { undo: Some(TimeDelta::seconds(30)), ..mail(When::default()) },
+        Rule { undo_window: Some(TimeDelta::seconds(30)), ..mail(Conditions::default()) },
         Rule { expire_after: Some(TimeDelta::hours(2)), decider: Some(legal()), ..mail(outside()) },
         Rule {
             decider: Some(Decider::Owner),
-            ..mail(When { recipients_at: at("partner.test"), ..When::default() })
+            ..mail(Conditions { recipient_domains: at("partner.test"), ..Conditions::default() })
         },
         Rule {
-            undo: Some(TimeDelta::seconds(60)),
-            ..mail(When { outside_text: Some(true), ..When::default() })
+            undo_window: Some(TimeDelta::seconds(60)),
+            ..mail(Conditions { untrusted_content: Some(true), ..Conditions::default() })
         },
         Rule {
-            never: Some("no mass mail".to_owned()),
-            ..any(When { recipients_above: Some(2), ..When::default() })
+            forbid: Some("no mass mail".to_owned()),
+            ..any(Conditions { recipients_above: Some(2), ..Conditions::default() })
         },
         Rule {
-            never: Some("not to them".to_owned()),
-            ..any(When { recipients_at: at("Rival.test"), ..When::default() })
+            forbid: Some("not to them".to_owned()),
+            ..any(Conditions { recipient_domains: at("Rival.test"), ..Conditions::default() })
         },
         Rule { remind_before: Some(TimeDelta::zero()), tool: Some("other".to_owned()), ..Rule::default() },
         // A call that reaches no other people is decided by the owner, unless a rule names the tool.
         Rule {
             decider: Some(legal()),
-            ..any(When { outside_text: Some(true), outside_recipients: Some(false), ..When::default() })
+            ..any(Conditions {
+                untrusted_content: Some(true),
+                external_recipients: Some(false),
+                ..Conditions::default()
+            })
         },
         Rule { expire_after: Some(TimeDelta::hours(1)), tool: Some("named".to_owned()), ..Rule::default() },
         // A later rule does not lift what an earlier one forbids.
         Rule {
-            undo: Some(TimeDelta::seconds(5)),
-            ..mail(When { recipients_above: Some(2), ..When::default() })
+            undo_window: Some(TimeDelta::seconds(5)),
+            ..mail(Conditions { recipients_above: Some(2), ..Conditions::default() })
         },
     ];
     Policy { rules, ..Policy::default() }
@@ -86,13 +90,20 @@ fn the_rules_that_fit_say_on_which_terms() {
     for (tool, reach, to, outside_text, wanted) in table {
         let recipients: Vec<String> = to.iter().map(|a| (*a).to_owned()).collect();
         let (account, overwrites) = ("ana@acme.test", tool == DISCARD);
-        let call = Call { tool, reach, account, recipients: &recipients, outside_text, overwrites };
+        let call = PolicyInput {
+            tool,
+            reach,
+            account,
+            recipients: &recipients,
+            has_untrusted_content: outside_text,
+            overwrites_user_draft: overwrites,
+        };
         let ruled = match decide(&policy(), &call) {
-            Ruling::Run => Ok(None),
-            Ruling::Never(why) => Err(why),
+            Ruling::Allow => Ok(None),
+            Ruling::Forbid(why) => Err(why),
             Ruling::Ask(terms) => {
-                let two = terms.second().is_some_and(|list| list.name == "legal");
-                let Terms { expire_after, remind_before, undo, .. } = terms;
+                let two = terms.co_approvers().is_some_and(|list| list.name == "legal");
+                let Terms { expire_after, remind_before, undo_window: undo, .. } = terms;
                 Ok(Some((two, expire_after.num_hours(), remind_before.num_minutes(), undo.num_seconds())))
             }
         };
@@ -107,10 +118,20 @@ fn rules_laid_after_others_never_allow_what_those_forbid() {
     let to = |address: &str| {
         let (recipients, reach) = (&[address.to_owned()], Reach::Others);
         let (tool, account, outside_text, overwrites) = (MAIL, "ana@acme.test", false, false);
-        decide(&both, &Call { tool, reach, account, recipients, outside_text, overwrites })
+        decide(
+            &both,
+            &PolicyInput {
+                tool,
+                reach,
+                account,
+                recipients,
+                has_untrusted_content: outside_text,
+                overwrites_user_draft: overwrites,
+            },
+        )
     };
-    assert_eq!(to("spy@rival.test"), Ruling::Never("not to them".to_owned()));
-    assert!(matches!(to("eve@x.test"), Ruling::Ask(terms) if terms.second().is_none()));
+    assert_eq!(to("spy@rival.test"), Ruling::Forbid("not to them".to_owned()));
+    assert!(matches!(to("eve@x.test"), Ruling::Ask(terms) if terms.co_approvers().is_none()));
 }
 
 #[test]
@@ -138,7 +159,7 @@ fn rules_are_read_from_rows_as_they_were_written() {
 
 #[test]
 fn a_reminder_needs_more_time_than_its_lead() {
-    let usual = Policy::default().usual;
+    let usual = Policy::default().default_terms;
     for (expire, remind, wanted) in [(24, 1, Some(23)), (2, 1, Some(1)), (1, 1, None), (24, 0, None)] {
         let terms = Terms {
             expire_after: TimeDelta::hours(expire),

@@ -2,17 +2,17 @@
 
 use chrono::TimeDelta;
 
-use super::{Decider, Policy, Rule, When};
+use super::{Conditions, Decider, Policy, Rule};
 
 /// Describes the rules in force, the default terms first.
 #[must_use]
-pub fn told(policy: &Policy) -> Vec<String> {
-    let usual = &policy.usual;
+pub fn describe(policy: &Policy) -> Vec<String> {
+    let usual = &policy.default_terms;
     let rule = Rule {
         decider: Some(usual.decider.clone()),
         expire_after: Some(usual.expire_after),
         remind_before: Some(usual.remind_before),
-        undo: Some(usual.undo),
+        undo_window: Some(usual.undo_window),
         ..Rule::default()
     };
     std::iter::once(&rule).chain(&policy.rules).map(line).collect()
@@ -20,13 +20,18 @@ pub fn told(policy: &Policy) -> Vec<String> {
 
 fn line(rule: &Rule) -> String {
     // A `never` applies to every call; other terms apply to calls that reach no others only if they name the tool.
-    let every = if rule.never.is_some() { "everything" } else { "everything that reaches others" };
+    let every = if rule.forbid.is_some() { "everything" } else { "everything that reaches others" };
     let tool = rule.tool.as_deref().unwrap_or(every);
     format!("{tool}{}: {}", conditions(&rule.when), terms(rule))
 }
 
-fn conditions(when: &When) -> String {
-    let When { recipients_above, recipients_at, outside_recipients, outside_text } = when;
+fn conditions(when: &Conditions) -> String {
+    let Conditions {
+        recipients_above,
+        recipient_domains: recipients_at,
+        external_recipients: outside_recipients,
+        untrusted_content: outside_text,
+    } = when;
     let all = [
         recipients_above.map(|most| format!("to more than {most} people")),
         recipients_at.as_ref().map(|domains| format!("to somebody at {}", domains.join(" or "))),
@@ -38,20 +43,20 @@ fn conditions(when: &When) -> String {
 }
 
 fn terms(rule: &Rule) -> String {
-    if let Some(why) = &rule.never {
+    if let Some(why) = &rule.forbid {
         return format!("never ({why})");
     }
     let terms = [
         rule.decider.as_ref().map(|decider| match decider {
             Decider::Owner => "the owner of the account decides".to_owned(),
-            Decider::OwnerAnd(list) => format!("the owner decides, and then one of {}", list.name),
+            Decider::OwnerAndOneOf(list) => format!("the owner decides, and then one of {}", list.name),
         }),
         rule.expire_after.map(|after| format!("waits {}", length(after))),
         rule.remind_before.map(|before| match before.is_zero() {
             true => "no reminder".to_owned(),
             false => format!("a reminder {} before", length(before)),
         }),
-        rule.undo.map(|undo| match undo.is_zero() {
+        rule.undo_window.map(|undo| match undo.is_zero() {
             true => "no time to take it back".to_owned(),
             false => format!("{} to take it back", length(undo)),
         }),
@@ -72,33 +77,37 @@ fn length(time: TimeDelta) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Approvers;
+    use crate::policy::ApproverList;
     use nod_people::named::Named;
 
     #[test]
     fn rules_are_told_in_the_order_in_which_they_count() {
-        let people = vec![Named::Address("bo@acme.test".to_owned())];
-        let legal = Decider::OwnerAnd(Approvers { name: "legal".to_owned(), people });
+        let people = vec![Named::Email("bo@acme.test".to_owned())];
+        let legal = Decider::OwnerAndOneOf(ApproverList { name: "legal".to_owned(), people });
         let rules = vec![
             Rule {
                 tool: Some("gmail_send_email".to_owned()),
-                when: When { outside_recipients: Some(true), outside_text: Some(false), ..When::default() },
+                when: Conditions {
+                    external_recipients: Some(true),
+                    untrusted_content: Some(false),
+                    ..Conditions::default()
+                },
                 decider: Some(legal),
-                undo: Some(TimeDelta::zero()),
+                undo_window: Some(TimeDelta::zero()),
                 ..Rule::default()
             },
             Rule {
-                when: When {
+                when: Conditions {
                     recipients_above: Some(20),
-                    recipients_at: Some(vec!["x.test".to_owned(), "y.test".to_owned()]),
-                    ..When::default()
+                    recipient_domains: Some(vec!["x.test".to_owned(), "y.test".to_owned()]),
+                    ..Conditions::default()
                 },
-                never: Some("no mass mail".to_owned()),
+                forbid: Some("no mass mail".to_owned()),
                 ..Rule::default()
             },
         ];
         assert_eq!(
-            told(&Policy { rules, ..Policy::default() }),
+            describe(&Policy { rules, ..Policy::default() }),
             [
                 "everything that reaches others: the owner of the account decides, waits 24h, a reminder 1h before, \
                  10s to take it back",

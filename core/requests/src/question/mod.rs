@@ -15,35 +15,38 @@ use nod_people::delivery;
 use nod_store::context::Base;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::{RunEvent, RunJob};
-pub use vote::Vote;
-use vote::{Ending, Voter};
+pub use vote::VoteProposal;
+use vote::{VoteResult, Voter};
 
 /// The maximum number of choices with a button. One more button is for none of them ("Someone else").
-pub const MOST_CHOICES: usize = 20;
+pub const MAX_CHOICES: usize = 20;
 
 /// Renders the card that asks which person a name means, or which of several times to take.
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
-    let (id, name, choices) = (question.id, &question.about, &question.choices);
-    let title = match &question.vote {
-        None => asked(name),
-        Some(vote) => format!("{} Which time? · {}", free(vote), vote.title),
+    let (id, name, choices) = (question.id, &question.topic, &question.choices);
+    let title = match &question.vote_proposal {
+        None => question_text(name),
+        Some(vote) => format!("{} Which time? · {}", availability_note(vote), vote.title),
     };
     let mut card = Card::default().with_title(title);
-    if let Some(Vote { unseen, .. }) = question.vote.as_ref().filter(|vote| !vote.unseen.is_empty()) {
+    if let Some(VoteProposal { unreadable_calendars: unseen, .. }) =
+        question.vote_proposal.as_ref().filter(|vote| !vote.unreadable_calendars.is_empty())
+    {
         let line = format!("I cannot see the calendar of {}: they may be busy.", unseen.join(", "));
         card = card.with_block(Block::Risks(vec![line]));
     }
-    for (at, choice) in choices.iter().take(MOST_CHOICES).enumerate() {
+    for (at, choice) in choices.iter().take(MAX_CHOICES).enumerate() {
         let label = vote::label(question, voters, at, &choice.label);
-        card = card.with_button(label, Style::Plain, choose(id, at));
+        card = card.with_button(label, Style::Plain, choice_button(id, at));
     }
-    let card = card.with_button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)));
-    vote::invite(question, voters, card)
+    let card =
+        card.with_button(none_label(name), Style::Plain, choice_button(id, choices.len().min(MAX_CHOICES)));
+    vote::add_vote_invitation(question, voters, card)
 }
 
 /// Says who is free at the times.
-fn free(vote: &Vote) -> &'static str {
-    match (vote.voters.is_empty(), vote.unseen.is_empty()) {
+fn availability_note(vote: &VoteProposal) -> &'static str {
+    match (vote.voters.is_empty(), vote.unreadable_calendars.is_empty()) {
         (true, _) => "You are free then.",
         (false, true) => "Everybody is free then.",
         (false, false) => "As far as I can see, everybody is free then.",
@@ -51,20 +54,20 @@ fn free(vote: &Vote) -> &'static str {
 }
 
 /// Returns the question's text. A name in quotes is a time.
-fn asked(name: &str) -> String {
+fn question_text(name: &str) -> String {
     if is_time(name) { format!("When is {name}?") } else { format!("Which {name}?") }
 }
 
 /// The result of a call that lacks a time: the user is asked for one in these words and writes it where they asked,
 /// because it is understood only there.
 pub fn for_time(words: &str, shared: bool) -> ToolOutput {
-    asks(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
+    asking_output(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
 }
 
 /// The same if a picked choice failed and more than its time might be wrong. `why` continues a sentence.
-pub fn for_another_way(why: &str, shared: bool) -> ToolOutput {
+pub fn ask_for_alternative(why: &str, shared: bool) -> ToolOutput {
     let why = why.trim_end_matches('.');
-    asks(format!(
+    asking_output(format!(
         "That did not work: {why}. Nothing was done. Write {} how it shall be instead.",
         place(shared)
     ))
@@ -74,7 +77,7 @@ fn place(shared: bool) -> &'static str {
     if shared { "in the thread" } else { "here" }
 }
 
-fn asks(words: String) -> ToolOutput {
+fn asking_output(words: String) -> ToolOutput {
     let detail = "nothing was done; the person is asked this, and will say it";
     ToolOutput::trusted(json!({ "status": "not_done", "detail": detail, "asked": words }))
         .with_verbatim(words)
@@ -90,7 +93,7 @@ pub fn is_time(name: &str) -> bool {
 }
 
 /// Returns the label of the last button.
-fn none_of(name: &str) -> &'static str {
+fn none_label(name: &str) -> &'static str {
     match name {
         "draft" => "None of these",
         time if is_time(time) => "Another time",
@@ -98,28 +101,28 @@ fn none_of(name: &str) -> &'static str {
     }
 }
 
-fn choose(id: QuestionId, at: usize) -> OnClick {
+fn choice_button(id: QuestionId, at: usize) -> OnClick {
     let choice = u16::try_from(at).unwrap_or(u16::MAX);
     OnClick::Action(Action { argument: Some(choice), ..Action::new("choose", id) })
 }
 
 /// Renders the card after the answer, or without one.
-fn closed(name: &str, answer: Option<&str>) -> Card {
+fn closed_card(name: &str, answer: Option<&str>) -> Card {
     let line = match answer {
-        Some(label) => format!("{} → {label}", asked(name)),
-        None => format!("{} → nobody answered", asked(name)),
+        Some(label) => format!("{} → {label}", question_text(name)),
+        None => format!("{} → nobody answered", question_text(name)),
     };
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
 /// Splits an answer into the name and the address picked for it, which is empty if none was picked.
-pub fn picked(answer: &str) -> Option<(String, String)> {
+pub fn parse_picked(answer: &str) -> Option<(String, String)> {
     let (name, value) = answer.split_once('\u{1f}')?;
     Some((name.to_owned(), value.to_owned()))
 }
 
 /// Handles a click on one of the choices.
-pub async fn press(
+pub async fn handle_choice_click(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
@@ -134,60 +137,61 @@ pub async fn press(
     if question.person != by {
         return whisper("This question is for somebody else. Nothing was done.");
     }
-    let shown = question.choices.len().min(MOST_CHOICES);
+    let shown = question.choices.len().min(MAX_CHOICES);
     let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
         return whisper("That is none of the choices. Nothing was done.");
     };
     // The lane is locked before the row, in the same order as when a turn is stopped.
     jobs::lock_lane(conn, tenant, question.conversation.0).await?;
-    if !answer(conn, tenant, &question, choice, now).await? {
+    if !resolve(conn, tenant, &question, choice, now).await? {
         return whisper("This was answered already. Nothing more was done.");
     }
-    let ending = if choice < shown { Ending::Chose(choice) } else { Ending::Another };
-    vote::end(conn, tenant, &question, ending, now).await?;
+    let ending = if choice < shown { VoteResult::ChosenByAsker(choice) } else { VoteResult::Abandoned };
+    vote::close(conn, tenant, &question, ending, now).await?;
     Ok(InteractionResponse::Ack)
 }
 
 /// Stores the answer, sends it to the run and updates the card. A choice beyond the last means none of them.
-async fn answer(
+async fn resolve(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: &sql::Question,
     choice: usize,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    let picked = question.choices.iter().take(MOST_CHOICES).nth(choice);
+    let picked = question.choices.iter().take(MAX_CHOICES).nth(choice);
     let value = picked.map_or("", |choice| &choice.value);
-    let answer = format!("{}\u{1f}{value}", question.about);
+    let answer = format!("{}\u{1f}{value}", question.topic);
     let kept = json!({ "choice": choice });
-    if !sql::settle(conn, tenant, question.id, "answered", Some(&kept), now).await? {
+    if !sql::resolve(conn, tenant, question.id, "answered", Some(&kept), now).await? {
         return Ok(false);
     }
     let news = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
     let work = RunJob::Advance { run: question.run, news: Some(news) };
     jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
-    let label = picked.map_or(none_of(&question.about), |c| c.label.as_str());
-    delivery::show(conn, tenant, question.delivery, &closed(&question.about, Some(label)), now).await?;
+    let label = picked.map_or(none_label(&question.topic), |c| c.label.as_str());
+    delivery::update_card(conn, tenant, question.delivery, &closed_card(&question.topic, Some(label)), now)
+        .await?;
     Ok(true)
 }
 
 /// Withdraws the open questions of a stopped turn.
-pub async fn withdraw(
+pub async fn withdraw_for_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for id in sql::pending_of_run(conn, tenant, run).await? {
-        if sql::settle(conn, tenant, id, "expired", None, now).await?
+    for id in sql::list_pending_of_run(conn, tenant, run).await? {
+        if sql::resolve(conn, tenant, id, "expired", None, now).await?
             && let Some(question) = sql::load(conn, tenant, id).await?
         {
             let card = Card {
-                body: vec![Block::Note(format!("{} → stopped", asked(&question.about)))],
+                body: vec![Block::Note(format!("{} → stopped", question_text(&question.topic)))],
                 ..Card::default()
             };
-            delivery::show(conn, tenant, question.delivery, &card, now).await?;
-            vote::end(conn, tenant, &question, Ending::Stopped, now).await?;
+            delivery::update_card(conn, tenant, question.delivery, &card, now).await?;
+            vote::close(conn, tenant, &question, VoteResult::Stopped, now).await?;
         }
     }
     Ok(())
@@ -204,13 +208,14 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
         jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
     }
     if let Some(question) = question
-        && sql::settle(&mut tx, tenant, id, "expired", None, now).await?
+        && sql::resolve(&mut tx, tenant, id, "expired", None, now).await?
     {
         let news = RunEvent::QuestionClosed { question: id, answer: None };
         let work = RunJob::Advance { run: question.run, news: Some(news) };
         jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
-        delivery::show(&mut tx, tenant, question.delivery, &closed(&question.about, None), now).await?;
-        vote::end(&mut tx, tenant, &question, Ending::Late, now).await?;
+        delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question.topic, None), now)
+            .await?;
+        vote::close(&mut tx, tenant, &question, VoteResult::Late, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)

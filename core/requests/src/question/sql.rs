@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use super::Vote;
+use super::VoteProposal;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use nod_contract::tool::Choice;
@@ -15,12 +15,12 @@ pub struct Question {
     pub run: RunId,
     pub call_id: String,
     pub person: PersonId,
-    pub about: String,
+    pub topic: String,
     pub choices: Vec<Choice>,
     /// Set if the question can be put to a vote.
-    pub vote: Option<Vote>,
+    pub vote_proposal: Option<VoteProposal>,
     /// Whether the vote was opened.
-    pub opened: bool,
+    pub is_vote_open: bool,
     pub status: String,
     pub answer: Option<Value>,
     pub expires_at: Timestamp,
@@ -30,11 +30,11 @@ pub struct Question {
 impl Question {
     /// Returns the choice that was picked.
     pub(super) fn chosen(&self) -> Option<&Choice> {
-        self.choices.get(self.chosen_at()?)
+        self.choices.get(self.chosen_index()?)
     }
 
     /// Returns the index of the picked choice; `None` if it is beyond the last, which means none of them.
-    pub(super) fn chosen_at(&self) -> Option<usize> {
+    pub(super) fn chosen_index(&self) -> Option<usize> {
         let at = self.answer.as_ref()?["choice"].as_u64()?;
         usize::try_from(at).ok().filter(|at| *at < self.choices.len())
     }
@@ -56,12 +56,12 @@ pub async fn insert(
         question.run.0,
         question.call_id,
         question.person.0,
-        question.about,
+        question.topic,
         to_json(&question.choices)?,
         question.expires_at,
         question.delivery.0,
         now,
-        question.vote.as_ref().map(to_json).transpose()?,
+        question.vote_proposal.as_ref().map(to_json).transpose()?,
         question.status
     )
     .execute(conn)
@@ -90,10 +90,10 @@ pub async fn load(
             run: RunId(row.run_id),
             call_id: row.call_id,
             person: PersonId(row.person_id),
-            about: row.about,
+            topic: row.about,
             choices: from_json(row.choices)?,
-            vote: row.vote.map(from_json).transpose()?,
-            opened: row.opened,
+            vote_proposal: row.vote.map(from_json).transpose()?,
+            is_vote_open: row.opened,
             status: row.status,
             answer: row.answer,
             expires_at: row.expires_at,
@@ -103,7 +103,7 @@ pub async fn load(
     .transpose()
 }
 
-pub(super) async fn pending_of_run(
+pub(super) async fn list_pending_of_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -119,7 +119,7 @@ pub(super) async fn pending_of_run(
 }
 
 /// Updates the status from *pending*; returns true for the one caller that wins. An answer must come before the expiry.
-pub async fn settle(
+pub async fn resolve(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,

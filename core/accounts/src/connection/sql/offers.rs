@@ -3,17 +3,17 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::connection::offer::{NewOffer, Offer};
-use crate::connection::waiting::Waiting;
-use crate::connection::{Accounts, Held};
+use crate::connection::offer::{ConnectRequest, NewConnectRequest};
+use crate::connection::waiting::WaitingRun;
+use crate::connection::{Accounts, ConnectedAccount};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
 
-pub(in crate::connection) async fn insert_offer(
+pub(in crate::connection) async fn insert_request(
     conn: &mut PgConnection,
     tenant: TenantId,
-    new: &NewOffer,
+    new: &NewConnectRequest,
     expires_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
@@ -37,12 +37,12 @@ pub(in crate::connection) async fn insert_offer(
     Ok(())
 }
 
-pub(in crate::connection) async fn offer(
+pub(in crate::connection) async fn load_request(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: OfferId,
-) -> sqlx::Result<Option<Offer>> {
+) -> sqlx::Result<Option<ConnectRequest>> {
     let row = sqlx::query!(
         r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
              d.name as "workspace_name?", ch.platform, ch.workspace, o.provider, o.conversation_id, o.delivery_id,
@@ -66,16 +66,20 @@ pub(in crate::connection) async fn offer(
     let Some(row) = row else { return Ok(None) };
     let Some(provider) = Provider::from_name(&row.provider) else { return Ok(None) };
     let held = match (row.account, row.held, row.works) {
-        (Some(account), Some(scopes), Some(works)) => {
-            Some(Held { account, scopes, works, granted_at: row.granted_at, ends_at: row.ends_at })
-        }
+        (Some(account), Some(scopes), Some(works)) => Some(ConnectedAccount {
+            account,
+            scopes,
+            is_working: works,
+            granted_at: row.granted_at,
+            grant_expires_at: row.ends_at,
+        }),
         _ => None,
     };
-    Ok(Some(Offer {
+    Ok(Some(ConnectRequest {
         id,
         person: PersonId(row.person_id),
         person_name: row.person_name,
-        address: row.address,
+        email: row.address,
         platform: row.platform,
         workspace: row.workspace,
         workspace_name: row.workspace_name,
@@ -83,8 +87,8 @@ pub(in crate::connection) async fn offer(
         conversation: ConversationId(row.conversation_id),
         run: row.run_id.map(RunId),
         delivery: row.delivery_id.map(DeliveryId),
-        scopes: core.scopes(provider).asked(row.scopes),
-        held,
+        scopes: core.scopes(provider).or_legacy_scopes(row.scopes),
+        connected: held,
         status: row.status,
         signed_in: row.signed_in,
         expires_at: row.expires_at,
@@ -92,7 +96,7 @@ pub(in crate::connection) async fn offer(
 }
 
 /// open → begun; false if the link was used or has expired.
-pub(in crate::connection) async fn begun(
+pub(in crate::connection) async fn mark_authorizing(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: OfferId,
@@ -115,7 +119,7 @@ pub(in crate::connection) async fn begun(
 }
 
 /// resumed → begun again, by the person to whom the link belongs; false if it has ended meanwhile.
-pub(in crate::connection) async fn signed_in(
+pub(in crate::connection) async fn mark_signed_in(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: OfferId,
@@ -138,7 +142,7 @@ pub(in crate::connection) async fn signed_in(
 }
 
 /// begun → resumed, by its state; the verifier is returned only once.
-pub(in crate::connection) async fn resumed(
+pub(in crate::connection) async fn mark_callback_received(
     conn: &mut PgConnection,
     tenant: TenantId,
     state_hash: &str,
@@ -158,7 +162,7 @@ pub(in crate::connection) async fn resumed(
     Ok(row.map(|row| (OfferId(row.id), row.provider, row.scopes, row.verifier_sealed)))
 }
 
-pub(in crate::connection) async fn close(
+pub(in crate::connection) async fn set_status(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: OfferId,
@@ -171,7 +175,7 @@ pub(in crate::connection) async fn close(
 }
 
 /// Ends an offer that led to no account; false if it did lead to one.
-pub(in crate::connection) async fn expire(
+pub(in crate::connection) async fn mark_expired(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: OfferId,
@@ -188,13 +192,13 @@ pub(in crate::connection) async fn expire(
 }
 
 /// Returns the runs of a person that might wait for an account, each with its newest link to one.
-pub(in crate::connection) async fn waiting(
+pub(in crate::connection) async fn list_waiting_runs(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     provider: &str,
     now: Timestamp,
-) -> sqlx::Result<Vec<Waiting>> {
+) -> sqlx::Result<Vec<WaitingRun>> {
     let rows = sqlx::query!(
         r#"select r.id, r.conversation_id, coalesce(o.scopes, '{}') as "scopes!",
              coalesce(o.status in ('open', 'begun', 'resumed') and o.expires_at > $4, false) as "has_link!"
@@ -211,7 +215,7 @@ pub(in crate::connection) async fn waiting(
     )
     .fetch_all(conn)
     .await?;
-    let waiting = rows.into_iter().map(|row| Waiting {
+    let waiting = rows.into_iter().map(|row| WaitingRun {
         run: RunId(row.id),
         conversation: ConversationId(row.conversation_id),
         scopes: row.scopes,
@@ -221,7 +225,7 @@ pub(in crate::connection) async fn waiting(
 }
 
 /// Returns whether the person still has a way to such an account: a working link, or an admin who is asked.
-pub(in crate::connection) async fn has_another(
+pub(in crate::connection) async fn has_other_route(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -245,7 +249,7 @@ pub(in crate::connection) async fn has_another(
     .await
 }
 
-pub(in crate::connection) async fn other_allowed(
+pub(in crate::connection) async fn is_review_allowed(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -264,19 +268,19 @@ pub(in crate::connection) async fn other_allowed(
     .await
 }
 
-pub(in crate::connection) struct NewOther<'a> {
+pub(in crate::connection) struct NewAccountReview<'a> {
     pub(in crate::connection) id: Uuid,
     pub(in crate::connection) person: PersonId,
     pub(in crate::connection) provider: &'a str,
-    pub(in crate::connection) address: &'a str,
+    pub(in crate::connection) email: &'a str,
     pub(in crate::connection) deliveries: &'a [DeliveryId],
 }
 
 /// Returns false if it was asked before.
-pub(in crate::connection) async fn insert_other(
+pub(in crate::connection) async fn insert_review(
     conn: &mut PgConnection,
     tenant: TenantId,
-    new: &NewOther<'_>,
+    new: &NewAccountReview<'_>,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let deliveries: Vec<Uuid> = new.deliveries.iter().map(|d| d.0).collect();
@@ -288,7 +292,7 @@ pub(in crate::connection) async fn insert_other(
         new.id,
         new.person.0,
         new.provider,
-        new.address,
+        new.email,
         &deliveries,
         now
     )
@@ -298,22 +302,22 @@ pub(in crate::connection) async fn insert_other(
 }
 
 /// A request that an admin decided.
-pub(in crate::connection) struct Other {
+pub(in crate::connection) struct AccountReview {
     pub(in crate::connection) person: PersonId,
     pub(in crate::connection) provider: String,
-    pub(in crate::connection) address: String,
+    pub(in crate::connection) email: String,
     pub(in crate::connection) deliveries: Vec<DeliveryId>,
 }
 
 /// The only update from *pending*; `None` if it was decided before.
-pub(in crate::connection) async fn decide_other(
+pub(in crate::connection) async fn decide_review(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
     status: &str,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Option<Other>> {
+) -> sqlx::Result<Option<AccountReview>> {
     let row = sqlx::query!(
         "update other_accounts set status = $3, decided_by = $4, decided_at = $5
          where tenant_id = $1 and id = $2 and status = 'pending'
@@ -326,10 +330,10 @@ pub(in crate::connection) async fn decide_other(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Other {
+    Ok(row.map(|row| AccountReview {
         person: PersonId(row.person_id),
         provider: row.provider,
-        address: row.address,
+        email: row.address,
         deliveries: row.delivery_ids.into_iter().map(DeliveryId).collect(),
     }))
 }

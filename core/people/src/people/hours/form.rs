@@ -2,7 +2,7 @@
 
 use jiff::civil::{Time, Weekday};
 
-use super::Settings;
+use super::WorkingHours;
 use nod_contract::card::{Field, FieldError};
 use nod_when::when::zones;
 
@@ -20,22 +20,22 @@ const DAYS: [(&str, Weekday); 7] = [
 ];
 
 /// A longer buffer around everything would leave no day, in minutes.
-const MOST_BUFFER: i32 = 240;
+const MAX_BUFFER_MINUTES: i32 = 240;
 /// Two weeks, in minutes.
-const MOST_NOTICE: i32 = 14 * 24 * 60;
+const MAX_NOTICE_MINUTES: i32 = 14 * 24 * 60;
 
 /// The longest input, in characters.
-const LONGEST: usize = 60;
+const MAX_INPUT_CHARS: usize = 60;
 
 /// Returns the form, filled in with the current settings.
 #[must_use]
-pub fn shown(settings: &Settings) -> Vec<Field> {
+pub fn form_fields(settings: &WorkingHours) -> Vec<Field> {
     let field = |id: &str, label: &str, value: String, optional: bool| Field {
         id: id.to_owned(),
         label: label.to_owned(),
         value,
         multiline: false,
-        max_chars: LONGEST,
+        max_chars: MAX_INPUT_CHARS,
         optional,
         accepts_recipients: false,
     };
@@ -43,24 +43,24 @@ pub fn shown(settings: &Settings) -> Vec<Field> {
     let between = format!("{}-{}", settings.from.strftime("%H:%M"), settings.to.strftime("%H:%M"));
     vec![
         field(zone, "Time zone (empty: as the chat tells)", settings.zone.clone().unwrap_or_default(), true),
-        field(days, "Days on which you work", written(&settings.days), false),
+        field(days, "Days on which you work", days_text(&settings.days), false),
         field(hours, "Hours", between, false),
         field(buffer, "Minutes free around meetings", settings.buffer.to_string(), true),
         field(notice, "Minutes of notice you want", settings.notice.to_string(), true),
     ]
 }
 
-impl Settings {
+impl WorkingHours {
     /// "Mon–Fri 09:00–17:00".
     #[must_use]
     pub fn week(&self) -> String {
-        let days = written(&self.days).replace('-', "–");
+        let days = days_text(&self.days).replace('-', "–");
         format!("{days} {}–{}", self.from.strftime("%H:%M"), self.to.strftime("%H:%M"))
     }
 }
 
 /// "Mon-Fri", or "Mon, Wed".
-fn written(days: &[Weekday]) -> String {
+fn days_text(days: &[Weekday]) -> String {
     let at: Vec<usize> = (0..7).filter(|at| days.contains(&DAYS[*at].1)).collect();
     match (at.first(), at.last()) {
         (Some(first), Some(last)) if at.len() > 2 && last - first + 1 == at.len() => {
@@ -74,13 +74,13 @@ fn written(days: &[Weekday]) -> String {
 ///
 /// # Errors
 /// A sentence for each field that is wrong.
-pub fn read(typed: impl Fn(&str) -> String) -> Result<Settings, Vec<FieldError>> {
-    let long = |id: &&str| typed(id).chars().count() > LONGEST;
+pub fn parse(typed: impl Fn(&str) -> String) -> Result<WorkingHours, Vec<FieldError>> {
+    let long = |id: &&str| typed(id).chars().count() > MAX_INPUT_CHARS;
     let long: Vec<FieldError> = FIELDS
         .iter()
         .copied()
         .filter(long)
-        .map(|id| FieldError::new(id, format!("At most {LONGEST} characters.")))
+        .map(|id| FieldError::new(id, format!("At most {MAX_INPUT_CHARS} characters.")))
         .collect();
     if !long.is_empty() {
         return Err(long);
@@ -103,9 +103,9 @@ pub fn read(typed: impl Fn(&str) -> String) -> Result<Settings, Vec<FieldError>>
             .filter(|minutes| (0..=most).contains(minutes))
             .ok_or_else(|| FieldError::new(id, format!("Write it in minutes, 0 to {most}."))),
     };
-    match (zone, days, hours, minutes("buffer", MOST_BUFFER), minutes("notice", MOST_NOTICE)) {
+    match (zone, days, hours, minutes("buffer", MAX_BUFFER_MINUTES), minutes("notice", MAX_NOTICE_MINUTES)) {
         (Ok(zone), Ok(days), Ok((from, to)), Ok(buffer), Ok(notice)) => {
-            Ok(Settings { zone, days, from, to, buffer, notice })
+            Ok(WorkingHours { zone, days, from, to, buffer, notice })
         }
         (zone, days, hours, buffer, notice) => {
             let wrong = [zone.err(), days.err(), hours.err(), buffer.err(), notice.err()];
@@ -162,20 +162,20 @@ mod tests {
         hours: &str,
         buffer: &str,
         notice: &str,
-    ) -> Result<Settings, Vec<FieldError>> {
+    ) -> Result<WorkingHours, Vec<FieldError>> {
         let all = [("zone", zone), ("days", days), ("hours", hours), ("buffer", buffer), ("notice", notice)];
-        read(|id| all.iter().find(|(field, _)| *field == id).unwrap().1.to_owned())
+        parse(|id| all.iter().find(|(field, _)| *field == id).unwrap().1.to_owned())
     }
 
     #[test]
     fn what_is_shown_reads_back() {
         let night = filled("berlin", "Sun-Thu", "22-6:30", "10", "").unwrap();
         assert_eq!(night.zone.as_deref(), Some("Europe/Berlin"));
-        assert_eq!(written(&night.days), "Mon, Tue, Wed, Thu, Sun");
-        for settings in [Settings::default(), night] {
-            let shown = shown(&settings);
+        assert_eq!(days_text(&night.days), "Mon, Tue, Wed, Thu, Sun");
+        for settings in [WorkingHours::default(), night] {
+            let shown = form_fields(&settings);
             assert!(shown.iter().map(|field| field.id.as_str()).eq(FIELDS));
-            let again = read(|id| shown.iter().find(|field| field.id == id).unwrap().value.clone());
+            let again = parse(|id| shown.iter().find(|field| field.id == id).unwrap().value.clone());
             assert_eq!(again, Ok(settings));
         }
     }
@@ -184,7 +184,7 @@ mod tests {
     fn whole_days_end_at_midnight() {
         let late = filled("", "Mon, Wed and Friday", "16:00 – 24:00", "", "60").unwrap();
         assert_eq!((late.from, late.to), (Time::constant(16, 0, 0, 0), Time::midnight()));
-        assert_eq!(written(&late.days), "Mon, Wed, Fri");
+        assert_eq!(days_text(&late.days), "Mon, Wed, Fri");
     }
 
     #[test]

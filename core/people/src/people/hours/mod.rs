@@ -15,11 +15,11 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_when::slots::{MAX_PEOPLE, WeeklyHours};
 
-pub use form::{FIELDS, read, shown};
+pub use form::{FIELDS, form_fields, parse};
 
 /// What a person set, or the defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct WorkingHours {
     /// The IANA name; `None`: as their platform reports.
     pub zone: Option<String>,
     /// The days on which they work.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub notice: i32,
 }
 
-impl Default for Settings {
+impl Default for WorkingHours {
     fn default() -> Self {
         let WeeklyHours { days, from, to, .. } = WeeklyHours::default_in(TimeZone::UTC);
         Self { zone: None, days, from, to, buffer: 0, notice: 0 }
@@ -43,24 +43,24 @@ impl Default for Settings {
 
 /// A person's working time, as [`nod_when::slots`] needs it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Working {
+pub struct WorkingTime {
     pub hours: WeeklyHours,
     /// Whether they set the zone or their platform reported it; otherwise it is UTC.
-    pub zone_known: bool,
+    pub is_zone_known: bool,
     pub buffer: SignedDuration,
     pub notice: SignedDuration,
 }
 
-impl Settings {
+impl WorkingHours {
     /// Returns the working time in their own zone, or in the one that the platform reports.
-    fn working(&self, told: Option<&str>) -> Working {
+    fn to_working_time(&self, told: Option<&str>) -> WorkingTime {
         let named = self.zone.as_deref().or(told);
         let zone = named.and_then(|name| TimeZone::get(name).ok());
         let (zone_known, zone) = (zone.is_some(), zone.unwrap_or(TimeZone::UTC));
         let minutes = |minutes: i32| SignedDuration::from_mins(minutes.into());
-        Working {
+        WorkingTime {
             hours: WeeklyHours { zone, days: self.days.clone(), from: self.from, to: self.to },
-            zone_known,
+            is_zone_known: zone_known,
             buffer: minutes(self.buffer),
             notice: minutes(self.notice),
         }
@@ -68,13 +68,13 @@ impl Settings {
 }
 
 /// Returns the working times of the first [`MAX_PEOPLE`] people, in one query. Unknown people are left out.
-pub async fn working(
+pub async fn load_working_times(
     conn: &mut PgConnection,
     tenant: TenantId,
     people: &[PersonId],
-) -> sqlx::Result<HashMap<PersonId, Working>> {
-    let rows = sql::several(conn, tenant, &people[..people.len().min(MAX_PEOPLE)]).await?;
-    Ok(rows.into_iter().map(|(person, told, set)| (person, set.working(told.as_deref()))).collect())
+) -> sqlx::Result<HashMap<PersonId, WorkingTime>> {
+    let rows = sql::load_many(conn, tenant, &people[..people.len().min(MAX_PEOPLE)]).await?;
+    Ok(rows.into_iter().map(|(person, told, set)| (person, set.to_working_time(told.as_deref()))).collect())
 }
 
 /// Returns what one person set, and the zone that their platform reports.
@@ -82,20 +82,20 @@ pub async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-) -> sqlx::Result<(Settings, Option<String>)> {
-    let mut rows = sql::several(conn, tenant, &[person]).await?;
+) -> sqlx::Result<(WorkingHours, Option<String>)> {
+    let mut rows = sql::load_many(conn, tenant, &[person]).await?;
     Ok(rows.pop().map(|(_, told, set)| (set, told)).unwrap_or_default())
 }
 
 /// Stores what they set, replacing earlier settings.
-pub async fn keep(
+pub async fn save(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-    settings: &Settings,
+    settings: &WorkingHours,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    sql::keep(conn, tenant, person, settings, now).await
+    sql::upsert(conn, tenant, person, settings, now).await
 }
 
 /// Returns 570 for 09:30.

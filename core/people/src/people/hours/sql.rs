@@ -4,16 +4,16 @@ use jiff::civil::Weekday;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Settings, minute, time};
+use super::{WorkingHours, minute, time};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 
 /// Returns, for each known person, the zone that the platform reports and what they set.
-pub(super) async fn several(
+pub(super) async fn load_many(
     conn: &mut PgConnection,
     tenant: TenantId,
     people: &[PersonId],
-) -> sqlx::Result<Vec<(PersonId, Option<String>, Settings)>> {
+) -> sqlx::Result<Vec<(PersonId, Option<String>, WorkingHours)>> {
     let ids: Vec<Uuid> = people.iter().map(|person| person.0).collect();
     let rows = sqlx::query!(
         r#"select p.id, p.zone as told, h.zone as "zone?", h.days as "days?", h.from_minute as "from_minute?",
@@ -27,11 +27,11 @@ pub(super) async fn several(
     )
     .fetch_all(conn)
     .await?;
-    let usual = Settings::default;
+    let usual = WorkingHours::default;
     Ok(rows
         .into_iter()
         .map(|row| {
-            let settings = Settings {
+            let settings = WorkingHours {
                 zone: row.zone,
                 days: row.days.map_or_else(|| usual().days, |days| weekdays(&days)),
                 from: row.from_minute.map_or_else(|| usual().from, time),
@@ -44,11 +44,11 @@ pub(super) async fn several(
         .collect())
 }
 
-pub(super) async fn keep(
+pub(super) async fn upsert(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-    settings: &Settings,
+    settings: &WorkingHours,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let days: Vec<i16> = settings.days.iter().map(|day| day.to_monday_one_offset().into()).collect();

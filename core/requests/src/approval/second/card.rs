@@ -1,6 +1,6 @@
 //! The cards and sentences for requests that two people must approve.
 
-use super::{Approver, Role};
+use super::{CoApprover, Role};
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
 use crate::approval::{Approval, again, risks};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, reconnect};
@@ -8,20 +8,20 @@ use nod_contract::privacy::Provenance;
 use nod_when::when::local_time;
 
 /// The maximum number of names that are listed.
-const MOST_NAMES: usize = 5;
+const MAX_LISTED_NAMES: usize = 5;
 
 /// Returns "Bo Lind (legal)", or "one of legal (Bo Lind, Cho Park)".
-pub fn others(approval: &Approval) -> String {
-    let list = approval.second.as_deref().unwrap_or_default();
-    match &approval.approvers[..] {
+pub fn co_approvers_label(approval: &Approval) -> String {
+    let list = approval.co_approver_list.as_deref().unwrap_or_default();
+    match &approval.co_approvers[..] {
         [one] => format!("{} ({list})", one.name),
         several => format!("one of {list} ({})", names(several)),
     }
 }
 
 /// Returns "Bo Lind, Cho Park".
-pub fn names(all: &[Approver]) -> String {
-    let told: Vec<&str> = all.iter().take(MOST_NAMES).map(|one| one.name.as_str()).collect();
+pub fn names(all: &[CoApprover]) -> String {
+    let told: Vec<&str> = all.iter().take(MAX_LISTED_NAMES).map(|one| one.name.as_str()).collect();
     match all.len() - told.len() {
         0 => told.join(", "),
         more => format!("{} and {more} more", told.join(", ")),
@@ -29,28 +29,28 @@ pub fn names(all: &[Approver]) -> String {
 }
 
 /// Returns the note on the owner's card: who must approve after them, and what those will read.
-pub fn note(approval: &Approval) -> String {
-    let all = if approval.approvers.len() == 1 { "" } else { "each of " };
-    let them = match &approval.approvers[..] {
+pub fn co_approval_note(approval: &Approval) -> String {
+    let all = if approval.co_approvers.len() == 1 { "" } else { "each of " };
+    let them = match &approval.co_approvers[..] {
         [one] => one.name.clone(),
         _ => "them".to_owned(),
     };
     format!(
         "{} decides first, then {}. Once approved, all of this is shown to {all}{them}.",
         approval.decider_name,
-        others(approval)
+        co_approvers_label(approval)
     )
 }
 
 /// Returns "Approved by Ana Silva 10:32 WET", about the owner.
 pub fn first_of(approval: &Approval) -> String {
-    let at = approval.first_at.map_or_else(String::new, |at| clock(at, &approval.zone));
+    let at = approval.owner_approved_at.map_or_else(String::new, |at| clock(at, &approval.zone));
     format!("Approved by {} {at}", name(&approval.decider_name))
 }
 
 /// Returns both approvals: "Approved by Ana Silva 10:32 WET and by Bo Lind 10:40 WET".
-pub(crate) fn last_of(approval: &Approval) -> String {
-    let agreed = approval.approvers.iter().find_map(|one| Some((one, one.agreed_at?)));
+pub(crate) fn full_approval_line(approval: &Approval) -> String {
+    let agreed = approval.co_approvers.iter().find_map(|one| Some((one, one.approved_at?)));
     let and = agreed.map_or_else(String::new, |(one, at)| {
         format!(" and by {} {}", name(&one.name), clock(at, &approval.zone))
     });
@@ -58,20 +58,21 @@ pub(crate) fn last_of(approval: &Approval) -> String {
 }
 
 /// Returns the status on the owner's card between the first approval and the second.
-pub fn waits(approval: &Approval) -> String {
-    format!("{} · waits for {}", first_of(approval), escape(&others(approval)))
+pub fn waiting_for_co_approver_line(approval: &Approval) -> String {
+    format!("{} · waits for {}", first_of(approval), escape(&co_approvers_label(approval)))
 }
 
 /// Says to which co-approvers it was shown.
 pub fn seen_by(approval: &Approval) -> String {
-    let asked: Vec<Approver> = approval.asked().into_iter().map(|(one, _)| one.clone()).collect();
+    let asked: Vec<CoApprover> =
+        approval.asked_co_approvers().into_iter().map(|(one, _)| one.clone()).collect();
     format!("Shown to {}. Editing asks everybody anew.", names(&asked))
 }
 
 /// Renders a co-approver's card: the same request in their time zone, without what only the owner's mailbox shows and
 /// without the owner's buttons.
-pub fn card(approval: &Approval, reader: &Approver) -> Card {
-    let mut card = single(&seen_by_another(approval, reader), Role::Approver);
+pub fn card(approval: &Approval, reader: &CoApprover) -> Card {
+    let mut card = single(&seen_by_another(approval, reader), Role::CoApprover);
     let theirs = |button: &Button| match &button.on_click {
         OnClick::Action(verb) => !matches!(verb.kind.as_str(), "look" | "again" | reconnect::VERB),
         OnClick::Link(_) | OnClick::Connect { .. } => false,
@@ -82,36 +83,36 @@ pub fn card(approval: &Approval, reader: &Approver) -> Card {
 }
 
 /// Returns the request with only what a co-approver is allowed to see.
-pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approval {
+pub(crate) fn seen_by_another(approval: &Approval, reader: &CoApprover) -> Approval {
     let mut seen = Approval {
         zone: reader.zone.clone(),
-        risks: told_by_itself(approval),
+        risks: public_risk_lines(approval),
         sources: Vec::new(),
         ..approval.clone()
     };
-    seen.preview.display_limit = reader.room;
+    seen.preview.display_limit = reader.display_limit;
     seen
 }
 
 /// Returns the risk lines that follow from the request itself. To whom the owner wrote before, and whose mail they
 /// read, is private.
-fn told_by_itself(approval: &Approval) -> Vec<String> {
+fn public_risk_lines(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // The line that it might happen twice comes first; it is about the request.
     let mut lines: Vec<String> = again::twice(approval).cloned().into_iter().collect();
     lines.extend(risks(preview, &preview.recipients, &Provenance::Trusted));
-    lines.extend(risks::unnamed(preview));
+    lines.extend(risks::unknown_recipients_line(preview));
     lines.extend(preview.risks.iter().cloned());
-    if approval.outside {
+    if approval.untrusted_in_view {
         lines.push("text from outside was in view when this was prepared".to_owned());
     }
     lines
 }
 
 /// Adds the status and buttons of a co-approver's card while it waits for them.
-pub fn waiting(card: Card, approval: &Approval) -> Card {
+pub fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
     let verb = |verb| OnClick::Action(Action::on_revision(verb, approval.id, approval.revision));
-    let list = approval.second.as_deref().unwrap_or_default();
+    let list = approval.co_approver_list.as_deref().unwrap_or_default();
     let expires = local_time(approval.expires_at, &approval.zone);
     card.with_block(Block::Markdown(format!(
         "{} · needs one more: **you**, for {}",
@@ -124,16 +125,16 @@ pub fn waiting(card: Card, approval: &Approval) -> Card {
 }
 
 /// The message if no co-approver on the list can be asked any longer.
-pub(crate) fn nobody_left(approval: &Approval) -> String {
+pub(crate) fn no_co_approver_text(approval: &Approval) -> String {
     format!(
         "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
          can change the rules.",
-        approval.second.as_deref().unwrap_or_default()
+        approval.co_approver_list.as_deref().unwrap_or_default()
     )
 }
 
 /// The message if a card on the co-approvers' platforms cannot show all of it.
-pub(crate) fn too_much(readers: &[Approver]) -> String {
+pub(crate) fn too_long_text(readers: &[CoApprover]) -> String {
     format!(
         "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
          still waits for you: make it smaller by Edit, or deny it and ask for less.",
@@ -142,7 +143,7 @@ pub(crate) fn too_much(readers: &[Approver]) -> String {
 }
 
 /// Replaces a co-approver's card after the owner edited the request.
-pub fn changed(old: &Approval) -> Card {
+pub fn outdated_card(old: &Approval) -> Card {
     Card {
         body: vec![Block::Note(format!(
             "{} changed this after you were asked, so nothing is asked of you now. If it is approved again, I show you \
@@ -154,7 +155,7 @@ pub fn changed(old: &Approval) -> Card {
 }
 
 /// Renders the one reminder to a co-approver.
-pub(crate) fn reminder_of(approval: &Approval, reader: &Approver, address: Option<String>) -> Card {
+pub(crate) fn reminder_card(approval: &Approval, reader: &CoApprover, address: Option<String>) -> Card {
     let expires = local_time(approval.expires_at, &reader.zone);
     let line = format!(
         "{}, this still waits for your nod, the second after {}: {}, expires {expires}. If nobody answers: {}.",
@@ -171,15 +172,15 @@ pub(crate) fn reminder_of(approval: &Approval, reader: &Approver, address: Optio
 }
 
 /// Replaces a co-approver's reminder once nothing waits for them.
-pub fn gone(reader: &Approver) -> Card {
+pub fn closed_reminder_card(reader: &CoApprover) -> Card {
     let line = format!("I reminded {} of a request; its card says what became of it.", reader.name);
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
 /// Describes a request that expired.
-pub fn unanswered(approval: &Approval) -> String {
-    let list = approval.second.as_deref().unwrap_or_default();
-    match approval.first_at {
+pub fn expired_line(approval: &Approval) -> String {
+    let list = approval.co_approver_list.as_deref().unwrap_or_default();
+    match approval.owner_approved_at {
         None => "Nobody answered in time.".to_owned(),
         Some(_) => format!("{}. Nobody of {} answered in time.", first_of(approval), escape(list)),
     }

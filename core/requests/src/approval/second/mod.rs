@@ -7,25 +7,26 @@ pub mod sql;
 use serde::Deserialize;
 use sqlx::PgConnection;
 
-pub use card::{card, others};
 pub(super) use card::{
-    changed, first_of, gone, last_of, nobody_left, note, reminder_of, seen_by, seen_by_another, too_much,
-    unanswered, waiting, waits,
+    add_decision_buttons, closed_reminder_card, co_approval_note, expired_line, first_of, full_approval_line,
+    no_co_approver_text, outdated_card, reminder_card, seen_by, seen_by_another, too_long_text,
+    waiting_for_co_approver_line,
 };
+pub use card::{card, co_approvers_label};
 
 use super::Approval;
-use crate::policy::{Approvers, Terms};
+use crate::policy::{ApproverList, Terms};
 use nod_contract::card::Card;
 use nod_contract::chat::{Adapters, DeliveryTarget};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::people;
 
 /// A person who can be the co-approver of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Approver {
+pub struct CoApprover {
     pub person: PersonId,
     pub name: String,
     pub zone: String,
@@ -33,13 +34,15 @@ pub struct Approver {
     pub platform: String,
     pub workspace: String,
     /// How much of a request a card shows there.
-    pub room: usize,
+    #[serde(rename = "room")]
+    pub display_limit: usize,
     /// Their card, once they were asked about the current revision.
     pub delivery: Option<DeliveryId>,
     /// The message that reminded them.
     pub reminder: Option<DeliveryId>,
     /// When they approved.
-    pub(crate) agreed_at: Option<Timestamp>,
+    #[serde(rename = "agreed_at")]
+    pub(crate) approved_at: Option<Timestamp>,
 }
 
 /// A person's role for a request.
@@ -48,33 +51,35 @@ pub enum Role {
     /// The owner of the account.
     Owner,
     /// Named by the rules as a co-approver.
-    Approver,
+    CoApprover,
     /// Neither.
     Other,
 }
 
 /// What a person's decision does to a pending request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum DecisionStep {
     /// The owner approves, and a co-approver must follow.
-    First,
+    OwnerApproved,
     /// It is approved.
     Approved,
     /// It is denied.
     Denied,
     /// It does not count, or not now.
-    Nothing,
+    Ignored,
 }
 
 /// Returns what a decision does: by role, whether two are required, whether the owner has approved, and yes or no.
-pub fn step(role: Role, two: bool, first: bool, yes: bool) -> Step {
+pub fn step(role: Role, two: bool, first: bool, yes: bool) -> DecisionStep {
     match (role, two, first, yes) {
-        (Role::Other, ..) | (Role::Approver, false, ..) | (Role::Approver, true, false, _) => Step::Nothing,
-        (Role::Owner, _, _, false) | (Role::Approver, true, true, false) => Step::Denied,
-        (Role::Owner, false, _, true) | (Role::Approver, true, true, true) => Step::Approved,
-        (Role::Owner, true, false, true) => Step::First,
+        (Role::Other, ..) | (Role::CoApprover, false, ..) | (Role::CoApprover, true, false, _) => {
+            DecisionStep::Ignored
+        }
+        (Role::Owner, _, _, false) | (Role::CoApprover, true, true, false) => DecisionStep::Denied,
+        (Role::Owner, false, _, true) | (Role::CoApprover, true, true, true) => DecisionStep::Approved,
+        (Role::Owner, true, false, true) => DecisionStep::OwnerApproved,
         // The owner cannot be the co-approver too.
-        (Role::Owner, true, true, true) => Step::Nothing,
+        (Role::Owner, true, true, true) => DecisionStep::Ignored,
     }
 }
 
@@ -82,49 +87,49 @@ impl Approval {
     pub fn role(&self, by: PersonId) -> Role {
         match by {
             _ if self.decider == by => Role::Owner,
-            _ if self.approvers.iter().any(|one| one.person == by) => Role::Approver,
+            _ if self.co_approvers.iter().any(|one| one.person == by) => Role::CoApprover,
             _ => Role::Other,
         }
     }
 
     /// Returns what this person's decision would do in the current state.
-    pub fn step(&self, by: PersonId, yes: bool) -> Step {
-        step(self.role(by), self.second.is_some(), self.first_at.is_some(), yes)
+    pub fn step(&self, by: PersonId, yes: bool) -> DecisionStep {
+        step(self.role(by), self.co_approver_list.is_some(), self.owner_approved_at.is_some(), yes)
     }
 
     /// Returns it with times in this person's zone.
-    pub fn read_by(&self, person: PersonId) -> Approval {
-        let other = self.approvers.iter().find(|one| one.person == person && self.decider != person);
+    pub fn localized_for(&self, person: PersonId) -> Approval {
+        let other = self.co_approvers.iter().find(|one| one.person == person && self.decider != person);
         let zone = other.map_or(&self.zone, |one| &one.zone).clone();
         Approval { zone, ..self.clone() }
     }
 
     /// Returns the card on which this person decides: a co-approver's own, or the one where it was requested.
-    pub fn card_of(&self, person: PersonId) -> DeliveryId {
-        let theirs = self.approvers.iter().find(|one| one.person == person).and_then(|one| one.delivery);
+    pub fn card_for_person(&self, person: PersonId) -> DeliveryId {
+        let theirs = self.co_approvers.iter().find(|one| one.person == person).and_then(|one| one.delivery);
         theirs.filter(|_| self.decider != person).unwrap_or(self.delivery)
     }
 
     /// Returns the co-approvers who were asked, with their cards.
-    pub fn asked(&self) -> Vec<(&Approver, DeliveryId)> {
-        self.approvers.iter().filter_map(|one| Some((one, one.delivery?))).collect()
+    pub fn asked_co_approvers(&self) -> Vec<(&CoApprover, DeliveryId)> {
+        self.co_approvers.iter().filter_map(|one| Some((one, one.delivery?))).collect()
     }
 }
 
 /// Returns the possible co-approvers for an owner: members on the list who can be reached, never the owner under
 /// another identity. They are asked where the request was made if they are there, otherwise elsewhere.
-async fn among(
+async fn list_candidates(
     conn: &mut PgConnection,
     adapters: &Adapters,
     tenant: TenantId,
-    list: &Approvers,
-    owner: &sql::Owner<'_>,
-) -> sqlx::Result<Vec<Approver>> {
-    let mut found = sql::named(conn, tenant, list, owner).await?;
+    list: &ApproverList,
+    owner: &sql::AccountOwner<'_>,
+) -> sqlx::Result<Vec<CoApprover>> {
+    let mut found = sql::list_candidates(conn, tenant, list, owner).await?;
     found.sort_by(|one, other| (&one.name, one.person).cmp(&(&other.name, other.person)));
     found.retain_mut(|one| {
         let adapter = adapters.get(&one.platform);
-        one.room = adapter.map_or(0, |adapter| adapter.display_limit());
+        one.display_limit = adapter.map_or(0, |adapter| adapter.display_limit());
         adapter.is_some()
     });
     Ok(found)
@@ -132,19 +137,19 @@ async fn among(
 
 /// Returns the possible co-approvers on these terms; empty if only the owner decides. If one is required but none
 /// exists, returns a sentence: then nothing is requested, as the owner's approval is never enough.
-pub async fn wanted(
+pub async fn find_co_approvers(
     conn: &mut PgConnection,
     adapters: &Adapters,
     tenant: TenantId,
     terms: &Terms,
-    owner: &sql::Owner<'_>,
-) -> sqlx::Result<Result<Vec<Approver>, String>> {
-    let Some(list) = terms.second() else { return Ok(Ok(Vec::new())) };
-    let found = among(conn, adapters, tenant, list, owner).await?;
-    Ok(if found.is_empty() { Err(nobody(list)) } else { Ok(found) })
+    owner: &sql::AccountOwner<'_>,
+) -> sqlx::Result<Result<Vec<CoApprover>, String>> {
+    let Some(list) = terms.co_approvers() else { return Ok(Ok(Vec::new())) };
+    let found = list_candidates(conn, adapters, tenant, list, owner).await?;
+    Ok(if found.is_empty() { Err(no_candidate_text(list)) } else { Ok(found) })
 }
 
-fn nobody(list: &Approvers) -> String {
+fn no_candidate_text(list: &ApproverList) -> String {
     format!(
         "The rules here ask for a second person for this, somebody of {}, and I know no member of the workspace among \
          those who is surely somebody else than the owner of the account; an admin can change that.",
@@ -153,59 +158,62 @@ fn nobody(list: &Approvers) -> String {
 }
 
 /// A co-approver to ask now, with their card.
-pub(super) struct Asking {
-    one: Approver,
+pub(super) struct CoApprovalRequest {
+    co_approver: CoApprover,
     target: DeliveryTarget,
     card: Card,
 }
 
 /// Returns whom to ask after the owner's approval: each co-approver who is still a member and whose card shows all of
 /// it; a sentence if there is none.
-pub(super) async fn to_ask(
+pub(super) async fn plan_requests(
     core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
     now: Timestamp,
-) -> sqlx::Result<Result<Vec<Asking>, String>> {
-    let approval = &Approval { first_at: Some(now), ..approval.clone() };
+) -> sqlx::Result<Result<Vec<CoApprovalRequest>, String>> {
+    let approval = &Approval { owner_approved_at: Some(now), ..approval.clone() };
     let (mut asking, mut unshown) = (Vec::new(), Vec::new());
-    for one in approval.approvers.iter().cloned() {
-        if !sql::belongs(conn, tenant, &one).await? {
+    for one in approval.co_approvers.iter().cloned() {
+        if !sql::is_still_member(conn, tenant, &one).await? {
             continue;
         }
-        let user = people::sql::user_of(conn, tenant, one.person, &one.platform, &one.workspace).await?;
+        let user = people::sql::find_user_id(conn, tenant, one.person, &one.platform, &one.workspace).await?;
         let Some(user) = user else { continue };
         let card = card(approval, &one);
         // No user approves what they cannot see: if a platform shows less, only the others are asked.
         if core.adapters.get(&one.platform).is_some_and(|adapter| adapter.fits_in_one_message(&card)) {
             let target = DeliveryTarget::DirectMessage { workspace: one.workspace.clone(), user };
-            asking.push(Asking { one, target, card });
+            asking.push(CoApprovalRequest { co_approver: one, target, card });
         } else {
             unshown.push(one);
         }
     }
     Ok(match (&asking[..], &unshown[..]) {
-        ([], []) => Err(nobody_left(approval)),
-        ([], unshown) => Err(too_much(unshown)),
+        ([], []) => Err(no_co_approver_text(approval)),
+        ([], unshown) => Err(too_long_text(unshown)),
         _ => Ok(asking),
     })
 }
 
 /// Asks the co-approvers after the owner's approval.
-pub(super) async fn ask(
+pub(super) async fn send_requests(
     core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
-    asking: Vec<Asking>,
+    asking: Vec<CoApprovalRequest>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let venue = delivery::sql::venue(conn, tenant, approval.conversation).await?;
-    for Asking { one, target, card } in asking {
+    let venue = delivery::sql::load_location(conn, tenant, approval.conversation).await?;
+    for CoApprovalRequest { co_approver: one, target, card } in asking {
         let id = core.id();
-        let there =
-            Venue { platform: one.platform.clone(), workspace: one.workspace.clone(), ..venue.clone() };
+        let there = ConversationLocation {
+            platform: one.platform.clone(),
+            workspace: one.workspace.clone(),
+            ..venue.clone()
+        };
         let new = NewDelivery {
             id,
             conversation: approval.conversation,
@@ -216,23 +224,23 @@ pub(super) async fn ask(
             card: &card,
             only_for: Some(one.person),
         };
-        delivery::send(conn, tenant, &there, &new, now).await?;
-        sql::asked(conn, tenant, approval.id, one.person, id).await?;
+        delivery::enqueue(conn, tenant, &there, &new, now).await?;
+        sql::mark_asked(conn, tenant, approval.id, one.person, id).await?;
     }
     Ok(())
 }
 
 /// Updates the co-approvers' cards after the owner's edit. They are asked again once the owner has approved that.
-pub(super) async fn void(
+pub(super) async fn invalidate_requests(
     conn: &mut PgConnection,
     tenant: TenantId,
     old: &Approval,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for (one, delivery) in old.asked() {
-        delivery::show(conn, tenant, delivery, &changed(old), now).await?;
+    for (one, delivery) in old.asked_co_approvers() {
+        delivery::update_card(conn, tenant, delivery, &outdated_card(old), now).await?;
         if let Some(reminder) = one.reminder {
-            delivery::show(conn, tenant, reminder, &gone(one), now).await?;
+            delivery::update_card(conn, tenant, reminder, &closed_reminder_card(one), now).await?;
         }
     }
     Ok(())
@@ -245,18 +253,18 @@ mod tests {
     /// Role × whether two are required × whether the owner has approved → what an approval and a denial do.
     #[test]
     fn a_word_counts_once_and_only_from_whom_the_rules_name() {
-        use Role::{Approver, Other, Owner};
-        use Step::{Approved, Denied, First, Nothing};
+        use DecisionStep::{Approved, Denied, Ignored, OwnerApproved};
+        use Role::{CoApprover, Other, Owner};
         let table = [
             (Owner, false, false, Approved, Denied),
-            (Owner, true, false, First, Denied),
-            (Owner, true, true, Nothing, Denied),
-            (Approver, true, false, Nothing, Nothing),
-            (Approver, true, true, Approved, Denied),
-            (Approver, false, false, Nothing, Nothing),
-            (Other, false, false, Nothing, Nothing),
-            (Other, true, false, Nothing, Nothing),
-            (Other, true, true, Nothing, Nothing),
+            (Owner, true, false, OwnerApproved, Denied),
+            (Owner, true, true, Ignored, Denied),
+            (CoApprover, true, false, Ignored, Ignored),
+            (CoApprover, true, true, Approved, Denied),
+            (CoApprover, false, false, Ignored, Ignored),
+            (Other, false, false, Ignored, Ignored),
+            (Other, true, false, Ignored, Ignored),
+            (Other, true, true, Ignored, Ignored),
         ];
         for (role, two, first, yes, no) in table {
             let steps = (step(role, two, first, true), step(role, two, first, false));

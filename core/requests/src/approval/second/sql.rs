@@ -2,14 +2,14 @@
 
 use sqlx::PgConnection;
 
-use super::Approver;
+use super::CoApprover;
 use crate::approval::Approval;
-use crate::policy::Approvers;
+use crate::policy::ApproverList;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 
 /// The owner for whom co-approvers are searched, and where the request was made.
-pub struct Owner<'a> {
+pub struct AccountOwner<'a> {
     pub person: PersonId,
     /// The account that would be used: a person with that address is the owner.
     pub account: &'a str,
@@ -20,13 +20,13 @@ pub struct Owner<'a> {
 /// Returns the members on the list. An address counts if a platform reports it. A person with an address or account of
 /// the owner's is the owner, whatever their name. If the list names the owner too, a person with neither might also be
 /// the owner, unless both are known in one workspace.
-pub(super) async fn named(
+pub(super) async fn list_candidates(
     conn: &mut PgConnection,
     tenant: TenantId,
-    list: &Approvers,
-    owner: &Owner<'_>,
-) -> sqlx::Result<Vec<Approver>> {
-    let (addresses, users) = list.as_looked_up();
+    list: &ApproverList,
+    owner: &AccountOwner<'_>,
+) -> sqlx::Result<Vec<CoApprover>> {
+    let (addresses, users) = list.to_lookup_keys();
     let rows = sqlx::query!(
         r#"with own as (
              select lower($3) as address
@@ -63,41 +63,46 @@ pub(super) async fn named(
     )
     .fetch_all(conn)
     .await?;
-    let approver = |row: (uuid::Uuid, String, String, String, String)| Approver {
+    let approver = |row: (uuid::Uuid, String, String, String, String)| CoApprover {
         person: PersonId(row.0),
         name: row.1,
         zone: row.2,
         platform: row.3,
         workspace: row.4,
-        room: 0,
+        display_limit: 0,
         delivery: None,
         reminder: None,
-        agreed_at: None,
+        approved_at: None,
     };
     Ok(rows.into_iter().map(|r| approver((r.id, r.name, r.zone, r.platform, r.workspace))).collect())
 }
 
 /// Adds these co-approvers to a request that only its owner had to approve; changes nothing if it required one already.
-pub async fn want(conn: &mut PgConnection, tenant: TenantId, approval: &Approval) -> sqlx::Result<()> {
-    let Approval { id, revision, second, approvers, .. } = approval;
+pub async fn require_co_approvers(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+) -> sqlx::Result<()> {
+    let Approval { id, revision, co_approver_list: second, co_approvers: approvers, .. } = approval;
     let Some(list) = second else { return Ok(()) };
-    if super::super::sql::want_second(conn, tenant, *id, *revision, list).await? {
-        put(conn, tenant, *id, approvers).await?;
+    if super::super::sql::require_co_approval(conn, tenant, *id, *revision, list).await? {
+        replace_co_approvers(conn, tenant, *id, approvers).await?;
     }
     Ok(())
 }
 
 /// Sets the possible co-approvers of a request, replacing all others.
-pub async fn put(
+pub async fn replace_co_approvers(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
-    all: &[Approver],
+    all: &[CoApprover],
 ) -> sqlx::Result<()> {
     let people: Vec<_> = all.iter().map(|one| one.person.0).collect();
     let platforms: Vec<_> = all.iter().map(|one| one.platform.clone()).collect();
     let workspaces: Vec<_> = all.iter().map(|one| one.workspace.clone()).collect();
-    let rooms: Vec<i64> = all.iter().map(|one| i64::try_from(one.room).unwrap_or(i64::MAX)).collect();
+    let rooms: Vec<i64> =
+        all.iter().map(|one| i64::try_from(one.display_limit).unwrap_or(i64::MAX)).collect();
     sqlx::query!("delete from approvers where tenant_id = $1 and approval_id = $2", tenant.0, id.0)
         .execute(&mut *conn)
         .await?;
@@ -117,7 +122,11 @@ pub async fn put(
 }
 
 /// Returns whether they are still a member where they would be asked.
-pub(super) async fn belongs(conn: &mut PgConnection, tenant: TenantId, one: &Approver) -> sqlx::Result<bool> {
+pub(super) async fn is_still_member(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    one: &CoApprover,
+) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select exists (
              select 1 from identities where tenant_id = $1 and person_id = $2 and platform = $3 and workspace = $4
@@ -132,7 +141,7 @@ pub(super) async fn belongs(conn: &mut PgConnection, tenant: TenantId, one: &App
 }
 
 /// Stores the card by which they were asked about the current revision.
-pub(super) async fn asked(
+pub(super) async fn mark_asked(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -153,7 +162,7 @@ pub(super) async fn asked(
 }
 
 /// Stores their approval, which completes the request.
-pub async fn agreed(
+pub async fn mark_approved(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -173,7 +182,7 @@ pub async fn agreed(
 }
 
 /// Returns whether a request still waits for a co-approver; if so, locks it until the transaction ends.
-pub(crate) async fn may_remind(
+pub(crate) async fn lock_for_reminder(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -188,7 +197,7 @@ pub(crate) async fn may_remind(
 }
 
 /// Stores the message that reminds one of them.
-pub async fn reminded(
+pub async fn set_reminder(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,

@@ -2,7 +2,7 @@
 
 use jiff::Zoned;
 
-use super::sql::Became;
+use super::sql::BookingState;
 use super::{Voter, count};
 use crate::question::sql::Question;
 use nod_contract::card::{Action, Block, Card, OnClick, Style, TimeOption};
@@ -12,13 +12,13 @@ use nod_when::when;
 
 /// How a vote ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum VoteResult {
     /// A time suits everybody.
     Agreed(usize),
     /// The asker chose this time.
-    Chose(usize),
+    ChosenByAsker(usize),
     /// The asker looks for another time.
-    Another,
+    Abandoned,
     /// The vote expired without a decision.
     Late,
     /// The turn was stopped.
@@ -27,14 +27,14 @@ pub enum Ending {
 
 /// Renders the voting card. It shows the times, who is asked, and what suits whom; nothing else from any calendar.
 pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Card {
-    let asker = name_of(question, voters);
+    let asker = find_asker_name(question, voters);
     let others: Vec<&str> =
         voters.iter().filter(|v| v.person != question.person).map(|v| v.name.as_str()).collect();
     let lines = question.choices.iter().enumerate();
-    let mut card = titled(question, "When suits you?")
-        .with_block(Block::Note(format!("{asker} asks {}. Choose all that suit you.", listed(&others))))
+    let mut card = vote_card(question, "When suits you?")
+        .with_block(Block::Note(format!("{asker} asks {}. Choose all that suit you.", join_names(&others))))
         .with_block(Block::TimeOptions(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
-    let none = count::who(voters, question.choices.len());
+    let none = count::voters_for(voters, question.choices.len());
     if !none.is_empty() {
         card = card.with_block(Block::Note(format!("None of these: {}", none.join(", "))));
     }
@@ -46,41 +46,43 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
 }
 
 /// Renders the card after the vote has ended.
-pub(super) fn closed(
+pub(super) fn closed_vote_card(
     question: &Question,
     voters: &[Voter],
-    ending: Ending,
-    became: &Became,
+    ending: VoteResult,
+    became: &BookingState,
     now: Timestamp,
 ) -> Card {
-    let asker = name_of(question, voters);
+    let asker = find_asker_name(question, voters);
     let then = match became {
-        Became { booked: true, .. } => "It is booked, and the invitations are out.".to_owned(),
-        Became { waits: true, .. } => format!("Invitations go out once {asker} approves them."),
-        Became { .. } => "It was not booked.".to_owned(),
+        BookingState { booked: true, .. } => "It is booked, and the invitations are out.".to_owned(),
+        BookingState { waits: true, .. } => format!("Invitations go out once {asker} approves them."),
+        BookingState { .. } => "It was not booked.".to_owned(),
     };
     let note = match ending {
-        Ending::Agreed(_) => format!("This suits everybody. {then}"),
-        Ending::Chose(_) => format!("{asker} chose this. {then}"),
-        Ending::Another => format!("{asker} looks for another time. Nothing was booked."),
-        Ending::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
-        Ending::Stopped => format!("{asker} stopped this. Nothing was booked."),
+        VoteResult::Agreed(_) => format!("This suits everybody. {then}"),
+        VoteResult::ChosenByAsker(_) => format!("{asker} chose this. {then}"),
+        VoteResult::Abandoned => format!("{asker} looks for another time. Nothing was booked."),
+        VoteResult::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
+        VoteResult::Stopped => format!("{asker} stopped this. Nothing was booked."),
     };
     let title = match ending {
         _ if became.booked => "Booked",
-        Ending::Agreed(_) | Ending::Chose(_) if became.waits => "A time is found",
+        VoteResult::Agreed(_) | VoteResult::ChosenByAsker(_) if became.waits => "A time is found",
         _ => "This vote is over",
     };
-    let card = titled(question, title);
+    let card = vote_card(question, title);
     let chosen = match ending {
-        Ending::Agreed(at) | Ending::Chose(at) => question.choices.get(at).map(|choice| (at, choice)),
-        Ending::Another | Ending::Late | Ending::Stopped => None,
+        VoteResult::Agreed(at) | VoteResult::ChosenByAsker(at) => {
+            question.choices.get(at).map(|choice| (at, choice))
+        }
+        VoteResult::Abandoned | VoteResult::Late | VoteResult::Stopped => None,
     };
     let Some((at, choice)) = chosen else { return card.with_block(Block::Note(note)) };
-    match span(choice).and_then(|chosen| became.instead_of(&chosen)) {
+    match span(choice).and_then(|chosen| became.rescheduled_to(&chosen)) {
         // No votes are shown, because this time was not voted on.
         Some((from, to)) => {
-            let time = at_that_time((at + 1).to_string(), &from, &to, String::new(), now);
+            let time = build_time_option((at + 1).to_string(), &from, &to, String::new(), now);
             card.with_block(Block::TimeOptions(vec![time]))
                 .with_block(Block::Note(format!("{asker} changed the time. {then}")))
         }
@@ -90,18 +92,18 @@ pub(super) fn closed(
     }
 }
 
-fn titled(question: &Question, says: &str) -> Card {
-    let title = question.vote.as_ref().map(|vote| vote.title.as_str()).unwrap_or_default();
+fn vote_card(question: &Question, says: &str) -> Card {
+    let title = question.vote_proposal.as_ref().map(|vote| vote.title.as_str()).unwrap_or_default();
     Card::default().with_title(format!("{says} · {title}"))
 }
 
-pub(super) fn name_of<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
+pub(super) fn find_asker_name<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
     let asker = voters.iter().find(|voter| voter.person == question.person);
     asker.map_or("Whoever asked", |voter| &voter.name)
 }
 
 /// Formats a list of names as "Bo, Cho and Dana".
-pub(super) fn listed(names: &[&str]) -> String {
+pub(super) fn join_names(names: &[&str]) -> String {
     match names {
         [] => "nobody".to_owned(),
         [one] => (*one).to_owned(),
@@ -110,23 +112,23 @@ pub(super) fn listed(names: &[&str]) -> String {
 }
 
 fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> TimeOption {
-    let who = count::who(voters, at);
+    let who = count::voters_for(voters, at);
     let below = if who.is_empty() { String::new() } else { format!("✓ {}", who.join(", ")) };
     let label = (at + 1).to_string();
     match span(choice) {
-        Some((from, to)) => at_that_time(label, &from, &to, below, now),
+        Some((from, to)) => build_time_option(label, &from, &to, below, now),
         // The value is not a time span from a calendar, so the label is shown unchanged.
         None => TimeOption { label, from: 0, to: 0, text: choice.label.clone(), note: below },
     }
 }
 
-fn at_that_time(label: String, from: &Zoned, to: &Zoned, below: String, now: Timestamp) -> TimeOption {
+fn build_time_option(label: String, from: &Zoned, to: &Zoned, below: String, now: Timestamp) -> TimeOption {
     let (begins, ends) = (from.timestamp().as_second(), to.timestamp().as_second());
-    TimeOption { label, from: begins, to: ends, text: said(from, to, now), note: below }
+    TimeOption { label, from: begins, to: ends, text: span_text(from, to, now), note: below }
 }
 
 /// Formats the time in the asker's zone. It omits whose working hours the time is outside of: only the asker sees that.
-fn said(from: &Zoned, to: &Zoned, now: Timestamp) -> String {
+fn span_text(from: &Zoned, to: &Zoned, now: Timestamp) -> String {
     when::format_span(from, to, from.time_zone(), now)
 }
 

@@ -8,16 +8,16 @@ use crate::question::sql::Question;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use nod_contract::tool::EventDetails;
-use nod_people::delivery::Venue;
+use nod_people::delivery::ConversationLocation;
 use nod_when::when;
 
 /// Returns the asker and the members with these addresses, each human once: of two unlinked people with the same
 /// address, the one known on the asker's platform.
-pub(super) async fn electorate(
+pub(super) async fn list_eligible_voters(
     conn: &mut PgConnection,
     tenant: TenantId,
     asker: PersonId,
-    venue: &Venue,
+    venue: &ConversationLocation,
     addresses: &[String],
 ) -> sqlx::Result<Vec<Voter>> {
     let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
@@ -44,12 +44,12 @@ pub(super) async fn electorate(
     .await?;
     let voter = |row| {
         let (person, name, address) = row;
-        Voter { person: PersonId(person), name, address, choices: Vec::new() }
+        Voter { person: PersonId(person), name, email: address, choices: Vec::new() }
     };
     Ok(rows.into_iter().map(|row| voter((row.id, row.name, row.address))).collect())
 }
 
-pub(super) async fn keep(
+pub(super) async fn insert_voters(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: QuestionId,
@@ -68,7 +68,7 @@ pub(super) async fn keep(
 }
 
 /// Loads the voters, the asker first, and what suits them.
-pub(super) async fn voters(
+pub(super) async fn list_voters(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: &Question,
@@ -90,14 +90,14 @@ pub(super) async fn voters(
     let voters = rows.into_iter().map(|row| Voter {
         person: PersonId(row.id),
         name: row.name,
-        address: row.address,
+        email: row.address,
         choices: row.choices.into_iter().filter_map(|choice| choice.try_into().ok()).collect(),
     });
     Ok(voters.collect())
 }
 
 /// Opens the vote; returns true only for the click that did.
-pub(super) async fn open(
+pub(super) async fn mark_open(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
@@ -116,7 +116,7 @@ pub(super) async fn open(
 }
 
 /// Returns whether the vote is open; if so, locks it until the transaction ends.
-pub(super) async fn is_open(
+pub(super) async fn lock_if_open(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
@@ -134,7 +134,7 @@ pub(super) async fn is_open(
 }
 
 /// Toggles a choice. "None of these" replaces all times, and a time replaces "none of these".
-pub(super) async fn turn(
+pub(super) async fn toggle_vote(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: &Question,
@@ -173,7 +173,7 @@ pub(super) async fn turn(
 }
 
 /// Returns the deliveries of the voting cards, each with its only reader if it is for one person.
-pub(super) async fn cards(
+pub(super) async fn list_cards(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
@@ -191,11 +191,11 @@ pub(super) async fn cards(
 }
 
 /// Returns the user ids of the voters to mention in the thread: all except the asker and those with a card in a DM.
-pub(super) async fn called(
+pub(super) async fn list_users_to_mention(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: &Question,
-    venue: &Venue,
+    venue: &ConversationLocation,
     apart: &[PersonId],
 ) -> sqlx::Result<Vec<String>> {
     let apart: Vec<_> = apart.iter().chain([&question.person]).map(|person| person.0).collect();
@@ -215,7 +215,7 @@ pub(super) async fn called(
 }
 
 /// Returns the run's votes after which a time was picked.
-pub(super) async fn decided(
+pub(super) async fn list_decided_votes(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
@@ -231,7 +231,7 @@ pub(super) async fn decided(
     Ok(ids.into_iter().map(QuestionId).collect())
 }
 
-pub(super) async fn stands(
+pub(super) async fn insert_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
@@ -249,7 +249,7 @@ pub(super) async fn stands(
 }
 
 /// Returns where else a person is known: platform, workspace, user.
-pub(super) async fn elsewhere(
+pub(super) async fn find_other_identity(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -266,7 +266,7 @@ pub(super) async fn elsewhere(
 }
 
 /// The outcome of the time that was picked.
-pub(super) struct Became {
+pub(super) struct BookingState {
     pub(super) booked: bool,
     /// The asker can still approve it, or has just done so.
     pub(super) waits: bool,
@@ -274,9 +274,9 @@ pub(super) struct Became {
     gathering: Option<serde_json::Value>,
 }
 
-impl Became {
+impl BookingState {
     /// Returns when the event takes place if that is not the time that was picked.
-    pub(super) fn instead_of(&self, chosen: &(Zoned, Zoned)) -> Option<(Zoned, Zoned)> {
+    pub(super) fn rescheduled_to(&self, chosen: &(Zoned, Zoned)) -> Option<(Zoned, Zoned)> {
         let asked =
             self.gathering.clone().and_then(|kept| serde_json::from_value::<EventDetails>(kept).ok())?;
         let by = |at, like: &Zoned| when::to_jiff(at).to_zoned(like.time_zone().clone());
@@ -286,13 +286,13 @@ impl Became {
 }
 
 /// Loads the outcome from the last request for the time; before there is one, from the run's status.
-pub(super) async fn became(
+pub(super) async fn load_booking_state(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: &Question,
-) -> sqlx::Result<Became> {
+) -> sqlx::Result<BookingState> {
     sqlx::query_as!(
-        Became,
+        BookingState,
         r#"select exists (select 1 from effects where tenant_id = $1 and run_id = $2 and call_id = $3
                  and status = 'done') as "booked!",
              coalesce(
