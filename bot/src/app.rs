@@ -21,7 +21,7 @@ use nod_contract::ids::{Ids, SystemIds};
 use nod_contract::model::Model;
 use nod_inbox::{Dependencies, Nod, Settings};
 use nod_people::ability::Plug;
-use nod_people::file::AttachmentStore;
+use nod_people::attachment::AttachmentStore;
 use nod_people::reading::{Program, Reader, Readers};
 use nod_store::vault::Vault;
 use sqlx::PgPool;

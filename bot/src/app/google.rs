@@ -9,7 +9,7 @@ use nod_connectors::google::{
     Accounts, Calendar, Delegation, GoogleOAuth, GoogleSettings, Lent, SystemAccount,
 };
 use nod_contract::tool::Tool;
-use nod_people::file::AttachmentStore;
+use nod_people::attachment::AttachmentStore;
 use nod_people::people::colleagues::Colleagues;
 use nod_people::reading::Reader;
 use sqlx::PgPool;

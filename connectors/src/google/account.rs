@@ -18,7 +18,7 @@ use nod_accounts::connection::{ConnectionStatus, Connections, DelegatedAccount, 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{ToolContext, ToolError};
-use nod_people::file::AttachmentStore;
+use nod_people::attachment::AttachmentStore;
 use nod_people::reading::{Reader, Whose};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep};

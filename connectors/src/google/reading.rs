@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nod_contract::tool::{MAX_BODY_CHARS, ToolError};
 use nod_contract::wire::Kind;
-use nod_people::file;
+use nod_people::attachment;
 use nod_people::reading::{Desk, Limits, Read, Reader, Unread, Whose};
 use tokio::time::Instant;
 
@@ -32,7 +32,7 @@ impl Reading {
     /// Returns the text of a file, or why there is none, as the end of a sentence.
     pub(in crate::google) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
         match self.desk().0 {
-            Some(mut desk) => file::extract_text(desk.as_mut(), bytes).await,
+            Some(mut desk) => attachment::extract_text(desk.as_mut(), bytes).await,
             None => Err(Unread::Away.sentence(Kind::Pdf)),
         }
     }

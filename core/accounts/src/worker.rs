@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::connection::{self, Accounts, disconnect, ending};
+use crate::connection::{self, Accounts, disconnect, grant_expiry};
 use crate::work::AccountJob;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
@@ -17,7 +17,7 @@ impl JobHandler for Accounts {
             AccountJob::ExpireOffer { offer } => connection::expire(self, claim, offer).await,
             AccountJob::GiveBack { revocation } => disconnect::revoke_grant(self, claim, revocation).await,
             AccountJob::WarnOfEnd { person, provider, conversation, grant_expires_at: ends_at } => {
-                ending::warn(self, claim, person, provider, conversation, ends_at).await
+                grant_expiry::warn(self, claim, person, provider, conversation, ends_at).await
             }
         }
     }

@@ -6,6 +6,6 @@ pub mod graph;
 pub mod rows;
 pub mod run;
 pub mod state;
-pub mod voice;
+pub mod streaming;
 pub mod work;
 pub mod worker;

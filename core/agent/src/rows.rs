@@ -1,19 +1,19 @@
 //! Rows of runs, messages and steps.
 
-pub mod became;
+pub mod run_summary;
 
 use serde::Serialize;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::rows::became::RequestSummary;
+use crate::rows::run_summary::RequestSummary;
 use crate::state::{self, AgentState, Node};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
-use nod_memory::memory::view::Said;
+use nod_memory::memory::prompt_context::Said;
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::StreamingMessage;
 use nod_people::people::{Person, sql::PersonRow};

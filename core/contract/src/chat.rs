@@ -81,7 +81,7 @@ impl Membership {
             .unwrap_or(Self::Unknown)
     }
 
-    /// Returns whether this membership allows more than `other`.
+    /// Returns whether this membership allows more than `account_review`.
     #[must_use]
     pub fn is_above(self, other: Self) -> bool {
         let rank = |standing| match standing {

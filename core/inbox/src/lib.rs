@@ -5,12 +5,12 @@
 //! `docs/architecture.md`.
 
 mod abilities;
+mod app;
 pub(crate) mod catch_up;
 mod context;
 mod home;
+pub(crate) mod identity_link;
 pub mod inbox;
-pub(crate) mod join;
-mod nod;
 pub mod transcript;
 mod work;
 mod worker;
@@ -18,4 +18,4 @@ mod worker;
 mod yesterday_tests;
 
 pub use abilities::Clash;
-pub use nod::{Dependencies, Nod, Settings, StartError};
+pub use app::{Dependencies, Nod, Settings, StartError};

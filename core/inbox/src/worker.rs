@@ -85,7 +85,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::nod::{Dependencies, assembled};
+    use crate::app::{Dependencies, assembled};
 
     struct Nobody;
 
@@ -122,7 +122,7 @@ mod tests {
             grantors: Vec::new(),
             model,
             vault: Vault::new(&Vault::generate_key(&SystemIds).into()).unwrap(),
-            settings: crate::nod::Settings::default(),
+            settings: crate::app::Settings::default(),
         }
     }
 

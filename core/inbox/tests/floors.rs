@@ -267,7 +267,7 @@ fn whoever_becomes_somebody_else_keeps_what_is_theirs() {
         }
     }
     personal.retain(|table| !OTHERWISE.contains(&table.as_str()) && !moved.contains(table));
-    assert!(personal.is_empty(), "core/inbox/src/join/sql.rs does not move rows of {personal:?}");
+    assert!(personal.is_empty(), "core/inbox/src/identity_link/sql.rs does not move rows of {personal:?}");
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! People, hours, conversations, attachments, and every outgoing message.
 
 pub mod ability;
+pub mod assistant_thread;
+pub mod attachment;
 pub mod context;
 pub mod delivery;
-pub mod file;
 pub mod links;
 pub mod named;
 pub mod open_pages;
-pub mod pane;
 pub mod people;
 pub mod progress;
 pub mod reading;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::context::Chat;
 use crate::work::PeopleJob;
-use crate::{delivery, pane, people};
+use crate::{assistant_thread, delivery, people};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 #[async_trait]
@@ -17,7 +17,7 @@ impl JobHandler for Chat {
         match claim.job()? {
             PeopleJob::Deliver { delivery } => delivery::deliver(self, claim, delivery).await,
             PeopleJob::DressPane { conversation, title } => {
-                pane::update(self, claim, conversation, title.as_deref()).await
+                assistant_thread::update(self, claim, conversation, title.as_deref()).await
             }
             PeopleJob::ReadDirectory { platform, workspace } => {
                 people::directory::sync(self, claim, &platform, &workspace).await

@@ -2,8 +2,8 @@
 //! `cargo test --manifest-path tests/tokens/Cargo.toml -- --nocapture`.
 
 #[cfg(test)]
-#[path = "../../../core/memory/src/memory/flat.rs"]
-mod flat;
+#[path = "../../../core/memory/src/memory/fact_lines.rs"]
+mod fact_lines;
 #[cfg(test)]
 #[allow(dead_code)]
 #[path = "../../../core/memory/src/memory/tokens.rs"]
@@ -13,7 +13,7 @@ mod tokens;
 mod measured {
     use serde_json::{Map, Value, json};
 
-    use super::flat::flattened;
+    use super::fact_lines::fact_lines;
     use super::tokens::bound;
 
     fn count(text: &str) -> usize {
@@ -46,7 +46,7 @@ mod measured {
             ("a team", &team[..]),
             ("all of it", &all[..]),
         ] {
-            let flat = count(&flattened(facts.iter().copied()).join("\n"));
+            let flat = count(&fact_lines(facts.iter().copied()).join("\n"));
             let listed: Vec<Value> = facts.iter().map(|(n, v)| json!({"name": n, "value": v})).collect();
             let object: Map<String, Value> = facts.iter().map(|(n, v)| ((*n).to_owned(), json!(v))).collect();
             let listed = count(&json!(listed).to_string());

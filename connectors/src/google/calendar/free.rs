@@ -5,7 +5,7 @@ use google_calendar3::api::FreeBusyCalendar;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use nod_contract::tool::{Choice, ToolContext, ToolError};
 use nod_people::people::colleagues::Colleagues;
-use nod_people::people::hours::WorkingTime;
+use nod_people::people::working_hours::WorkingTime;
 use nod_when::slots::{self, Attendee, Interval, Slot, SlotQuery};
 use nod_when::when;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
 use nod_contract::tool::{ToolContext, ToolError};
-use nod_people::file::{AttachmentStore, StoredAttachment};
+use nod_people::attachment::{AttachmentStore, StoredAttachment};
 use tokio::time::Instant;
 use url::Url;
 use uuid::Uuid;

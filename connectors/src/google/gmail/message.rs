@@ -4,7 +4,7 @@ use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
 use nod_contract::outside;
-use nod_people::file;
+use nod_people::attachment;
 use nod_people::reading::Unread;
 
 use super::address::Recipient;
@@ -160,7 +160,7 @@ fn content(part: &MessagePart) -> Option<String> {
     }
     let named = Some(charset).filter(|name| !["", "utf-8", "utf8", "us-ascii"].contains(name));
     let named = named.and_then(|name| charset_decoder(name.as_bytes())).map(|decode| decode(bytes));
-    let guessed = named.or_else(|| file::decode_windows_1252(bytes));
+    let guessed = named.or_else(|| attachment::decode_windows_1252(bytes));
     Some(guessed.unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()))
 }
 

@@ -7,8 +7,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::offer::ConnectRequest;
-use super::{Accounts, ConnectedAccount, DelegatedAccess, RevokeError, cards, context, lent, sql};
+use super::connect_request::ConnectRequest;
+use super::{Accounts, ConnectedAccount, DelegatedAccess, RevokeError, card, context, delegated_access, sql};
 use crate::work::AccountJob;
 use nod_contract::card::reconnect::{account_action, with_reconnect};
 use nod_contract::card::{Action, Card};
@@ -51,7 +51,7 @@ pub async fn list(
                 false => with_reconnect(before, person, provider),
             };
             let disconnect = account_action("disconnect", person, provider);
-            card = Some(cards::account(before, provider, core.scopes(provider), &held, disconnect));
+            card = Some(card::account(before, provider, core.scopes(provider), &held, disconnect));
         }
     }
     Ok(card)
@@ -65,12 +65,12 @@ pub async fn confirm_disconnect(
     person: PersonId,
     provider: Provider,
 ) -> sqlx::Result<InteractionResponse> {
-    let lent = lent::describe_delegated_access(conn, lending, tenant, person).await?;
+    let lent = delegated_access::describe_delegated_access(conn, lending, tenant, person).await?;
     let lent = lent.as_deref();
     let Some(held) = super::load_connected_account(conn, tenant, person, provider).await? else {
-        return Ok(InteractionResponse::ephemeral(cards::not_connected_text(provider, lent)));
+        return Ok(InteractionResponse::ephemeral(card::not_connected_text(provider, lent)));
     };
-    Ok(InteractionResponse::Ephemeral(cards::confirm_disconnect_card(
+    Ok(InteractionResponse::Ephemeral(card::confirm_disconnect_card(
         provider,
         &held,
         lent,
@@ -108,14 +108,14 @@ pub async fn disconnect(
     let reason = format!("{} was disconnected", provider.display_name());
     tell(core, conn, AccountEnded { tenant, person, provider, but: None, reason: &reason }, now).await?;
     let Some(row) = sql::delete(conn, tenant, person, provider.as_str()).await? else {
-        return Ok(InteractionResponse::ephemeral(cards::nothing_connected_text(provider)));
+        return Ok(InteractionResponse::ephemeral(card::nothing_connected_text(provider)));
     };
     let over = EndedGrant::from_row(core, tenant, person, provider, row);
     let id = enqueue_revocation(core, conn, tenant, &over, conversation, now).await?;
     let detail = json!({ "provider": provider.as_str() });
     audit::insert_entry(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
     open_pages::enqueue_refresh(conn, tenant, person, now).await?;
-    Ok(InteractionResponse::ephemeral(cards::disconnected_text(provider)))
+    Ok(InteractionResponse::ephemeral(card::disconnected_text(provider)))
 }
 
 /// A grant that is no longer of use here.
@@ -153,13 +153,13 @@ pub async fn enqueue_revocation(
 ) -> sqlx::Result<Uuid> {
     let EndedGrant { person, provider, account, token } = over;
     let id: Uuid = core.id();
-    let card = cards::revoking_card(*provider, account);
+    let card = card::revoking_card(*provider, account);
     let Some(delivery) = send_to_person(core, conn, tenant, *person, conversation, &card, now).await? else {
         return Ok(id);
     };
     let shared = is_account_in_use(core, conn, tenant, *provider, account).await?;
     let Some(token) = token.as_ref().filter(|_| !shared) else {
-        delivery::update_card(conn, tenant, delivery, &cards::revoke_failed_card(*provider, account), now)
+        delivery::update_card(conn, tenant, delivery, &card::revoke_failed_card(*provider, account), now)
             .await?;
         return Ok(id);
     };
@@ -286,10 +286,10 @@ pub(crate) async fn revoke_grant(core: &Accounts, claim: &Claim, id: Uuid) -> Re
     };
     let now = core.now();
     let card = match went {
-        Ok(()) => cards::revoked_card(row.provider, &row.account),
+        Ok(()) => card::revoked_card(row.provider, &row.account),
         Err(error) if now - row.since >= REVOKE_RETRY_WINDOW => {
             tracing::warn!(revocation = %id, %error, "a grant was not given back");
-            cards::revoke_failed_card(row.provider, &row.account)
+            card::revoke_failed_card(row.provider, &row.account)
         }
         Err(error) => {
             let again = now + (now - row.since).clamp(RETRY_DELAY_RANGE.0, RETRY_DELAY_RANGE.1);

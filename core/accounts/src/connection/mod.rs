@@ -14,30 +14,30 @@ use nod_contract::ids::{Ids, PersonId, TenantId};
 use nod_contract::provider::Provider;
 use nod_store::vault::Vault;
 
+pub mod account_review;
 mod accounts;
-pub mod again;
-pub mod cards;
+pub mod card;
+mod connect_request;
+pub mod delegated_access;
 pub mod disconnect;
-pub mod ending;
+pub mod grant_expiry;
 mod grantor;
-pub mod lent;
-mod need;
-mod offer;
-pub mod other;
+pub mod reconnect;
+mod required_account;
 pub mod scopes;
 pub mod sql;
-mod waiting;
+mod waiting_runs;
 
-pub use ending::{GrantExpiryStats, load_grant_expiry_stats};
-pub use grantor::{Grantor, RevokeError};
-pub use lent::{
-    AccountSource, DelegatedAccess, DelegatedAccount, DelegatedAccountResolver, OrganisationAccountUsers,
-};
-pub use need::{ConnectedAccount, RequiredAccount, load_connected_account};
-pub use offer::{
+pub use connect_request::{
     AuthorizationRequest, ConnectCompletion, ConnectFailure, ConnectPage, ConnectRequestError,
     ConnectRequests, NewConnectRequest, PendingAuthorization, expire, make,
 };
+pub use delegated_access::{
+    AccountSource, DelegatedAccess, DelegatedAccount, DelegatedAccountResolver, OrganisationAccountUsers,
+};
+pub use grant_expiry::{GrantExpiryStats, load_grant_expiry_stats};
+pub use grantor::{Grantor, RevokeError};
+pub use required_account::{ConnectedAccount, RequiredAccount, load_connected_account};
 
 /// Reads and writes the connected accounts.
 #[derive(Clone)]
@@ -321,7 +321,7 @@ pub async fn resume_runs_with_gained_accounts(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for (provider, scopes) in accounts {
-        waiting::resume_after_grant(core, conn, tenant, person, *provider, scopes, None, now).await?;
+        waiting_runs::resume_after_grant(core, conn, tenant, person, *provider, scopes, None, now).await?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Rows of connected accounts, of the offers that lead to them, and of accounts that an admin decides on.
 
-mod offers;
+mod connect_requests;
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -11,7 +11,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 
-pub(super) use offers::{
+pub(super) use connect_requests::{
     AccountReview, NewAccountReview, decide_review, has_other_route, insert_request, insert_review,
     is_review_allowed, list_waiting_runs, load_request, mark_authorizing, mark_callback_received,
     mark_expired, mark_signed_in, set_status,

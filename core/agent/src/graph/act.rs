@@ -4,7 +4,7 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Next, NodeContext, NodeOutput, Step, busy, drafts, gate, times};
+use super::{Next, NodeContext, NodeOutput, Step, drafts, gate, rate_limited, times};
 use crate::state::{AgentState, Node, PendingCall};
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
@@ -97,7 +97,7 @@ pub(super) fn handle_failure(
     fault: &ToolError,
     cx: &NodeContext<'_>,
 ) {
-    match busy::wait_output(fault, spec.provider, state, cx.clock.now()) {
+    match rate_limited::wait_output(fault, spec.provider, state, cx.clock.now()) {
         Some(told) => state.apply_tool_output(&pending.call.id, &told, &told.content.to_string()),
         None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     }

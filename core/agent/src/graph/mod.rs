@@ -2,22 +2,22 @@
 //! anything: each node output is an [`NodeOutput`], which the runner stores.
 
 mod act;
-mod busy;
+pub(crate) mod claim_check;
 mod converse;
 mod drafts;
 mod gate;
-mod hints;
-pub(crate) mod honesty;
 mod prompt;
+mod rate_limited;
 mod recall;
 mod recipients;
 mod record;
 mod remember;
 mod reply;
 mod route;
+mod routing_hints;
 mod think;
 mod times;
-mod words;
+mod utterances;
 
 use std::sync::Arc;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{NodeContext, drafts, hints};
+use super::{NodeContext, drafts, routing_hints};
 use crate::state::AgentState;
 use nod_contract::clock::Timestamp;
 use nod_contract::model::{CompletionRequest, Tier, Turn};
 use nod_contract::text::fence_untrusted;
 use nod_contract::tool::{Tool, Tools};
-use nod_memory::memory::view::fact_lines;
+use nod_memory::memory::prompt_context::fact_lines;
 use nod_when::when::local_time;
 
 const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
@@ -21,7 +21,7 @@ pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionReque
         tier: Tier::Reasoner,
         system: system(state, cx.clock.now(), &cx.run.short()),
         turns: turns(state),
-        tools: hints::tool_definitions(cx.tools, state),
+        tools: routing_hints::tool_definitions(cx.tools, state),
         response_schema: None,
     }
 }
@@ -49,7 +49,7 @@ pub(super) fn route(state: &AgentState, tools: &Tools) -> CompletionRequest {
         tools.iter().map(|t| format!("- {}: {}", t.spec().name, first_line(t))).collect();
     let recent = state.history.len().saturating_sub(4);
     let mut turns = state.history[recent..].to_vec();
-    turns.push(Turn::Human { text: hints::router_input(state.user_message(), state) });
+    turns.push(Turn::Human { text: routing_hints::router_input(state.user_message(), state) });
     CompletionRequest {
         tier: Tier::Router,
         system: format!("{ROUTER}\nTools:\n{}", listed.join("\n")),
@@ -69,7 +69,7 @@ fn turns(state: &AgentState) -> Vec<Turn> {
     let mut own = state.turns.clone();
     // The first of this run's own turns is the person's message.
     if let Some(Turn::Human { text }) = own.first_mut() {
-        *text = hints::with_hints(text, state);
+        *text = routing_hints::with_hints(text, state);
     }
     before.into_iter().chain(own).collect()
 }

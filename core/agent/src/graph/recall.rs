@@ -6,8 +6,8 @@ use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
-use nod_memory::memory::view::MemoryContext;
-use nod_people::file::AttachmentText;
+use nod_memory::memory::prompt_context::MemoryContext;
+use nod_people::attachment::AttachmentText;
 use nod_requests::draft::OpenDraft;
 
 /// The limit for attached files in view, in characters.

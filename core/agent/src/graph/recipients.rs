@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::{NodeContext, NodeError, act, words};
+use super::{NodeContext, NodeError, act, utterances};
 use crate::state::AgentState;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::{Choice, Preview, ToolContext, ToolError, ToolSpec};
@@ -135,7 +135,7 @@ pub(super) async fn find_unknown_recipients(
     }
     let named = |address: &&String| {
         !address.eq_ignore_ascii_case(&preview.account)
-            && !words::is_email_named(state.history.iter().chain(&state.turns), address)
+            && !utterances::is_email_named(state.history.iter().chain(&state.turns), address)
     };
     let unnamed: Vec<String> = preview.recipients.iter().filter(named).cloned().collect();
     if unnamed.is_empty() {

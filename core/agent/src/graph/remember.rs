@@ -3,7 +3,7 @@
 use super::{Next, NodeOutput, Step};
 use crate::state::AgentState;
 use nod_contract::model::Turn;
-use nod_memory::memory::view::SUMMARISE_FROM;
+use nod_memory::memory::prompt_context::SUMMARISE_FROM;
 use nod_memory::memory::{is_forget_request, is_remember_request};
 
 pub(super) fn step(state: AgentState) -> Step {

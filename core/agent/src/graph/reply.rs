@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Next, NodeOutput, Step, honesty};
+use super::{Next, NodeOutput, Step, claim_check};
 use crate::state::{AgentState, Node};
 use nod_contract::card::{Block, Card};
 use nod_contract::model::Turn;
@@ -30,7 +30,7 @@ pub fn streamable_text(text: &str, state: &AgentState) -> Option<String> {
 /// Returns the sentences before the first one that claims an action.
 fn text_before_claim(words: &str) -> &str {
     let mut shown = words;
-    while honesty::has_action_claim(shown) {
+    while claim_check::has_action_claim(shown) {
         let end = shown.trim_end_matches(ENDS).rfind(ENDS);
         shown = end.map_or("", |at| &shown[..=at]);
     }
@@ -43,7 +43,7 @@ const ENDS: [char; 4] = ['.', '!', '?', '\n'];
 pub fn before_tools(state: &AgentState) -> Option<Card> {
     let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
     let words = replace_mentions(text.trim().to_owned(), &state.working_memory.extracted_info);
-    let unproven = has_no_receipt(state) && honesty::has_action_claim(&words);
+    let unproven = has_no_receipt(state) && claim_check::has_action_claim(&words);
     (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::from_markdown(words))
 }
 
@@ -62,8 +62,8 @@ pub(super) fn step(state: AgentState) -> Step {
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
     let waits = state.pending_calls.iter().any(|call| call.waiting_for.is_some());
     // If an action was wanted and there is no receipt of it, the note corrects a claim in any language. If none was
-    // wanted, the word list of `honesty` is the second check.
-    if !ours && has_no_receipt(&state) && ((state.acts && !waits) || honesty::has_action_claim(&text)) {
+    // wanted, the word list of `claim_check` is the second check.
+    if !ours && has_no_receipt(&state) && ((state.acts && !waits) || claim_check::has_action_claim(&text)) {
         card = card
             .with_block(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }

@@ -6,12 +6,12 @@ use sqlx::PgConnection;
 
 use super::long::{self, Said};
 use super::runner::unpersisted_turns;
-use super::{share, spoken};
+use super::{finish_stream, share};
 use crate::context::Agent;
 use crate::forget;
 use crate::graph::NodeOutput;
 use crate::rows::{self as sql, NewMessage, Run, Transition};
-use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, cards};
+use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, card};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
@@ -151,7 +151,7 @@ impl<'a> Commit<'a> {
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
         self.write_state(conn, status, error).await?;
-        let spoken = spoken::finish_stream(self, conn).await?;
+        let spoken = finish_stream::finish_stream(self, conn).await?;
         for (_, emit) in self.outputs.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
             self.write_output(conn, emit, now).await?;
         }
@@ -234,7 +234,7 @@ impl<'a> Commit<'a> {
                     connected: held,
                     scopes,
                 };
-                let card = cards::account_needed_card(&need, offer, now);
+                let card = card::account_needed_card(&need, offer, now);
                 let line = format!(
                     "{}, first I need access to your account. I have written to you directly.",
                     self.name()

@@ -1,17 +1,17 @@
 //! Runs: one execution of the graph for one inbound. The state is a row, committed at every transition and
 //! guarded by its version.
 
-mod absorb;
-mod ask;
-mod changed;
+mod apply_event;
 pub mod commit;
 mod directory;
 mod drafts;
+mod finish_stream;
 mod long;
+mod message_change;
 mod progress;
+mod request_approval;
 mod runner;
 pub mod share;
-mod spoken;
 pub mod stop;
 
 pub use runner::advance;

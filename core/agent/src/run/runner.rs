@@ -4,26 +4,26 @@ use chrono::TimeDelta;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::absorb::apply;
+use super::apply_event::apply;
 use super::commit::{self, Commit};
 use super::directory::Rows;
-use super::{changed, progress};
+use super::{message_change, progress};
 use crate::context::Agent;
 use crate::graph::{self, Directory, Next, NodeContext, NodeError, NodeOutput, RecalledContext, Step};
 use crate::rows::{self as sql, LoadedRun, Run};
 use crate::state::Node;
-use crate::voice;
+use crate::streaming;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{DeliveryTarget, Membership};
 use nod_contract::ids::RunId;
 use nod_contract::model::{ModelError, TokenSender, Turn};
 use nod_memory::history;
-use nod_memory::memory::{self, view::MemoryContext};
+use nod_memory::memory::{self, prompt_context::MemoryContext};
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::{self, StreamingMessage};
 use nod_people::people::{self, Person, names};
 use nod_people::reading::Whose;
-use nod_people::{file, pane};
+use nod_people::{assistant_thread, attachment};
 use nod_requests::approval::{self, sql::PendingFilter};
 use nod_requests::draft;
 use nod_store::jobs::{self, Claim, WorkError};
@@ -59,7 +59,7 @@ pub async fn advance(
     }
     drop(conn);
     if matches!(run.status.as_str(), "done" | "stopped") {
-        voice::cancel_stream(core, claim, &venue, id).await?;
+        streaming::cancel_stream(core, claim, &venue, id).await?;
         return commit::complete_job(core, claim).await;
     }
     if let Some(news) = news {
@@ -72,7 +72,7 @@ pub async fn advance(
     if claim.attempt > MAX_ATTEMPTS {
         return fail_run(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
     }
-    let Some(mut run) = changed::apply_message_change(core, claim, run, &venue, news).await? else {
+    let Some(mut run) = message_change::apply_message_change(core, claim, run, &venue, news).await? else {
         return Ok(());
     };
     let person =
@@ -87,7 +87,7 @@ pub async fn advance(
     match Box::pin(run_nodes(core, claim, run, &venue, news.is_some())).await {
         // It was stopped during a step, so nothing of that step was committed.
         Err(_) if is_stopped(core, claim, id).await? => {
-            voice::cancel_stream(core, claim, &venue, id).await?;
+            streaming::cancel_stream(core, claim, &venue, id).await?;
             commit::complete_job(core, claim).await
         }
         ended => ended,
@@ -208,7 +208,7 @@ async fn step_streaming(
     ear: watch::Receiver<String>,
 ) -> Result<Step, NodeError> {
     let (node, state) = (run.node, run.state.clone());
-    if !voice::is_streamable(node, run, venue) {
+    if !streaming::is_streamable(node, run, venue) {
         return graph::step(node, state, cx).await;
     }
     let over = CancellationToken::new();
@@ -217,7 +217,7 @@ async fn step_streaming(
         over.cancel();
         stepped
     };
-    tokio::join!(thinking, voice::stream_answer(core, claim, venue, run, open, ear, &over)).0
+    tokio::join!(thinking, streaming::stream_answer(core, claim, venue, run, open, ear, &over)).0
 }
 
 /// Whether a node makes external calls.
@@ -305,7 +305,7 @@ async fn load_recalled_context(
     };
     if beside.files {
         let whose = Whose { tenant: claim.tenant, person: run.person };
-        file::read(core, whose, &venue.platform, run.id).await?;
+        attachment::read(core, whose, &venue.platform, run.id).await?;
     }
     let mut conn = core.pool.acquire().await?;
     let alone = venue.is_private_location();
@@ -333,11 +333,15 @@ async fn load_recalled_context(
         false => Vec::new(),
     };
     let files = match beside.files {
-        true => file::sql::list_by_conversation(&mut conn, claim.tenant, venue.conversation, run.id).await?,
+        true => {
+            attachment::sql::list_by_conversation(&mut conn, claim.tenant, venue.conversation, run.id).await?
+        }
         false => Vec::new(),
     };
     let viewing = match venue.channel_ref.is_dm && venue.channel_ref.thread.is_some() {
-        true => pane::sql::find_viewed_channel(&mut conn, claim.tenant, venue.conversation).await?,
+        true => {
+            assistant_thread::sql::find_viewed_channel(&mut conn, claim.tenant, venue.conversation).await?
+        }
         false => None,
     };
     let mut mentioned = Vec::new();

@@ -1,7 +1,7 @@
 //! The text of a person's home page.
 
 use super::HomeContent;
-use nod_agent::rows::{RunListItem, became::run_summary};
+use nod_agent::rows::{RunListItem, run_summary::run_summary};
 use nod_contract::card::{Block, Card, truncate};
 use nod_contract::chat::CommandSyntax;
 use nod_contract::provider::Provider;

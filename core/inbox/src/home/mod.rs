@@ -103,7 +103,7 @@ async fn load_content(core: &App, tenant: TenantId, person: &Person) -> sqlx::Re
         person: person.id,
         approvals,
         accounts: sql::list_accounts(&mut conn, tenant, person.id).await?,
-        delegated_access: connection::lent::describe_delegated_access(
+        delegated_access: connection::delegated_access::describe_delegated_access(
             &mut conn,
             &core.accounts.lending,
             tenant,

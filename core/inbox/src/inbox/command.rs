@@ -3,9 +3,9 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, admin, runs, said, settings, sql};
-use crate::join;
-use nod_accounts::connection::{self, NewConnectRequest, cards, disconnect, lent, scopes};
+use super::{InboundContext, admin, message, runs, settings, sql};
+use crate::identity_link;
+use nod_accounts::connection::{self, NewConnectRequest, card, delegated_access, disconnect, scopes};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChannelRef, CommandSyntax, Inbound, InteractionResponse};
 use nod_contract::command::CommandSpec;
@@ -178,8 +178,8 @@ async fn handle_ask(
     let thread = if place.is_dm { Some("") } else { place.thread.as_deref() };
     let followed =
         sql::find_known(conn, arrival.tenant, arrival.inbound, place).await?.followed_conversation.is_some();
-    let conversation = said::find_or_create_conversation(arrival, conn, place, thread, person).await?;
-    let said = said::RunRequest {
+    let conversation = message::find_or_create_conversation(arrival, conn, place, thread, person).await?;
+    let said = message::RunRequest {
         person,
         conversation,
         text,
@@ -189,7 +189,7 @@ async fn handle_ask(
         is_first_in_thread: !place.is_dm && thread.is_some() && !followed,
         prepared_answer: None,
     };
-    let run = said::start_run_with(arrival, conn, &said, |state| state.started_by_command = true).await?;
+    let run = message::start_run_with(arrival, conn, &said, |state| state.started_by_command = true).await?;
     if place.is_dm {
         return Ok(InteractionResponse::Ack);
     }
@@ -220,14 +220,14 @@ async fn handle_connect(
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     let asker = arrival.identity_link_requester(person);
-    if let Some(code) = join::parse_code(text) {
-        return join::enter(&asker, conn, &code).await;
+    if let Some(code) = identity_link::parse_code(text) {
+        return identity_link::enter(&asker, conn, &code).await;
     }
     // The conversation records only where the person is; nothing is posted into it.
     let thread = place.is_dm.then_some("");
-    let conversation = said::find_or_create_conversation(arrival, conn, place, thread, person).await?;
+    let conversation = message::find_or_create_conversation(arrival, conn, place, thread, person).await?;
     if text.eq_ignore_ascii_case("chat") {
-        return join::show(&asker, conn, conversation).await;
+        return identity_link::show(&asker, conn, conversation).await;
     }
     if text.is_empty()
         && let Some(card) = disconnect::list(&arrival.core.accounts, conn, arrival.tenant, person).await?
@@ -259,11 +259,16 @@ async fn handle_connect(
     let new =
         NewConnectRequest { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
     connection::make(&arrival.core.accounts, conn, arrival.tenant, &new, arrival.now).await?;
-    let whose =
-        lent::load_account_source(conn, &arrival.core.accounts.lending, arrival.tenant, person, provider)
-            .await?;
-    let why = cards::why_connect(provider, &arrival.core.accounts.lending, &whose);
-    Ok(InteractionResponse::Ephemeral(cards::connect(provider, offer, &why)))
+    let whose = delegated_access::load_account_source(
+        conn,
+        &arrival.core.accounts.lending,
+        arrival.tenant,
+        person,
+        provider,
+    )
+    .await?;
+    let why = card::why_connect(provider, &arrival.core.accounts.lending, &whose);
+    Ok(InteractionResponse::Ephemeral(card::connect(provider, offer, &why)))
 }
 
 async fn handle_approvals(

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, said};
+use super::{InboundContext, message};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::{DraftId, PersonId};
 use nod_people::delivery;
@@ -21,7 +21,7 @@ pub(super) async fn handle_send_click(
         Err(why) => return Ok(why),
     };
     let venue = delivery::sql::load_location(conn, arrival.tenant, row.conversation).await?;
-    let words = said::RunRequest {
+    let words = message::RunRequest {
         person,
         conversation: row.conversation,
         text: "send it",
@@ -31,7 +31,7 @@ pub(super) async fn handle_send_click(
         is_first_in_thread: false,
         prepared_answer: None,
     };
-    said::start_run_with(arrival, conn, &words, |state| state.drafts.chosen = Some(row.draft.id)).await?;
+    message::start_run_with(arrival, conn, &words, |state| state.drafts.chosen = Some(row.draft.id)).await?;
     Ok(InteractionResponse::Ack)
 }
 

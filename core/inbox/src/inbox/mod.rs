@@ -2,19 +2,19 @@
 //! only once even if it is delivered again. Messages that are not for Nod are acknowledged and not stored.
 
 mod admin;
+mod assistant_thread;
+mod button_click;
 mod card;
-mod changed;
 mod command;
+mod copied_card;
 mod draft;
-mod echo;
-mod hours;
-mod pane;
-mod press;
+mod form_submission;
+mod message;
+mod message_change;
 mod runs;
-mod said;
 mod settings;
 mod sql;
-mod submit;
+mod working_hours;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +22,11 @@ use std::time::Duration;
 
 use sqlx::PgTransaction;
 
+pub(crate) use button_click::own_verbs;
 pub(crate) use command::{CAPABILITIES_SENTENCE, help_text, own_commands};
-pub(crate) use press::own_verbs;
 
 use crate::context::App;
-use crate::join;
+use crate::identity_link;
 use nod_contract::chat::{
     Author, ChannelRef, CommandSyntax, Event, Inbound, InteractionResponse, Membership, Profile,
 };
@@ -212,9 +212,9 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
     match &arrival.inbound.event {
         Event::Message { place, message, text, addressing: addressed, attachments: files, answers } => {
             let (addressed, answers) = (*addressed, answers.as_deref());
-            said::accept(
+            message::accept(
                 arrival,
-                &said::MessageEvent {
+                &message::MessageEvent {
                     place,
                     message,
                     text,
@@ -226,24 +226,27 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
             .await
         }
         Event::MessageEdited { place, message, text } => {
-            changed::accept(arrival, place, message, Some(text)).await
+            message_change::accept(arrival, place, message, Some(text)).await
         }
-        Event::MessageDeleted { place, message } => changed::accept(arrival, place, message, None).await,
+        Event::MessageDeleted { place, message } => {
+            message_change::accept(arrival, place, message, None).await
+        }
         Event::Command { place, name, text } => command::accept(arrival, place, name, text).await,
         Event::AssistantThreadOpened { place, viewing } => {
-            pane::accept_thread_opened(arrival, place, viewing.as_deref()).await
+            assistant_thread::accept_thread_opened(arrival, place, viewing.as_deref()).await
         }
         Event::MessageAction { place, wish, author, text } => {
-            let picked = pane::MessageAction { place, kind: *wish, author: author.as_deref(), text };
-            pane::accept_message_action(arrival, &picked).await
+            let picked =
+                assistant_thread::MessageAction { place, kind: *wish, author: author.as_deref(), text };
+            assistant_thread::accept_message_action(arrival, &picked).await
         }
         Event::HomeOpened => accept_home_opened(arrival).await,
         Event::Autocomplete { place, command, typed } => {
             command::complete(arrival, place, command, typed).await
         }
-        Event::ButtonClicked { place, verb } => press::accept(arrival, place, verb.as_ref()).await,
+        Event::ButtonClicked { place, verb } => button_click::accept(arrival, place, verb.as_ref()).await,
         Event::FormSubmitted { place, verb, values } => {
-            submit::accept(arrival, place.as_ref(), verb.as_ref(), values).await
+            form_submission::accept(arrival, place.as_ref(), verb.as_ref(), values).await
         }
     }
 }
@@ -322,9 +325,9 @@ impl InboundContext<'_> {
     }
 
     /// Returns the person as one who links identities.
-    fn identity_link_requester(&self, person: PersonId) -> join::LinkRequester<'_> {
+    fn identity_link_requester(&self, person: PersonId) -> identity_link::LinkRequester<'_> {
         let platform = &self.inbound.platform;
-        join::LinkRequester { core: self.core, tenant: self.tenant, platform, person, now: self.now }
+        identity_link::LinkRequester { core: self.core, tenant: self.tenant, platform, person, now: self.now }
     }
 
     /// Returns who asks, and where, in the form that abilities receive.

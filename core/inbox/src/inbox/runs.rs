@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::InboundContext;
-use nod_agent::rows::{self, RunListItem, became::run_summary};
+use nod_agent::rows::{self, RunListItem, run_summary::run_summary};
 use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;

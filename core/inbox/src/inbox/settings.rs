@@ -4,7 +4,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::{InboundContext, hours};
+use super::{InboundContext, working_hours};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse, Membership};
 use nod_contract::ids::{ChannelId, PersonId};
@@ -26,7 +26,8 @@ pub(super) async fn show(
         let card = Card::from_markdown(
             "Between us no mention is ever needed; of a channel, ask me for its settings there.",
         );
-        let card = hours::add_working_hours(arrival, conn, card.with_title("Your settings"), person).await?;
+        let card =
+            working_hours::add_working_hours(arrival, conn, card.with_title("Your settings"), person).await?;
         return Ok(InteractionResponse::Ephemeral(card));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
@@ -39,7 +40,7 @@ pub(super) async fn show(
         .await?
         .is_some_and(|(_, mention_only)| mention_only);
     let card = card(channel, mention_only).with_title("Settings of this channel");
-    Ok(InteractionResponse::Ephemeral(hours::add_working_hours(arrival, conn, card, person).await?))
+    Ok(InteractionResponse::Ephemeral(working_hours::add_working_hours(arrival, conn, card, person).await?))
 }
 
 /// Changes the setting, if the person is a full member and clicked in that channel.

@@ -1,6 +1,6 @@
 //! Selects the messages that the summariser reads: which are folded into the summary, and which are new to it. Pure.
 
-use super::view::SUMMARISE_FROM;
+use super::prompt_context::SUMMARISE_FROM;
 use super::{ConversationSummary, is_forget_request, is_remember_request};
 use nod_contract::ids::{MessageId, PersonId};
 

@@ -7,8 +7,8 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::answer::{self, MemoryOwner, MemoryUpdate, NewFact};
 use super::batch::{Batch, BatchMessage, MemoryRequest};
+use super::extraction::{self, MemoryOwner, MemoryUpdate, NewFact};
 use super::sql::{self, MAX_MESSAGES};
 use super::{ConversationSummary, Fact, FactKind, card, forget, is_remember_request, prompt};
 use crate::context::Memory;
@@ -64,10 +64,9 @@ pub async fn update_memory(core: &Memory, claim: &Claim, run: RunId) -> Result<(
     let started = core.now();
     let answered = core.model.complete(&scope, &ask, &TokenSender::disconnected()).await;
     let mut record = StepRecord::new("model", Tier::Summariser.as_str(), invocation, started, core.now());
-    let taken = answered
-        .as_ref()
-        .ok()
-        .and_then(|a| answer::validate_output(&a.text, &reading.batch, &reading.known_facts, reading.owner));
+    let taken = answered.as_ref().ok().and_then(|a| {
+        extraction::validate_output(&a.text, &reading.batch, &reading.known_facts, reading.owner)
+    });
     record_completion(&mut record, &ask, &answered, taken.is_some());
     match taken {
         Some(taken) => write(core, claim, &reading, &taken, &record).await,

@@ -6,17 +6,17 @@
 //! shared place and never become a fact there; untrusted content never becomes a fact. Messages themselves stay:
 //! forgetting deletes facts and summaries, and the audit records that it happened.
 
-mod answer;
 mod batch;
 mod card;
 mod command;
-mod flat;
+mod extraction;
+mod fact_lines;
 mod forget;
 mod job;
 mod prompt;
+pub mod prompt_context;
 mod sql;
 pub mod tokens;
-pub mod view;
 
 pub use command::{choices, handle_click, handle_command};
 pub use job::update_memory;

@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::answer::NewFact;
 use super::batch::BatchMessage;
+use super::extraction::NewFact;
 use super::{ConversationSummary, Fact, FactKind, FactWithSource};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, FactId, MessageId, PersonId, RunId, TenantId, TraceId};

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use sqlx::{PgConnection, PgPool};
 
-use super::hours::{self, WorkingTime};
 use super::sql;
+use super::working_hours::{self, WorkingTime};
 use nod_contract::ids::{PersonId, TenantId};
 
 /// Reads working times by address, and nothing else.
@@ -55,7 +55,7 @@ impl Colleagues {
         person: PersonId,
     ) -> Result<Option<WorkingTime>, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        Ok(hours::load_working_times(&mut conn, tenant, &[person]).await?.remove(&person))
+        Ok(working_hours::load_working_times(&mut conn, tenant, &[person]).await?.remove(&person))
     }
 }
 
@@ -67,7 +67,7 @@ pub async fn find_by_emails(
 ) -> sqlx::Result<HashMap<String, Colleague>> {
     let found = sql::find_by_emails(conn, tenant, addresses).await?;
     let people: Vec<PersonId> = found.iter().map(|(_, person, _)| *person).collect();
-    let working = hours::load_working_times(conn, tenant, &people).await?;
+    let working = working_hours::load_working_times(conn, tenant, &people).await?;
     let colleague = |(address, person, name): (String, PersonId, String)| {
         let working = working.get(&person)?.clone();
         Some((address, Colleague { person, name, working }))

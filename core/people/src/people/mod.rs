@@ -4,10 +4,10 @@ pub mod colleagues;
 pub mod contacts;
 pub mod directory;
 pub mod heard;
-pub mod hours;
 pub mod names;
 pub mod refresh;
 pub mod sql;
+pub mod working_hours;
 
 use serde::{Deserialize, Serialize};
 

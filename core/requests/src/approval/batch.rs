@@ -4,13 +4,13 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::anew::forbidden_text;
 use super::card::{add_details, by_whom, escape, mark, receipt, show_all};
+use super::co_approval::DecisionStep;
 use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
 use super::headline::headline;
-use super::second::DecisionStep;
-use super::told::rejection_text;
-use super::{Approval, Decision, Status, remind, sql, whole};
+use super::rejection::rejection_text;
+use super::revalidate::forbidden_text;
+use super::{Approval, Decision, Status, display_limits, remind, sql};
 use crate::context::Requests;
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::chat::InteractionResponse;
@@ -141,7 +141,8 @@ pub fn fits_on_one_card(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool
     let receipt = || Block::Note("…".repeat(RECEIPT));
     let mut later = card(all);
     later.body.extend(std::iter::repeat_with(receipt).take(all.len()));
-    all.iter().all(|approval| whole::excerpt(&approval.preview, &approval.risks).is_none()) && shows(&later)
+    all.iter().all(|approval| display_limits::excerpt(&approval.preview, &approval.risks).is_none())
+        && shows(&later)
 }
 
 /// Handles a click on [Approve all], [Approve selected] or [Deny all]: each pending request is decided as by its own
@@ -283,7 +284,7 @@ pub async fn set_selected(
 #[cfg(test)]
 mod tests {
     use super::super::EffectState;
-    use super::super::told::tests::approval;
+    use super::super::rejection::tests::approval;
     use super::*;
     use nod_contract::tool::ToolError;
 

@@ -1,9 +1,9 @@
 //! The card of an approval: what would happen before the decision, and the receipt after it, in the same message.
 
+use super::co_approval::{self, Role};
 use super::form::MAX_REASON_CHARS;
 use super::headline::headline;
-use super::second::{self, Role};
-use super::{Approval, EffectState, Status, batch, whole};
+use super::{Approval, EffectState, Status, batch, display_limits};
 use crate::busy::wait_sentence;
 use nod_contract::card::reconnect::with_reconnect;
 use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
@@ -33,7 +33,7 @@ pub fn card(all: &[Approval]) -> Card {
 #[must_use]
 pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
     match approval.co_approvers.iter().find(|one| one.person == reader && approval.decider != reader) {
-        Some(other) => second::card(approval, other),
+        Some(other) => co_approval::card(approval, other),
         None => single(approval, Role::Owner),
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     let title = format!("{} · {}", headline(approval), mark(approval));
     let card = add_details(Card::default().with_title(title), approval);
     let card = match approval.status {
-        Status::Pending if reader == Role::CoApprover => second::add_decision_buttons(card, approval),
+        Status::Pending if reader == Role::CoApprover => co_approval::add_decision_buttons(card, approval),
         Status::Pending => add_decision_buttons(card, approval),
         _ => receipt(card, approval, MAX_REASON_CHARS),
     };
@@ -52,7 +52,7 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
 
 /// Adds [Show all] if the card does not show everything.
 pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
-    if !whole::has_hidden_text(&approval.preview, &approval.risks, &approval.sources) {
+    if !display_limits::has_hidden_text(&approval.preview, &approval.risks, &approval.sources) {
         return card;
     }
     let all = OnClick::Action(Action::on_revision("whole", approval.id, approval.revision));
@@ -92,13 +92,13 @@ fn careful(card: Card, risks: &[String]) -> Card {
     if risks.is_empty() {
         return card;
     }
-    let lines = whole::risk_lines(risks);
+    let lines = display_limits::risk_lines(risks);
     card.with_block(Block::Risks(hidden_chars::lines(&lines)))
 }
 
 /// Adds the body, or its beginning.
 fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
-    match whole::excerpt(preview, risks) {
+    match display_limits::excerpt(preview, risks) {
         None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
             let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
@@ -135,12 +135,12 @@ fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
         }
         // This approval performs nothing yet.
         (Some(_), None) => {
-            let note = format!("{} {}", second::co_approval_note(approval), expires(approval));
+            let note = format!("{} {}", co_approval::co_approval_note(approval), expires(approval));
             card.with_block(Block::Note(note)).with_button("Approve", Style::Primary, verb("approve"))
         }
         (Some(_), Some(_)) => {
-            let note = format!("{} {}", second::seen_by(approval), expires(approval));
-            card.with_block(Block::Markdown(second::waiting_for_co_approver_line(approval)))
+            let note = format!("{} {}", co_approval::seen_by(approval), expires(approval));
+            card.with_block(Block::Markdown(co_approval::waiting_for_co_approver_line(approval)))
                 .with_block(Block::Note(note))
         }
     };
@@ -162,11 +162,12 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
     let who = name(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
     let decided = at(approval.decided_at);
     // The owner's approval is shown before the outcome.
-    let first =
-        approval.owner_approved_at.map_or_else(String::new, |_| format!("{} → ", second::first_of(approval)));
+    let first = approval
+        .owner_approved_at
+        .map_or_else(String::new, |_| format!("{} → ", co_approval::first_of(approval)));
     let approved = match approval.co_approver_list {
         None => format!("Approved by {} {decided}", name(&approval.decider_name)),
-        Some(_) => second::full_approval_line(approval),
+        Some(_) => co_approval::full_approval_line(approval),
     };
     match (approval.status, &approval.effect) {
         (Status::Denied, _) => {
@@ -182,7 +183,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
         (Status::Expired, _) => lapsed(
             card.with_block(Block::Markdown(format!(
                 "{} **{}**.",
-                second::expired_line(approval),
+                co_approval::expired_line(approval),
                 words.not_done
             ))),
             approval,
@@ -257,7 +258,7 @@ fn outcome(
             ))),
         Err(fault) => {
             let then = match fault {
-                // See `run::absorb`; no run would ask again for an edited or a repeated request.
+                // See `run::apply_event`; no run would ask again for an edited or a repeated request.
                 ToolError::NeedsConnect { missing, .. }
                     if !missing.is_empty() && approval.revision == 1 && approval.retry_of.is_none() =>
                 {
@@ -396,7 +397,7 @@ fn with_expiry(approval: &Approval, line: &str) -> String {
             format!(
                 ", approved by {}, waits for {}",
                 approval.decider_name,
-                second::co_approvers_label(approval)
+                co_approval::co_approvers_label(approval)
             )
         }
         _ => String::new(),
@@ -444,7 +445,7 @@ pub(super) fn escape(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::told::tests::approval;
+    use super::super::rejection::tests::approval;
     use super::*;
 
     #[test]

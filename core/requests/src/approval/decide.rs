@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::anew::{self, Revalidation, forbidden_text};
+use super::co_approval::{self, DecisionStep};
 use super::form::{self, unknown_approval};
-use super::second::{self, DecisionStep};
-use super::told::rejection_text;
+use super::rejection::rejection_text;
+use super::revalidate::{self, Revalidation, forbidden_text};
 use super::{Approval, Status, card, remind, sql};
 use crate::context::Requests;
 use crate::effect::insert;
@@ -132,7 +132,7 @@ pub(super) async fn apply_decision(
     }
     let means = match step {
         DecisionStep::OwnerApproved | DecisionStep::Approved => {
-            anew::revalidate(core, conn, tenant, approval).await?
+            revalidate::revalidate(core, conn, tenant, approval).await?
         }
         DecisionStep::Denied | DecisionStep::Ignored => Revalidation::Unchanged,
     };
@@ -145,13 +145,14 @@ pub(super) async fn apply_decision(
         }
         Revalidation::NoCoApprover(why) => return Ok(DecisionResult::NoCoApprover(why)),
         Revalidation::Forbidden(why) => {
-            let first = anew::close_as_forbidden(conn, tenant, approval, &why, decision.by, now).await?;
+            let first =
+                revalidate::close_as_forbidden(conn, tenant, approval, &why, decision.by, now).await?;
             return Ok(if first { DecisionResult::Forbidden(why) } else { DecisionResult::Rejected });
         }
     };
     let asking = match step {
         DecisionStep::OwnerApproved => {
-            match second::plan_requests(core, conn, tenant, approval, now).await? {
+            match co_approval::plan_requests(core, conn, tenant, approval, now).await? {
                 Ok(asking) => asking,
                 Err(why) => return Ok(DecisionResult::NoCoApprover(why)),
             }
@@ -159,7 +160,7 @@ pub(super) async fn apply_decision(
         DecisionStep::Approved | DecisionStep::Denied | DecisionStep::Ignored => Vec::new(),
     };
     if step == DecisionStep::OwnerApproved {
-        second::sql::require_co_approvers(conn, tenant, approval).await?;
+        co_approval::sql::require_co_approvers(conn, tenant, approval).await?;
     }
     if !sql::mark_decided(conn, tenant, decision, step, now).await? {
         return Ok(DecisionResult::Rejected);
@@ -174,11 +175,11 @@ pub(super) async fn apply_decision(
     audit::insert_entry(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
     match step {
         DecisionStep::OwnerApproved => {
-            second::send_requests(core, conn, tenant, approval, asking, now).await?
+            co_approval::send_requests(core, conn, tenant, approval, asking, now).await?
         }
         DecisionStep::Approved => {
             if approval.co_approver_list.is_some() {
-                second::sql::mark_approved(conn, tenant, approval.id, decision.by, now).await?;
+                co_approval::sql::mark_approved(conn, tenant, approval.id, decision.by, now).await?;
             }
             plan(core, conn, tenant, approval, now).await?;
         }
@@ -327,7 +328,7 @@ pub(super) async fn refresh_delivery(
     let mut readers: Vec<PersonId> = all.first().map(|first| first.decider).into_iter().collect();
     for approval in &all {
         for (reader, theirs) in approval.asked_co_approvers() {
-            delivery::update_card(conn, tenant, theirs, &second::card(approval, reader), now).await?;
+            delivery::update_card(conn, tenant, theirs, &co_approval::card(approval, reader), now).await?;
             readers.push(reader.person);
         }
     }

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use super::batch::move_to_own_card;
+use super::co_approval::{self, CoApprover, sql::AccountOwner};
+use super::display_limits::{TooLong, check_displayable};
 use super::form::{too_long, unknown_approval};
-use super::second::{self, CoApprover, sql::AccountOwner};
-use super::told::rejection_text;
-use super::whole::{TooLong, check_displayable};
-use super::{Approval, again, guests, risks, sql};
+use super::rejection::rejection_text;
+use super::{Approval, guests, retry_unknown, risks, sql};
 use crate::context::Requests;
 use crate::effect;
 use crate::policy::{self, Ruling, Terms};
@@ -108,7 +108,7 @@ pub async fn save(
         platform: by.platform,
         workspace: by.workspace,
     };
-    match second::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
+    match co_approval::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
         Ok(others) => insert_revision(core, conn, tenant, &approval, preview, &terms, &others, now).await,
         Err(why) => refused(format!("{why} Nothing was changed.")),
     }
@@ -155,7 +155,7 @@ async fn insert_revision(
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
     risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
     // It might still happen twice, whatever its new content.
-    risks.splice(0..0, again::twice(old).cloned());
+    risks.splice(0..0, retry_unknown::twice(old).cloned());
     let second = terms.co_approvers().map(|list| list.name.as_str());
     let revision = sql::Revision {
         number: old.revision + 1,
@@ -172,8 +172,8 @@ async fn insert_revision(
             InteractionResponse::ephemeral(rejection_text(&it, by, old.revision, now))
         }));
     }
-    second::invalidate_requests(conn, tenant, old, now).await?;
-    second::sql::replace_co_approvers(conn, tenant, old.id, others).await?;
+    co_approval::invalidate_requests(conn, tenant, old, now).await?;
+    co_approval::sql::replace_co_approvers(conn, tenant, old.id, others).await?;
     let changes = changes(&old.preview.payload, &preview.payload);
     let detail = json!({
         "tool": old.tool, "revision": revision.number, "was": old.digest,

@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 
 use super::card::literal;
-use super::second::{self, DecisionStep, Role};
-use super::told::rejection_text;
+use super::co_approval::{self, DecisionStep, Role};
+use super::rejection::rejection_text;
 use super::{Approval, pending_line, sql};
 use nod_contract::card::{Action, Block, Field, Form, FormFallback};
 use nod_contract::chat::{ChannelRef, InteractionResponse};
@@ -70,7 +70,7 @@ pub async fn show(
         return Ok(InteractionResponse::ephemeral(outdated_revision_text(&approval)));
     }
     let seen = match asked.filter(|_| approval.decider != by) {
-        Some(other) => second::seen_by_another(&approval, other),
+        Some(other) => co_approval::seen_by_another(&approval, other),
         None => approval,
     };
     Ok(InteractionResponse::Form(Box::new(full_text_form(&seen, decides))))

@@ -5,11 +5,11 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 use sqlx::PgConnection;
 
-use super::whole::check_displayable;
+use super::display_limits::check_displayable;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{EventDetails, Preview};
 use nod_people::people::colleagues::{self, Colleague};
-use nod_people::people::hours;
+use nod_people::people::working_hours;
 use nod_when::when;
 
 /// The maximum number of guests listed; a card is no timetable.
@@ -26,7 +26,7 @@ pub async fn add_guest_times(
     called: &str,
 ) -> sqlx::Result<Vec<String>> {
     let Some(gathering) = &preview.event_details else { return Ok(Vec::new()) };
-    let Some(here) = hours::load_working_times(conn, tenant, &[reader]).await?.remove(&reader) else {
+    let Some(here) = working_hours::load_working_times(conn, tenant, &[reader]).await?.remove(&reader) else {
         return Ok(Vec::new());
     };
     let mut known = colleagues::find_by_emails(conn, tenant, &gathering.guests).await?;
@@ -123,7 +123,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use nod_people::people::hours::WorkingTime;
+    use nod_people::people::working_hours::WorkingTime;
     use nod_when::slots::WeeklyHours;
 
     fn guest(name: &str, zone: &str) -> Colleague {

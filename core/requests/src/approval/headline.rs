@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::EffectState;
-    use super::super::told::tests::approval;
+    use super::super::rejection::tests::approval;
     use super::*;
     use nod_contract::tool::{ToolOutput, ToolResult};
 

@@ -1,44 +1,44 @@
 //! Approvals: the exact payload, its digest, who decides and until when; the card that shows it; and the click that
 //! decides it once.
 
-mod again;
-mod anew;
+mod account_ended;
 mod batch;
 mod card;
+pub mod co_approval;
 mod decide;
+mod display_limits;
 mod edit;
 mod form;
 pub mod guests;
 mod headline;
+mod rejection;
 mod remind;
+mod retry_unknown;
+mod revalidate;
 mod risks;
-pub mod second;
 pub mod sql;
-mod take_back;
-mod told;
-mod typed;
+mod typed_yes;
 mod undo;
-mod whole;
 mod withdraw;
 
-pub(crate) use again::supersede_retry_request;
-pub use again::{request_recheck, request_retry};
-pub use anew::forbidden_text;
 pub use batch::{BatchDecision, fits_on_one_card, handle_batch_click, set_selected};
 pub use card::{card, card_for, pending_line, prompt_line, request};
+pub use co_approval::{CoApprover, find_co_approvers, sql::AccountOwner};
 pub use decide::{
     Decision, deny_with_reason, expire, handle_decision_click, refresh, supersede, supersede_draft,
     withdraw_for_run,
 };
+pub use display_limits::{TooLong, check_displayable};
 pub use edit::{Editor, save};
 pub use form::{open, show};
 pub use remind::{plan as plan_reminder, remind};
+pub(crate) use retry_unknown::supersede_retry_request;
+pub use retry_unknown::{request_recheck, request_retry};
+pub use revalidate::forbidden_text;
 pub use risks::risks;
-pub use second::{CoApprover, find_co_approvers, sql::AccountOwner};
-pub use take_back::withdraw;
-pub use typed::{Word, refresh_approved_card, yes};
+pub use typed_yes::{Word, refresh_approved_card, yes};
 pub use undo::handle_undo_click;
-pub use whole::{TooLong, check_displayable};
+pub use withdraw::withdraw;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::card::{closed_reminder_card, reminder};
-use super::{Approval, Status, second, sql};
+use super::{Approval, Status, co_approval, sql};
 use crate::policy::Terms;
 use crate::work::RequestJob;
 use nod_contract::chat::{ChannelRef, DeliveryTarget};
@@ -85,12 +85,12 @@ async fn remind_co_approvers(
             platform: &reader.platform,
             target: card.target.as_ref(),
             opens_thread: false,
-            card: &second::reminder_card(approval, reader, card_permalink(core, &card, &venue)),
+            card: &co_approval::reminder_card(approval, reader, card_permalink(core, &card, &venue)),
             only_for: Some(reader.person),
         };
-        if second::sql::lock_for_reminder(conn, tenant, approval.id).await? {
+        if co_approval::sql::lock_for_reminder(conn, tenant, approval.id).await? {
             delivery::enqueue(conn, tenant, &there, &new, now).await?;
-            second::sql::set_reminder(conn, tenant, approval.id, reader.person, id).await?;
+            co_approval::sql::set_reminder(conn, tenant, approval.id, reader.person, id).await?;
         }
     }
     Ok(())
@@ -124,8 +124,14 @@ pub(super) async fn close_reminder(
     for approval in all.iter().filter(|approval| approval.status != Status::Pending) {
         for (reader, _) in approval.asked_co_approvers() {
             if let Some(reminder) = reader.reminder {
-                delivery::update_card(conn, tenant, reminder, &second::closed_reminder_card(reader), now)
-                    .await?;
+                delivery::update_card(
+                    conn,
+                    tenant,
+                    reminder,
+                    &co_approval::closed_reminder_card(reader),
+                    now,
+                )
+                .await?;
             }
         }
     }

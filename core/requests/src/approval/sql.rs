@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::second::{self, DecisionStep};
-use super::typed::Heard;
+use super::co_approval::{self, DecisionStep};
+use super::typed_yes::Heard;
 use super::{Approval, Decision, EffectState, Status};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
@@ -48,7 +48,7 @@ pub async fn insert(
     .execute(&mut *conn)
     .await?;
     if approval.co_approver_list.is_some() {
-        second::sql::replace_co_approvers(conn, tenant, approval.id, &approval.co_approvers).await?;
+        co_approval::sql::replace_co_approvers(conn, tenant, approval.id, &approval.co_approvers).await?;
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
+use super::co_approval::Role;
 use super::decide::{notify_run, refresh};
-use super::second::Role;
-use super::{sql, told};
+use super::{rejection, sql};
 use crate::effect;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
@@ -27,7 +27,7 @@ pub async fn handle_undo_click(
     if approval.role(by) == Role::Other || !effect::sql::cancel(conn, tenant, id, now).await? {
         // The row might have changed while the update waited for it.
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(InteractionResponse::ephemeral(told::undo_too_late_text(&approval, by)));
+        return Ok(InteractionResponse::ephemeral(rejection::undo_too_late_text(&approval, by)));
     }
     sql::mark_undone(conn, tenant, id, by, now).await?;
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });

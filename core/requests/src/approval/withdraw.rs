@@ -1,39 +1,34 @@
-//! Denies pending requests on a connected account that has ended.
+//! Withdraws what a run requested when the message that started it was changed or deleted.
 
-use async_trait::async_trait;
+use serde_json::json;
 use sqlx::PgConnection;
 
-use super::{Decision, handle_decision_click, sql};
-use crate::context::Requests;
+use super::decide::refresh_delivery;
+use super::{Status, remind, sql};
 use nod_contract::clock::Timestamp;
-use nod_store::hooks::{AccountEnded, Hook};
+use nod_contract::ids::{ApprovalId, RunId, TenantId};
+use nod_store::audit;
 
-#[async_trait]
-impl Hook for Requests {
-    /// Denies, with the reason, the person's pending requests that use the ended account: they can no longer be done.
-    /// Requests on the account that replaces it, and those where this person is only a co-approver, stay.
-    async fn account_ended(
-        &self,
-        conn: &mut PgConnection,
-        ended: AccountEnded<'_>,
-        now: Timestamp,
-    ) -> sqlx::Result<()> {
-        let AccountEnded { tenant, person, provider, but, reason } = ended;
-        for id in sql::list_pending_on_account(conn, tenant, person).await? {
-            let Some(waiting) = sql::load(conn, tenant, id).await? else { continue };
-            let uses = self.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
-            let goes_on = but.is_some_and(|but| waiting.preview.account.eq_ignore_ascii_case(but));
-            if uses == Some(provider) && !goes_on {
-                let no = Decision {
-                    id,
-                    revision: waiting.revision,
-                    by: person,
-                    approve: false,
-                    reason: Some(reason),
-                };
-                handle_decision_click(self, conn, tenant, &no, now).await?;
-            }
+/// Withdraws the pending requests of a run and updates their cards. The run is not notified, because it is the caller.
+pub async fn withdraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let mut withdrawn = Vec::new();
+    for id in sql::list_by_run(conn, tenant, run, Status::Pending).await? {
+        // A click at the same moment can win.
+        if !sql::resolve(conn, tenant, id, Status::Withdrawn, None, now).await? {
+            continue;
         }
-        Ok(())
+        withdrawn.push(id);
+        let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
+        let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+        let digest = Some(approval.digest.as_str());
+        audit::insert_entry(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
+        refresh_delivery(conn, tenant, approval.delivery, now).await?;
+        remind::close_reminder(conn, tenant, approval.delivery, now).await?;
     }
+    Ok(withdrawn)
 }

@@ -2,12 +2,12 @@
 //! last known state. The provider's text is the truth, so manual edits there count.
 
 pub mod card;
-mod settle;
+mod close;
 pub mod sql;
 
 use serde::{Deserialize, Serialize};
 
-pub use settle::{DiscardResult, close, close_after_effect, discard};
+pub use close::{DiscardResult, close, close_after_effect, discard};
 
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::draft::{CloseReason, Draft};

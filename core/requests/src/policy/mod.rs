@@ -4,15 +4,15 @@
 //! The account's owner always decides; a rule can only require one more person. Nothing is done on an account against
 //! its owner's decision.
 
-mod own;
+mod describe;
 pub mod sql;
-mod words;
+mod tenant_policy;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-pub use own::{TenantPolicy, TenantPolicyStore};
-pub use words::describe;
+pub use describe::describe;
+pub use tenant_policy::{TenantPolicy, TenantPolicyStore};
 
 use nod_contract::address::{domain, is_outside};
 use nod_contract::tool::Reach;

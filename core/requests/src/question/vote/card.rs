@@ -3,7 +3,7 @@
 use jiff::Zoned;
 
 use super::sql::BookingState;
-use super::{Voter, count};
+use super::{Voter, tally};
 use crate::question::sql::Question;
 use nod_contract::card::{Action, Block, Card, OnClick, Style, TimeOption};
 use nod_contract::clock::Timestamp;
@@ -34,7 +34,7 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
     let mut card = vote_card(question, "When suits you?")
         .with_block(Block::Note(format!("{asker} asks {}. Choose all that suit you.", join_names(&others))))
         .with_block(Block::TimeOptions(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
-    let none = count::voters_for(voters, question.choices.len());
+    let none = tally::voters_for(voters, question.choices.len());
     if !none.is_empty() {
         card = card.with_block(Block::Note(format!("None of these: {}", none.join(", "))));
     }
@@ -112,7 +112,7 @@ pub(super) fn join_names(names: &[&str]) -> String {
 }
 
 fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> TimeOption {
-    let who = count::voters_for(voters, at);
+    let who = tally::voters_for(voters, at);
     let below = if who.is_empty() { String::new() } else { format!("✓ {}", who.join(", ")) };
     let label = (at + 1).to_string();
     match span(choice) {

@@ -5,14 +5,14 @@
 //! and ends the vote. The lane serialises two last votes, so neither is overlooked.
 
 mod card;
-mod count;
 mod sql;
+mod tally;
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 pub use card::VoteResult;
-use count::VoteStanding;
+use tally::VoteStanding;
 
 use super::sql::Question;
 use crate::work::RequestJob;
@@ -74,7 +74,7 @@ pub async fn insert_voters(
 
 /// Returns the label of a choice on the asker's own card, with the number of voters it suits once the vote is open.
 pub(super) fn label(question: &Question, voters: &[Voter], at: usize, label: &str) -> String {
-    match count::voters_for(voters, at).len() {
+    match tally::voters_for(voters, at).len() {
         0 => label.to_owned(),
         all if all == voters.len() => format!("{label} · suits all"),
         some if question.is_vote_open => format!("{label} · suits {some} of {}", voters.len()),
@@ -93,7 +93,7 @@ pub(super) fn add_vote_invitation(question: &Question, voters: &[Voter], mut car
         .collect();
     if question.is_vote_open {
         let answered = voters.iter().filter(|voter| !voter.choices.is_empty()).count();
-        let words = match count::tally(voters, question.choices.len()) {
+        let words = match tally::tally(voters, question.choices.len()) {
             VoteStanding::NoCommonTime => {
                 "Everybody has answered, and no time suits all. Pick one, or another time."
             }
@@ -252,7 +252,7 @@ pub(crate) async fn refresh_vote(core: &Chat, claim: &Claim, id: QuestionId) -> 
     if sql::lock_if_open(&mut tx, tenant, id, now).await? {
         // Read again under the lock, because votes might have changed since.
         let voters = sql::list_voters(&mut tx, tenant, &question).await?;
-        match count::tally(&voters, question.choices.len()) {
+        match tally::tally(&voters, question.choices.len()) {
             VoteStanding::Agreed(at) => {
                 super::resolve(&mut tx, tenant, &question, at, now).await?;
                 close(&mut tx, tenant, &question, VoteResult::Agreed(at), now).await?;
@@ -397,7 +397,7 @@ pub async fn notify_voters(
         let Some(question) = super::sql::load(conn, tenant, id).await? else { continue };
         let Some(at) = question.chosen_index() else { continue };
         let voters = sql::list_voters(conn, tenant, &question).await?;
-        let ending = match count::tally(&voters, question.choices.len()) {
+        let ending = match tally::tally(&voters, question.choices.len()) {
             VoteStanding::Agreed(agreed) if agreed == at => VoteResult::Agreed(at),
             _ => VoteResult::ChosenByAsker(at),
         };

@@ -3,10 +3,10 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, draft, echo, hours, said, settings};
-use crate::join;
-use nod_accounts::connection::other::{self, Reviewer};
-use nod_accounts::connection::{again, disconnect};
+use super::{InboundContext, copied_card, draft, message, settings, working_hours};
+use crate::identity_link;
+use nod_accounts::connection::account_review::{self, Reviewer};
+use nod_accounts::connection::{self, disconnect};
 use nod_agent::rows;
 use nod_agent::run::share;
 use nod_agent::run::stop::{self, StopResult};
@@ -74,7 +74,7 @@ const OWN: &[(&str, Does)] = &[
     ("stop", Does::Stop),
     (settings::FOLLOW_ALL_ACTION, Does::OnlyMentions(false)),
     (settings::FOLLOW_MENTIONS_ACTION, Does::OnlyMentions(true)),
-    (hours::EDIT_HOURS_ACTION, Does::Hours),
+    (working_hours::EDIT_HOURS_ACTION, Does::Hours),
     ("disconnect", Does::Disconnect),
     ("disconnect_yes", Does::Disconnected),
     (reconnect::VERB, Does::Reconnect),
@@ -106,7 +106,7 @@ pub(super) async fn accept(
     let immediate = match verb {
         Some(verb) => {
             let immediate = dispatch_click(arrival, &mut tx, place, verb, person).await?;
-            echo::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
+            copied_card::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
             immediate
         }
         None => unknown_button(),
@@ -169,27 +169,30 @@ async fn dispatch_click(
         Does::OnlyMentions(mentions) => {
             settings::set_follow_mode(arrival, conn, ChannelId(subject), mentions, person).await
         }
-        Does::Hours => hours::open(arrival, conn, PersonId(subject), person).await,
+        Does::Hours => working_hours::open(arrival, conn, PersonId(subject), person).await,
         Does::Disconnect => {
             disconnect::handle_click(conn, &core.accounts.lending, tenant, verb, person).await
         }
         Does::Disconnected => {
             let conversation =
-                said::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
+                message::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
                     .await?;
             disconnect::disconnect(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
         Does::Reconnect => {
             let conversation =
-                said::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
+                message::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
                     .await?;
-            again::handle_click(&core.accounts, conn, tenant, verb, person, conversation, now).await
+            connection::reconnect::handle_click(&core.accounts, conn, tenant, verb, person, conversation, now)
+                .await
         }
-        Does::Join => join::confirm_merge(&arrival.identity_link_requester(person), conn, subject).await,
+        Does::Join => {
+            identity_link::confirm_merge(&arrival.identity_link_requester(person), conn, subject).await
+        }
         Does::Allow(allows) => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Reviewer { person, user: &author.user, platform };
-            other::handle_click(&core.accounts, conn, tenant, subject, allows, &by, now).await
+            account_review::handle_click(&core.accounts, conn, tenant, subject, allows, &by, now).await
         }
     }
 }

@@ -13,8 +13,8 @@ use sqlx::PgConnection;
 
 use super::disconnect::{self, EndedGrant};
 use super::scopes::Scopes;
-use super::waiting::{self, resume_unless_other_route, resume_waiting_runs};
-use super::{Accounts, ConnectedAccount, Connections, Tokens, cards, ending, other, sql};
+use super::waiting_runs::{self, resume_unless_other_route, resume_waiting_runs};
+use super::{Accounts, ConnectedAccount, Connections, Tokens, account_review, card, grant_expiry, sql};
 use crate::work::AccountJob;
 use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
@@ -325,7 +325,7 @@ impl ConnectRequests {
         let mut tx = core.begin().await?;
         if let Some(offer) = sql::load_request(core, &mut tx, tenant, pending.request_id).await? {
             sql::set_status(&mut tx, tenant, offer.id, "declined").await?;
-            notify(core, &mut tx, tenant, &offer, &cards::failed_card(pending.provider, why), now).await?;
+            notify(core, &mut tx, tenant, &offer, &card::failed_card(pending.provider, why), now).await?;
             let (person, provider) = (offer.person, offer.provider);
             resume_waiting_runs(&mut tx, tenant, person, provider, why.into(), now).await?;
         }
@@ -369,10 +369,11 @@ impl ConnectRequests {
             Some(address) => address.eq_ignore_ascii_case(account),
             None => offer.signed_in,
         };
-        if !own && !other::is_allowed(&mut tx, tenant, offer.person, provider, account).await? {
+        if !own && !account_review::is_allowed(&mut tx, tenant, offer.person, provider, account).await? {
             sql::set_status(&mut tx, tenant, offer.id, "other_account").await?;
-            let admin_asked = other::request_review(core, &mut tx, tenant, &offer, account, now).await?;
-            let card = cards::other_account(account, offer.email.as_deref(), admin_asked);
+            let admin_asked =
+                account_review::request_review(core, &mut tx, tenant, &offer, account, now).await?;
+            let card = card::other_account(account, offer.email.as_deref(), admin_asked);
             notify(core, &mut tx, tenant, &offer, &card, now).await?;
             end_rejected_grant(core, &mut tx, tenant, &offer, account, tokens, now).await?;
             tx.commit().await?;
@@ -382,7 +383,7 @@ impl ConnectRequests {
         }
         if let Some(connected) = offer.account_mismatch(account) {
             sql::set_status(&mut tx, tenant, offer.id, "declined").await?;
-            let card = cards::account_mismatch_card(account, &connected);
+            let card = card::account_mismatch_card(account, &connected);
             notify(core, &mut tx, tenant, &offer, &card, now).await?;
             resume_waiting_runs(&mut tx, tenant, offer.person, provider, ConnectOutcome::Failed, now).await?;
             end_rejected_grant(core, &mut tx, tenant, &offer, account, tokens, now).await?;
@@ -395,7 +396,7 @@ impl ConnectRequests {
         let lacks = scopes.missing_scopes(granted, &offer.scopes);
         let connections = Connections::new(core.pool.clone(), core.links.vault.clone(), core.ids.clone());
         for said in sql::cancel_revocations(&mut tx, tenant, provider.as_str(), account).await? {
-            delivery::update_card(&mut tx, tenant, said, &cards::reconnected_card(provider, account), now)
+            delivery::update_card(&mut tx, tenant, said, &card::reconnected_card(provider, account), now)
                 .await?;
         }
         if offer.is_improvement(scopes, account, granted) {
@@ -403,7 +404,7 @@ impl ConnectRequests {
             connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
             if let Some(ends_at) = tokens.grant_expires_at {
                 let (person, place) = (offer.person, offer.conversation);
-                ending::schedule_warning(core, &mut tx, tenant, person, provider, place, ends_at, now)
+                grant_expiry::schedule_warning(core, &mut tx, tenant, person, provider, place, ends_at, now)
                     .await?;
             }
         }
@@ -421,10 +422,18 @@ impl ConnectRequests {
             now,
         )
         .await?;
-        waiting::resume_after_grant(core, &mut tx, tenant, offer.person, provider, granted, offer.run, now)
-            .await?;
-        let card =
-            cards::connected_card(provider, scopes, account, offer.connected.as_ref(), granted, &lacks);
+        waiting_runs::resume_after_grant(
+            core,
+            &mut tx,
+            tenant,
+            offer.person,
+            provider,
+            granted,
+            offer.run,
+            now,
+        )
+        .await?;
+        let card = card::connected_card(provider, scopes, account, offer.connected.as_ref(), granted, &lacks);
         notify(core, &mut tx, tenant, &offer, &card, now).await?;
         open_pages::enqueue_refresh(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
@@ -564,9 +573,9 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
                 Some(held)
                     if core.scopes(offer.provider).missing_scopes(&held.scopes, &offer.scopes).is_empty() =>
                 {
-                    cards::not_needed_card(&held.account)
+                    card::not_needed_card(&held.account)
                 }
-                _ => cards::expired_card(offer.provider),
+                _ => card::expired_card(offer.provider),
             };
             notify(core, &mut tx, tenant, &offer, &card, now).await?;
         }

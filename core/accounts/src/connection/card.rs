@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::connection::lent::AccountSource;
+use crate::connection::delegated_access::AccountSource;
 use crate::connection::scopes::Scopes;
 use crate::connection::{ConnectFailure, ConnectedAccount, DelegatedAccess, RequiredAccount};
 use nod_contract::card::reconnect::with_reconnect;

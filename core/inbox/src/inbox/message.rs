@@ -13,7 +13,7 @@ use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::Principal;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{ability, file, pane, people};
+use nod_people::{ability, assistant_thread, attachment, people};
 use nod_requests::approval;
 use nod_store::store;
 
@@ -90,7 +90,7 @@ pub(super) async fn accept(
         };
         let run = start_run(arrival, &mut tx, &said).await?;
         approval::refresh_approved_card(&mut tx, tenant, &yes, now).await?;
-        file::insert_all(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now)
+        attachment::insert_all(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now)
             .await?;
         if place.is_dm && place.thread.is_some() && !text.trim().is_empty() {
             set_thread_title(arrival, &mut tx, conversation, text).await?;
@@ -136,11 +136,11 @@ async fn set_thread_title(
     conversation: ConversationId,
     text: &str,
 ) -> sqlx::Result<()> {
-    if !pane::sql::mark_titled(conn, arrival.tenant, conversation).await? {
+    if !assistant_thread::sql::mark_titled(conn, arrival.tenant, conversation).await? {
         return Ok(());
     }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    pane::enqueue_update(conn, arrival.tenant, conversation, Some(line), arrival.now).await
+    assistant_thread::enqueue_update(conn, arrival.tenant, conversation, Some(line), arrival.now).await
 }
 
 /// Returns whether the text is the word "stop", as on the button.

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::disconnect::{NOT_YOUR_ACCOUNT, parse_account_action};
-use super::{Accounts, NewConnectRequest, cards, load_connected_account, make};
+use super::{Accounts, NewConnectRequest, card, load_connected_account, make};
 use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
@@ -28,7 +28,7 @@ pub async fn handle_click(
         held.as_ref().map(|held| scopes.usable_scopes(&held.scopes)).filter(|scopes| !scopes.is_empty());
     let scopes = allowed.unwrap_or_else(|| scopes.usual());
     let id: OfferId = core.id();
-    let card = cards::reconnect_link(provider, id, held.as_ref());
+    let card = card::reconnect_link(provider, id, held.as_ref());
     make(
         core,
         conn,

@@ -3,10 +3,10 @@
 
 use sqlx::PgConnection;
 
-use super::anew::{self, forbidden_text};
 use super::card::{escape, line, redacted_line};
+use super::co_approval::Role;
 use super::decide::{DecisionResult, apply_decision, notify_run, refresh_delivery};
-use super::second::Role;
+use super::revalidate::{self, forbidden_text};
 use super::sql::{PendingFilter, list_pending};
 use super::{Approval, Decision, remind};
 use crate::context::Requests;
@@ -124,7 +124,7 @@ pub async fn yes(
             if !clear {
                 return said(BEHIND.to_owned());
             }
-            if anew::is_co_approval_required(core, conn, tenant, one).await? {
+            if revalidate::is_co_approval_required(core, conn, tenant, one).await? {
                 return said(CO_APPROVAL_NEEDS_BUTTON.to_owned());
             }
             let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };

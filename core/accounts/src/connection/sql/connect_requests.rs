@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::connection::offer::{ConnectRequest, NewConnectRequest};
-use crate::connection::waiting::WaitingRun;
+use crate::connection::connect_request::{ConnectRequest, NewConnectRequest};
+use crate::connection::waiting_runs::WaitingRun;
 use crate::connection::{Accounts, ConnectedAccount};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};

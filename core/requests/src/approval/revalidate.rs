@@ -3,7 +3,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::second::{self, sql::AccountOwner};
+use super::co_approval::{self, sql::AccountOwner};
 use super::{Approval, sql};
 use crate::context::Requests;
 use crate::policy::{self, Ruling};
@@ -46,7 +46,7 @@ pub(super) async fn revalidate(
         platform: &venue.platform,
         workspace: &venue.workspace,
     };
-    Ok(match second::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
+    Ok(match co_approval::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
         Err(why) => Revalidation::NoCoApprover(format!("{why} Nothing was done.")),
         Ok(approvers) => {
             let second = terms.co_approvers().map(|list| list.name.clone());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-pub use super::flat::fact_lines;
+pub use super::fact_lines::fact_lines;
 use super::{ConversationSummary, Fact, FactKind, tokens};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
@@ -139,5 +139,5 @@ pub struct Said {
 }
 
 #[cfg(test)]
-#[path = "view_tests.rs"]
+#[path = "prompt_context_tests.rs"]
 mod tests;

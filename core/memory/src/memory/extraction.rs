@@ -211,5 +211,5 @@ fn strip_control_chars(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
+#[path = "extraction_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, said};
+use super::{InboundContext, message};
 use crate::inbox::CAPABILITIES_SENTENCE;
 use nod_contract::card::Card;
 use nod_contract::chat::{ChannelRef, InteractionResponse, MessageActionKind};
@@ -11,7 +11,7 @@ use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text::fence_untrusted;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{pane, people};
+use nod_people::{assistant_thread, people};
 
 /// Longest message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 8_000;
@@ -26,10 +26,17 @@ pub(super) async fn accept_thread_opened(
     if arrival.record_once(&mut tx, "pane").await? {
         let person = arrival.find_or_create_person(&mut tx).await?;
         let conversation =
-            said::find_or_create_conversation(arrival, &mut tx, place, place.thread.as_deref(), person)
+            message::find_or_create_conversation(arrival, &mut tx, place, place.thread.as_deref(), person)
                 .await?;
-        let fresh =
-            pane::sql::upsert(&mut tx, arrival.tenant, conversation, person, viewing, arrival.now).await?;
+        let fresh = assistant_thread::sql::upsert(
+            &mut tx,
+            arrival.tenant,
+            conversation,
+            person,
+            viewing,
+            arrival.now,
+        )
+        .await?;
         if fresh && arrival.refusal(&mut tx, person).await?.is_none() {
             let venue = delivery::sql::load_location(&mut tx, arrival.tenant, conversation).await?;
             let new = NewDelivery {
@@ -44,7 +51,7 @@ pub(super) async fn accept_thread_opened(
             };
             delivery::enqueue(&mut tx, arrival.tenant, &venue, &new, arrival.now).await?;
         }
-        pane::enqueue_update(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
+        assistant_thread::enqueue_update(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
     }
     tx.commit().await?;
     Ok(InteractionResponse::Ack)
@@ -81,7 +88,7 @@ pub(super) async fn accept_message_action(
     }
     let conversation = find_private_conversation(arrival, &mut tx, picked.place, person).await?;
     let shown = context(arrival, &mut tx, picked).await?;
-    let said = said::RunRequest {
+    let said = message::RunRequest {
         is_first_in_thread: false,
         person,
         conversation,
@@ -91,7 +98,7 @@ pub(super) async fn accept_message_action(
         quoted_message: Some(shown),
         prepared_answer: None,
     };
-    said::start_run(arrival, &mut tx, &said).await?;
+    message::start_run(arrival, &mut tx, &said).await?;
     tx.commit().await?;
     Ok(InteractionResponse::ephemeral("I am on it; the answer comes to you alone, in our direct messages."))
 }
@@ -117,7 +124,7 @@ async fn find_private_conversation(
         )
         .await;
     }
-    let conversation = said::find_or_create_conversation(arrival, conn, place, None, person).await?;
+    let conversation = message::find_or_create_conversation(arrival, conn, place, None, person).await?;
     delivery::sql::set_private_with(conn, tenant, conversation, person).await?;
     Ok(conversation)
 }

@@ -4,12 +4,12 @@ use chrono::TimeDelta;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::anew::forbidden_text;
 use super::batch::enqueue_next_to;
 use super::card::clock;
+use super::co_approval::{self, sql::AccountOwner};
 use super::decide::{close, refresh_delivery};
-use super::second::{self, sql::AccountOwner};
-use super::told::rejection_text;
+use super::rejection::rejection_text;
+use super::revalidate::forbidden_text;
 use super::{Approval, EffectState, Status, remind, sql};
 use crate::context::Requests;
 use crate::effect;
@@ -113,7 +113,8 @@ pub async fn request_retry(
     let venue = delivery::sql::load_location(conn, tenant, old.conversation).await?;
     let (platform, workspace) = (venue.platform.as_str(), venue.workspace.as_str());
     let owner = AccountOwner { person: by, account: &old.preview.account, platform, workspace };
-    let approvers = match second::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
+    let approvers = match co_approval::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await?
+    {
         Ok(approvers) => approvers,
         Err(why) => return Ok(InteractionResponse::ephemeral(format!("{why} Nothing was done."))),
     };

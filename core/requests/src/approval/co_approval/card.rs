@@ -2,7 +2,7 @@
 
 use super::{CoApprover, Role};
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
-use crate::approval::{Approval, again, risks};
+use crate::approval::{Approval, retry_unknown, risks};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, reconnect};
 use nod_contract::privacy::Provenance;
 use nod_when::when::local_time;
@@ -99,7 +99,7 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &CoApprover) -> Appro
 fn public_risk_lines(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // The line that it might happen twice comes first; it is about the request.
-    let mut lines: Vec<String> = again::twice(approval).cloned().into_iter().collect();
+    let mut lines: Vec<String> = retry_unknown::twice(approval).cloned().into_iter().collect();
     lines.extend(risks(preview, &preview.recipients, &Provenance::Trusted));
     lines.extend(risks::unknown_recipients_line(preview));
     lines.extend(preview.risks.iter().cloned());

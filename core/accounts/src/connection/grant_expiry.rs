@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use sqlx::{PgConnection, PgPool};
 
 use super::disconnect::send_to_person;
-use super::{cards, load_connected_account, sql};
+use super::{card, load_connected_account, sql};
 use crate::work::AccountJob;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
@@ -52,7 +52,7 @@ pub async fn warn(
     let held = held.filter(|held| held.is_working && held.grant_expires_at.is_some_and(still));
     if let (Some(held), Some(person)) = (held, people::sql::load(&mut tx, tenant, person).await?) {
         let when = local_time(ends_at, &person.principal().zone);
-        let card = cards::grant_expiry_card(provider, &held, person.id, &when);
+        let card = card::grant_expiry_card(provider, &held, person.id, &when);
         send_to_person(core, &mut tx, tenant, person.id, conversation, &card, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;

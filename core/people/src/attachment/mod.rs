@@ -1,15 +1,15 @@
 //! Files that people attach to a message: read once, stored with the run that they came with, untrusted content. Also
 //! extracts the text of any file.
 
-mod shelf;
 pub mod sql;
+mod store;
 mod text;
 
 use futures::future::join_all;
 use sqlx::PgConnection;
 use tokio::time::Instant;
 
-pub use shelf::{AttachmentStore, StoredAttachment};
+pub use store::{AttachmentStore, StoredAttachment};
 pub use text::decode_windows_1252;
 
 use crate::context::Chat;

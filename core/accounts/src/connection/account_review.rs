@@ -5,9 +5,9 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::offer::{ConnectRequest, NewConnectRequest, make};
-use super::waiting::resume_unless_other_route;
-use super::{Accounts, cards, sql};
+use super::connect_request::{ConnectRequest, NewConnectRequest, make};
+use super::waiting_runs::resume_unless_other_route;
+use super::{Accounts, card, sql};
 use nod_contract::card::Card;
 use nod_contract::chat::{DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
@@ -55,7 +55,7 @@ pub(super) async fn request_review(
     if !sql::insert_review(conn, tenant, &request, now).await? {
         return Ok(true);
     }
-    let card = cards::account_review_request_card(id, &offer.person_name, account, offer.email.as_deref());
+    let card = card::account_review_request_card(id, &offer.person_name, account, offer.email.as_deref());
     for (admin, delivery) in admins.into_iter().zip(deliveries) {
         let target =
             DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user: admin.to_owned() };
@@ -100,7 +100,7 @@ pub async fn handle_click(
     let admin = people::sql::load(conn, tenant, by.person).await?;
     let admin = admin.as_ref().map_or("an admin", |p| p.display_name());
     for delivery in &request.deliveries {
-        let card = cards::account_review_decided_card(name, &request.email, allow, admin);
+        let card = card::account_review_decided_card(name, &request.email, allow, admin);
         delivery::update_card(conn, tenant, *delivery, &card, now).await?;
     }
     if let Some(first) = request.deliveries.first() {
@@ -134,7 +134,7 @@ async fn notify_person(
     let id: DeliveryId = core.id();
     let offer: OfferId = core.id();
     let card = if allow {
-        cards::connect_reviewed_card(provider, offer, &request.email)
+        card::connect_reviewed_card(provider, offer, &request.email)
     } else {
         Card::from_markdown(format!("An admin did not allow {}. Nothing was connected.", request.email))
     };

@@ -9,7 +9,7 @@ use super::InboundContext;
 use nod_contract::card::{Action, Block, Card, Form, FormFallback, OnClick, Style};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;
-use nod_people::people::hours::{self, WorkingHours};
+use nod_people::people::working_hours::{self, WorkingHours};
 use nod_store::audit;
 
 /// The action of the button, and of the form that it opens.
@@ -24,7 +24,7 @@ pub(super) async fn add_working_hours(
     card: Card,
     person: PersonId,
 ) -> sqlx::Result<Card> {
-    let (settings, told) = hours::load(conn, arrival.tenant, person).await?;
+    let (settings, told) = working_hours::load(conn, arrival.tenant, person).await?;
     Ok(card
         .with_block(Block::Markdown(hours_sentence(&settings, told.as_deref())))
         .with_block(Block::Note(
@@ -44,9 +44,9 @@ pub(super) async fn open(
     if whose != person {
         return Ok(InteractionResponse::ephemeral(NOT_YOUR_HOURS));
     }
-    let (settings, _) = hours::load(conn, arrival.tenant, person).await?;
+    let (settings, _) = working_hours::load(conn, arrival.tenant, person).await?;
     Ok(InteractionResponse::Form(Box::new(Form {
-        fields: hours::form_fields(&settings),
+        fields: working_hours::form_fields(&settings),
         submit: "Save".to_owned(),
         ..form(person, Vec::new())
     })))
@@ -64,13 +64,13 @@ pub(super) async fn save(
         return Ok(InteractionResponse::ephemeral(NOT_YOUR_HOURS));
     }
     let (tenant, now) = (arrival.tenant, arrival.now);
-    let settings = match hours::parse(|id| values.get(id).cloned().unwrap_or_default()) {
+    let settings = match working_hours::parse(|id| values.get(id).cloned().unwrap_or_default()) {
         Ok(settings) => settings,
         Err(errors) => return Ok(InteractionResponse::FormErrors(errors)),
     };
-    hours::save(conn, tenant, person, &settings, now).await?;
+    working_hours::save(conn, tenant, person, &settings, now).await?;
     audit::insert_entry(conn, tenant, Some(person), "person.hours", person.0, None, &json!({}), now).await?;
-    let (settings, told) = hours::load(conn, tenant, person).await?;
+    let (settings, told) = working_hours::load(conn, tenant, person).await?;
     let saved = format!("Saved. {}", hours_sentence(&settings, told.as_deref()));
     Ok(InteractionResponse::Form(Box::new(form(person, vec![Block::Markdown(saved)]))))
 }

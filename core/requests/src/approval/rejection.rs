@@ -1,9 +1,9 @@
 //! Explains the state of a request to a user whose click changed nothing.
 
-use super::anew::forbidden_text;
 use super::card::clock;
+use super::co_approval::{Role, co_approvers_label};
 use super::form::outdated_revision_text;
-use super::second::{Role, co_approvers_label};
+use super::revalidate::forbidden_text;
 use super::{Approval, EffectState, Status};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::PersonId;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{InboundContext, echo, hours};
+use super::{InboundContext, copied_card, working_hours};
 use nod_contract::card::Action;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
@@ -34,13 +34,13 @@ pub(super) async fn accept(
         Some(verb) if verb.kind == "deny" => {
             approval::deny_with_reason(core, &mut tx, tenant, verb, values, person, now).await?
         }
-        Some(verb) if verb.kind == hours::EDIT_HOURS_ACTION => {
-            hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
+        Some(verb) if verb.kind == working_hours::EDIT_HOURS_ACTION => {
+            working_hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
         }
         _ => InteractionResponse::ephemeral("I do not know that form. Nothing was done."),
     };
     if let (Some(verb), Some(place)) = (verb, place) {
-        echo::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
+        copied_card::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
     }
     tx.commit().await?;
     Ok(immediate)
