@@ -80,7 +80,7 @@ pub struct AgentState {
     #[serde(default)]
     pub acts: bool,
     /// Tool calls of the model's last turn that have no result yet.
-    #[serde(alias = "pending")]
+    #[serde(rename = "pending")]
     pub pending_calls: Vec<PendingCall>,
     /// How often the reasoner was called.
     #[serde(alias = "thoughts")]
@@ -112,7 +112,7 @@ pub struct AgentState {
     pub started_by_command: bool,
     /// The earlier messages of that thread, fenced. No other row stores them.
     #[serde(default)]
-    #[serde(alias = "context")]
+    #[serde(rename = "context")]
     pub thread_context: Option<String>,
     /// Whether others' messages are in view. The record is then only for the requester and is deleted after a while.
     #[serde(default)]
@@ -189,7 +189,7 @@ pub struct PendingCall {
     #[serde(alias = "picked")]
     pub picked_values: BTreeMap<String, String>,
     /// What the call waits for, if it waits.
-    #[serde(alias = "parked")]
+    #[serde(rename = "parked")]
     pub(crate) waiting_for: Option<WaitReason>,
     /// What the person changed before deciding: the new values of the payload, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]

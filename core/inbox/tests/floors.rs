@@ -22,7 +22,7 @@ const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "poo
 /// Files that may write to other crates' tables, and to which. An identity link moves a person's rows in every table; a
 /// step is stored by one statement together with what it did.
 const WRITES_ELSEWHERE: [(&str, Option<&str>); 2] =
-    [("inbox/src/join/", None), ("agent/src/rows.rs", Some("run_steps"))];
+    [("inbox/src/identity_link/", None), ("agent/src/rows.rs", Some("run_steps"))];
 
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -253,7 +253,7 @@ fn a_crate_uses_only_those_below_it() {
 fn whoever_becomes_somebody_else_keeps_what_is_theirs() {
     // Connections are moved by their own crate, votes refer to their voter, and audit rows never change.
     const OTHERWISE: [&str; 3] = ["connections", "votes", "audit"];
-    let join = spoken(&std::fs::read_to_string(core().join("inbox/src/join/sql.rs")).unwrap());
+    let join = spoken(&std::fs::read_to_string(core().join("inbox/src/identity_link/sql.rs")).unwrap());
     let words = |text: &str| -> BTreeSet<String> {
         text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
     };
