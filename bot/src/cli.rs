@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_holds_together() {
+    fn the_command_line_is_valid() {
         Cli::command().debug_assert();
     }
 }

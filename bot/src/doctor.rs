@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn google_needs_both_halves_and_an_address() {
+    async fn google_needs_id_secret_and_public_url() {
         const ID: (&str, &str) = ("NOD_GOOGLE__CLIENT_ID", "id");
         const SECRET: (&str, &str) = ("NOD_GOOGLE__CLIENT_SECRET", "s");
         const PUBLIC: (&str, &str) = ("NOD_SERVER__PUBLIC_URL", "https://nod.example.com/base");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_off_says_by_how_much() {
+    fn clock_skew_is_reported_in_seconds() {
         let now = SystemClock.now();
         assert_eq!(clock(now, now).verdict, Verdict::Good);
         let found = clock(now - chrono::TimeDelta::seconds(95), now);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_inactive_is_named() {
+    async fn inactive_keys_are_reported() {
         let found = settings(config(&[("NOD_LLM__SCORER__MODEL", "m")])).await;
         let text = as_text(&found);
         assert!(text.contains("– llm.scorer.model: set, and inactive: this tier is not built yet; the reasoner does its work"), "{text}");

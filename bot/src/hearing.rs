@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_not_heard_yet_and_what_was_given_up_is_to_be_looked_up() {
+    fn pending_events_hold_the_watermark_and_dropped_ones_reset_it() {
         let (hears, stored) = (Hears::Since(1), Storing::default());
         assert_eq!(arrives(hears, Storing { waits: true, given_up: 0 }), None);
         assert_eq!(arrives(Hears::Elsewhere, stored), None);

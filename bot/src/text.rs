@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turned_writing_is_shown() {
+    fn bidi_characters_are_made_visible() {
         assert_eq!(visible("a\u{202E}b\r\n\u{0}c\td"), "a\u{FFFD}b\n\u{FFFD}c\td");
     }
 

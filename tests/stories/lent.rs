@@ -127,7 +127,7 @@ async fn who_is_outside_the_domain_gets_the_link(platform: On) {
 
 /// A guest's email address can be anything, so it grants no access.
 #[tokio::test]
-async fn guests_are_lent_nothing() {
+async fn guests_get_no_delegated_access() {
     let mut world = World::without_nod().await;
     delegates(&mut world, "acme.test", &everything());
     has_an_assistant(&mut world, &everything());
@@ -390,7 +390,7 @@ async fn neither_log_nor_rows_have_a_key(platform: On) {
 }
 
 #[tokio::test]
-async fn home_says_what_is_lent() {
+async fn home_shows_delegated_accounts() {
     let world = delegated(On::Slack, "acme.test", &everything()).await;
     world.opens_home("ana").await;
     let said = world.slack.home("ana");

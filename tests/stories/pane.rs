@@ -11,7 +11,7 @@ on_each_platform!(
 );
 
 #[tokio::test]
-async fn the_pane_greets_offers_what_fits_and_is_named_after_the_first_question() {
+async fn assistant_thread_greets_suggests_prompts_and_gets_a_title() {
     let mut world = World::new().await;
     let thread = world.slack.open_pane("ana", None);
     world.settles().await;

@@ -69,7 +69,7 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
 }
 
 #[tokio::test]
-async fn a_link_that_was_handed_on_hands_on_no_mail() {
+async fn forwarded_link_exposes_no_mail() {
     let mut world = World::on(On::Discord).await;
     let link = world.asks_for_link("ana").await;
     let page = world.consents_as("bo", &link, "bo@acme.test", None).await;
@@ -157,7 +157,7 @@ async fn a_code_shown_in_one_place_and_entered_in_the_other_makes_one_person() {
 /// After a merge, every row of the deleted person belongs to the remaining one. Only the audit, and the model turns of
 /// finished runs, are unchanged.
 #[tokio::test]
-async fn no_row_names_whoever_is_no_more() {
+async fn no_row_references_the_merged_person() {
     let mut world = World::on_both().await;
     world.changes_over();
     world.connects("ana").await;
@@ -233,7 +233,7 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
 }
 
 #[tokio::test]
-async fn nobody_is_joined_by_a_code_that_is_wrong_over_or_anothers() {
+async fn wrong_expired_or_foreign_code_links_nobody() {
     let mut world = World::on_both().await;
     let code = code(&world.commands("ana", "general", "connect chat").await);
     insta::assert_snapshot!(world.commands("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: That is your own code. Enter it where you also talk to me, not here. Nothing was done.");
@@ -346,7 +346,7 @@ async fn a_code_is_only_shown_where_there_is_another_place_to_enter_it() {
 }
 
 #[tokio::test]
-async fn nobody_is_joined_while_something_is_under_way_for_both() {
+async fn accounts_with_running_work_are_not_linked() {
     let mut world = World::on_both().await;
     world.connects("ana").await;
     world.model_will("tool", [late()]);

@@ -20,7 +20,7 @@ on_each_platform!(
     what_was_taken_for_granted_stands_on_the_card,
     an_offset_becomes_the_asker_s_own_clocks,
     the_form_reads_back_what_it_shows,
-    nobody_is_invited_to_what_is_over,
+    past_events_invite_nobody,
     a_yes_that_comes_late_invites_nobody,
     a_time_that_has_passed_when_it_is_picked_is_not_taken,
     a_pick_that_does_not_work_is_told_in_words_of_ours,
@@ -249,7 +249,7 @@ async fn the_form_reads_back_what_it_shows(platform: On) {
     world.ends().await;
 }
 
-async fn nobody_is_invited_to_what_is_over(platform: On) {
+async fn past_events_invite_nobody(platform: On) {
     let mut world = at_work(platform).await;
     let last_year = json!({ "title": "Lunch", "when": "2025-03-06T12:00", "guests": ["Bo"] });
     world.model_will("tool", [create(last_year), Answer::text("That is over. When shall it be?")]);

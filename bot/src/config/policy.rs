@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn domains_are_read_as_addresses_have_them() {
+    fn domains_are_normalized_like_email_domains() {
         for (text, wanted) in [
             ("Rival.TEST", Some("rival.test")),
             ("bücher.example", Some("xn--bcher-kva.example")),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_that_are_wanted_are_the_tools() {
+    fn expected_tool_names_match_the_write_tools() {
         assert_eq!(ToolName::WANTED, format!("one of {}", google::acts().join(", ")));
     }
 }

@@ -28,7 +28,7 @@ fn lines(result: Result<Config, Problems>) -> Vec<String> {
 }
 
 #[test]
-fn nothing_given_is_a_working_default() {
+fn empty_configuration_is_valid() {
     let config = load("", &[("HOME", "/home/ana")]).unwrap();
     assert_eq!(config.server.bind.to_string(), "127.0.0.1:8080");
     assert_eq!(config.slack.api_url.as_str(), "https://slack.com/api/");
@@ -167,7 +167,7 @@ fn every_problem_is_told_at_once_and_no_secret_is_shown() {
 }
 
 #[test]
-fn a_file_that_does_not_parse_or_is_not_there_is_told_beside_the_rest() {
+fn unreadable_file_is_reported_with_the_other_problems() {
     let said = lines(load("[slack\n", &[("NOD_SLACK__MODE", "x")]));
     assert!(said.len() == 2 && said[0].contains("is not valid TOML"), "{said:?}");
     let missing = Config::load(None, env(&[("NOD_CONFIG", "/nowhere/nod.toml")]).into_iter());
@@ -175,13 +175,13 @@ fn a_file_that_does_not_parse_or_is_not_there_is_told_beside_the_rest() {
 }
 
 #[test]
-fn other_peoples_names_are_left_alone() {
+fn foreign_variables_are_ignored() {
     let others = [("NOD_SPECS_DIR", "/x"), ("NOD_EVAL_DIR", "/y"), ("PATH", "/bin"), ("NODE_OPTIONS", "z")];
     assert!(load("", &others).is_ok());
 }
 
 #[test]
-fn what_is_not_built_yet_is_checked_and_named() {
+fn unbuilt_keys_are_validated_and_listed() {
     let pairs = [("NOD_GITHUB__API_URL", "https://api.github.com/"), ("NOD_LLM__SCORER__MODEL", "m")];
     let config = load("", &pairs).unwrap();
     let mut keys: Vec<&str> = config.inactive().iter().map(|i| i.key.as_str()).collect();
@@ -225,7 +225,7 @@ fn the_file_in_config_explains_every_key() {
 }
 
 #[test]
-fn what_is_wrong_with_accounts_that_are_lent_is_said_all_at_once() {
+fn delegated_access_problems_are_reported_together() {
     const CLIENT: [(&str, &str); 2] = [("NOD_GOOGLE__CLIENT_ID", "id"), ("NOD_GOOGLE__CLIENT_SECRET", "s")];
     let key = file(&nod_sandbox::google::stranger_key());
     let key = key.path().to_str().unwrap();
@@ -288,7 +288,7 @@ fn with_rules(text: &str) -> Result<Config, Problems> {
 }
 
 #[test]
-fn the_rules_are_read_and_lie_over_the_usual_terms() {
+fn rules_override_the_default_terms() {
     let shipped = include_str!("../../../config/policy.toml");
     assert!(with_rules(shipped).unwrap().approvals.policy.rules.is_empty());
     let is_rule = |line: &&str| line.starts_with('[') || is_setting(&line.replace("when.", ""));
@@ -320,7 +320,7 @@ fn the_rules_are_read_and_lie_over_the_usual_terms() {
 }
 
 #[test]
-fn every_problem_of_the_rules_is_told_with_the_rest() {
+fn rule_problems_are_reported_with_the_rest() {
     let rules = file(
         "rules = 1
         [approvers]
@@ -383,7 +383,7 @@ fn every_promised_name_is_accepted() {
 }
 
 #[test]
-fn the_key_file_is_made_once_and_for_its_owner_alone() {
+fn key_file_is_created_once_and_private() {
     use nod_contract::ids::SystemIds;
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_demo_made_is_made_anew() {
+    fn demo_dir_is_recreated() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("nod/demo");
         Folder::at(&path).clear().unwrap();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_folder_is_left_alone() {
+    fn foreign_dir_is_left_alone() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("thesis.txt"), "years of work").unwrap();
         let refused = Folder::at(root.path()).clear().unwrap_err();

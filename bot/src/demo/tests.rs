@@ -224,7 +224,7 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_for_their_mail_on_discord_gets_a_link_of_their_own() {
+async fn discord_user_gets_a_personal_connect_link() {
     let visit = Visit::begin().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod what's new in my mail?"});
     visit.act("discord/say", said).await;
@@ -236,7 +236,7 @@ async fn who_asks_for_their_mail_on_discord_gets_a_link_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_for_a_nod_outlives_nod() {
+async fn pending_approval_survives_a_restart() {
     let visit = Visit::begin().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
     visit.act("slack/say", said).await;
@@ -265,7 +265,7 @@ async fn what_waits_for_a_nod_outlives_nod() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_opens_no_other_door() {
+async fn page_proxies_only_listed_routes() {
     let visit = Visit::begin().await;
     let page = visit.client.get(visit.page.clone()).send().await.unwrap();
     assert!(page.headers().contains_key("x-nod-demo"));
@@ -294,7 +294,7 @@ async fn the_page_opens_no_other_door() {
 }
 
 #[test]
-fn of_the_environment_only_home_and_the_model_count() {
+fn only_home_and_model_variables_are_used() {
     let given = |pairs: &[(&str, &str)]| {
         Given::from(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())))
     };

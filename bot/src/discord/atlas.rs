@@ -133,7 +133,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_guild_tells_of_its_channels_and_threads() {
+    fn guild_event_fills_the_channel_index() {
         let atlas = Atlas::default();
         atlas.learn(
             "GUILD_CREATE",

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn more_choices_than_a_row_of_buttons_are_a_menu() {
+    fn long_choice_lists_become_a_menu() {
         assert_eq!(rows(&choosing(5)).rows[0]["components"][4]["type"], 2);
         let of = rows(&choosing(8));
         assert_eq!(of.rows.len(), 1);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_is_taken_for_what_its_button_would_be() {
+    fn menu_choice_equals_its_button_click() {
         let of = rows(&choosing(8));
         let menu = &of.rows[0]["components"][0];
         let chosen = json!({"custom_id": menu["custom_id"], "values": [menu["options"][3]["value"]]});

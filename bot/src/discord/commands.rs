@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_discord_adds_to_a_command_is_no_difference() {
+    fn fields_added_by_discord_are_ignored() {
         let options = &[
             CommandOption { name: "what", about: "Which", takes: Takes::OneOf(&["this", "that"]) },
             CommandOption { name: "why", about: "Why", takes: Takes::Words },

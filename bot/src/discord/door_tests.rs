@@ -55,7 +55,7 @@ fn inbound() -> Inbound {
 }
 
 #[tokio::test]
-async fn a_message_that_is_stored_late_held_back_what_counts_as_heard_until_then() {
+async fn late_storage_holds_back_the_ingest_watermark() {
     let (door, mut storing, tried) = door(3);
     let seen = async {
         let waits = storing.wait_for(|now| now.waits).await.map(|now| *now);
@@ -74,7 +74,7 @@ async fn a_message_that_is_stored_late_held_back_what_counts_as_heard_until_then
 }
 
 #[tokio::test]
-async fn a_message_that_is_never_stored_is_given_up_and_that_is_told() {
+async fn message_never_stored_is_dropped_and_counted() {
     let (door, storing, tried) = door(usize::MAX);
     door.insist(inbound(), [Duration::ZERO; 4].into_iter()).await;
     assert_eq!(*storing.borrow(), Storing { waits: false, given_up: 1 });
@@ -82,7 +82,7 @@ async fn a_message_that_is_never_stored_is_given_up_and_that_is_told() {
 }
 
 #[test]
-fn a_message_is_insisted_on_for_about_ten_minutes() {
+fn storing_is_retried_for_about_ten_minutes() {
     let all: Duration = pauses().sum();
     assert!((8..=10).contains(&(all.as_secs() / 60)), "{all:?}");
 }

@@ -45,7 +45,7 @@ fn returned(modal: &Value) -> Value {
 }
 
 #[test]
-fn a_modal_carries_its_verb_and_what_stands_above() {
+fn modal_carries_its_action_and_body() {
     let modal = modal(&form(vec![field("body", "Hi")]));
     insta::assert_snapshot!(serde_json::to_string_pretty(&modal).unwrap(), @r#"
     {
@@ -78,7 +78,7 @@ fn a_modal_carries_its_verb_and_what_stands_above() {
 }
 
 #[test]
-fn a_long_value_stands_in_several_inputs() {
+fn long_value_is_split_over_inputs() {
     let text = format!("{}\n\n{}\n{}", "a".repeat(3_000), "b".repeat(3_000), "c".repeat(3_900));
     let long = form(vec![field("subject", "S"), field("body", &text)]);
     let opened = modal(&long);
@@ -95,7 +95,7 @@ fn a_long_value_stands_in_several_inputs() {
 }
 
 #[test]
-fn without_a_place_the_body_is_left_out() {
+fn body_without_room_is_omitted() {
     let fields = ["a", "b", "c", "d", "e"].map(|id| field(id, "x"));
     let modal = modal(&form(fields.to_vec()));
     assert_eq!(modal["components"].as_array().unwrap().len(), 5);
@@ -112,7 +112,7 @@ fn a_form_without_fields_shows_its_body() {
 }
 
 #[test]
-fn rows_of_the_older_kind_are_read() {
+fn legacy_action_rows_are_parsed() {
     let row = json!({"type": 1, "components": [{"type": 4, "custom_id": "why", "value": "No."}]});
     assert_eq!(values(&json!({"components": [row]}))["why"], "No.");
 }

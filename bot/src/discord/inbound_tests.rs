@@ -38,7 +38,7 @@ fn a_mention_opens_the_thread_of_its_own_id() {
 }
 
 #[test]
-fn who_is_heard_and_how() {
+fn authors_and_addressing_are_parsed() {
     let thread = ChannelRef { thread: Some("5".to_owned()), ..in_channel() };
     let direct = ChannelRef { is_dm: true, ..in_channel() };
     let plain = json!({"content": "hi", "mentions": []});
@@ -69,7 +69,7 @@ fn who_is_heard_and_how() {
 }
 
 #[test]
-fn new_words_and_no_words() {
+fn edits_and_deletions_are_parsed() {
     let later = json!({"content": "later", "edited_timestamp": "2026-03-06T09:30:00.000000+00:00"});
     let inbound = taken(edited(&message(&later), in_channel(), &identity())).unwrap();
     assert!(matches!(&inbound.event, Event::MessageEdited { text, .. } if text == "later"));
@@ -80,7 +80,7 @@ fn new_words_and_no_words() {
 }
 
 #[test]
-fn presses_commands_and_entries() {
+fn clicks_commands_and_message_commands_are_parsed() {
     let verb = "approve:00000000-0000-0000-0000-0000000000a1:1";
     let by = json!({"user": {"id": "3"}});
     let event = |kind: u64, data: Value| json!({"id": "1", "type": kind, "member": by, "data": data});
@@ -105,7 +105,7 @@ fn presses_commands_and_entries() {
 }
 
 #[test]
-fn ids_tell_the_time() {
+fn id_encodes_its_time() {
     // The example in Discord's documentation.
     let at = time_of("175928847299117063").unwrap();
     assert_eq!(at.to_rfc3339(), "2016-04-30T11:18:25.796+00:00");

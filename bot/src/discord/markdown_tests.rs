@@ -29,7 +29,7 @@ fn blocks_read_as_they_were_written() {
 }
 
 #[test]
-fn nothing_pings_or_forges() {
+fn output_cannot_mention_or_forge_markup() {
     for (markdown, expected) in [
         ("@everyone `@here` *@*everyone", "@\u{200B}everyone `@\u{200B}here` \\*@\\*everyone"),
         ("<@1> <@&2> <#3>", "<\u{200B}@1> <\u{200B}@&2> <\u{200B}\\#3>"),

@@ -239,7 +239,7 @@ fn approval() -> Card {
 }
 
 #[test]
-fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
+fn approval_card_shows_everything_and_its_buttons_carry_actions() {
     let message = message(&approval(), None);
     judge(&message);
     // The dot replaces the invisible character.
@@ -273,7 +273,7 @@ fn an_answer_is_text_alone() {
 }
 
 #[test]
-fn a_message_is_known_by_its_key() {
+fn message_is_found_by_its_delivery_tags() {
     let (key, other) = (DeliveryId(Uuid::from_u128(1)), DeliveryId(Uuid::from_u128(2)));
     for card in [
         approval(),
@@ -290,7 +290,7 @@ fn a_message_is_known_by_its_key() {
 }
 
 #[test]
-fn what_does_not_fit_is_counted_and_the_rest_stays() {
+fn truncated_content_is_counted() {
     let body = "One line of a very long mail.\n".repeat(2_000);
     let mut card = approval();
     card.body[1] = Block::Literal(body.clone());
@@ -319,7 +319,7 @@ fn a_link_too_long_for_a_button_is_a_line() {
 }
 
 #[test]
-fn only_who_is_called_is_told_whatever_the_words_say() {
+fn only_explicit_mentions_notify() {
     let card = Card::from_markdown("Ask <@2>, or @everyone.").with_mention(Some("1"));
     let message = message(&card, None);
     assert_eq!(message["allowed_mentions"], json!({"parse": [], "users": ["1"]}));

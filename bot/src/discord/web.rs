@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_shares_a_limit_shares_a_route() {
+    fn calls_with_one_rate_limit_share_a_route() {
         assert_eq!(route("channels/1/messages"), "channels/1/messages");
         assert_eq!(route("channels/1/messages/2"), route("channels/1/messages/3"));
         assert_ne!(route("channels/1/messages"), route("channels/2/messages"));

@@ -100,7 +100,7 @@ mod tests {
     use crate::doctor::Verdict;
 
     #[test]
-    fn what_is_switched_off_comes_with_its_cure() {
+    fn disabled_intents_come_with_a_fix() {
         let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
         let report = Report {
             identity,

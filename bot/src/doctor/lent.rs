@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_lent_account_has_its_line() {
+    async fn each_delegated_account_has_a_finding() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let people =
             vec![Account::new("ana@acme.test", "Ana"), Account::new("assistant@acme.test", "Assistant")];

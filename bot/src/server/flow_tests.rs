@@ -255,7 +255,7 @@ async fn a_link_connects_the_one_account_it_was_made_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_connected_by_another_account_an_empty_consent_or_a_no() {
+async fn wrong_account_empty_consent_and_refusal_connect_nothing() {
     let at = Setting::new().await;
     for (consent, sentence) in [
         ("ana@home.test", "You signed in as ana@home.test, and this link is for ana@acme.test."),
@@ -276,7 +276,7 @@ async fn nothing_is_connected_by_another_account_an_empty_consent_or_a_no() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_is_old_forged_or_pressed_from_elsewhere_leads_nowhere() {
+async fn expired_forged_and_foreign_links_are_rejected() {
     let at = Setting::new().await;
     let old = at.offer(TimeDelta::seconds(-1)).await;
     assert_eq!(at.look(&old).await.status, StatusCode::GONE);

@@ -48,7 +48,7 @@ async fn alive_without_a_database_and_not_ready() {
 }
 
 #[tokio::test]
-async fn every_answer_is_kept_by_nobody_and_loads_nothing() {
+async fn responses_are_uncacheable_and_load_nothing() {
     let (router, _) = without_database();
     for path in ["/", "/healthz", "/readyz", "/oauth/google/start?t=x", "/oauth/google/callback"] {
         let (_, body, answer) = ask(&router, get_of(path)).await;
@@ -64,7 +64,7 @@ async fn every_answer_is_kept_by_nobody_and_loads_nothing() {
 }
 
 #[tokio::test]
-async fn elsewhere_there_is_nothing_and_without_google_no_account_is_connected() {
+async fn unknown_routes_are_404_and_connect_needs_google() {
     let (router, _) = without_database();
     for (path, sentence) in [
         ("/", "Nod lives in your chat"),
@@ -109,7 +109,7 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_is_said_without_the_inside() {
+async fn errors_hide_internals() {
     let inside = sqlx::Error::Protocol("relation offers".to_owned());
     for (error, status) in [
         (ConnectRequestError::Unknown, StatusCode::NOT_FOUND),
@@ -126,7 +126,7 @@ async fn what_went_wrong_is_said_without_the_inside() {
 }
 
 #[tokio::test]
-async fn another_account_is_told_which_one_was_meant() {
+async fn account_mismatch_names_the_expected_account() {
     let page = text(pages::other_account("eve@evil.test", Some("ana@acme.test"), false)).await;
     assert!(page.contains("You signed in as eve@evil.test, and this link is for ana@acme.test."), "{page}");
     let asked = text(pages::other_account("ana@home.test", None, true)).await;

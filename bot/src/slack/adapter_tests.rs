@@ -75,7 +75,7 @@ async fn a_card_is_found_behind_many_others() {
 }
 
 #[tokio::test]
-async fn where_slack_does_not_let_us_look_we_cannot_tell() {
+async fn lookup_without_history_access_is_unknown() {
     let fake = fake().await;
     let slack = signed_in(&fake).await;
     fake.change(|w| w.config.app.scopes.remove("channels:history"));
@@ -91,7 +91,7 @@ async fn where_slack_does_not_let_us_look_we_cannot_tell() {
 }
 
 #[tokio::test]
-async fn failures_are_sorted_by_what_follows() {
+async fn api_errors_are_classified() {
     let fake = fake().await;
     let slack = signed_in(&fake).await;
     let target = general(&fake, None);
@@ -112,7 +112,7 @@ async fn failures_are_sorted_by_what_follows() {
 }
 
 #[tokio::test]
-async fn a_whisper_is_seen_by_one_person() {
+async fn ephemeral_is_seen_by_one_person() {
     let fake = fake().await;
     let slack = signed_in(&fake).await;
     let DeliveryTarget::Channel { workspace, place } = general(&fake, None) else { panic!("a place") };
@@ -124,7 +124,7 @@ async fn a_whisper_is_seen_by_one_person() {
 }
 
 #[tokio::test]
-async fn people_are_told_apart() {
+async fn memberships_are_parsed() {
     let fake = fake().await;
     fake.add_user(User { is_restricted: true, ..User::new("gus", "Gus Guest") });
     fake.add_user(User::new("eve", "Eve Else").stranger("T0OTHER001"));

@@ -52,7 +52,7 @@ fn returned(view: &Value) -> Value {
 }
 
 #[test]
-fn a_view_carries_an_id_a_verb_and_a_revision() {
+fn view_carries_action_id_and_revision() {
     let view = view(&form("Hi"), &place());
     assert_eq!(view["private_metadata"], "edit:00000000-0000-0000-0000-000000000007:2");
     assert_eq!(view["title"]["text"], "Change this email, whic…");
@@ -62,7 +62,7 @@ fn a_view_carries_an_id_a_verb_and_a_revision() {
 }
 
 #[test]
-fn a_long_value_stands_in_several_inputs() {
+fn long_value_is_split_over_inputs() {
     let text = format!(
         "{}\n\n{}\n{} {}",
         "a".repeat(2_000),
@@ -78,7 +78,7 @@ fn a_long_value_stands_in_several_inputs() {
 }
 
 #[test]
-fn a_piece_that_was_emptied_leaves_no_gap() {
+fn emptied_chunk_leaves_no_gap() {
     let typed = |value: Value| json!({ "x": {"type": "plain_text_input", "value": value} });
     let state = json!({ "body": typed("one".into()), "body~1p": typed(Value::Null), "body~2n": typed("three".into()) });
     let values = values(&json!({ "state": { "values": state } }));
@@ -86,7 +86,7 @@ fn a_piece_that_was_emptied_leaves_no_gap() {
 }
 
 #[test]
-fn errors_stand_at_inputs_of_the_view() {
+fn errors_point_at_inputs_of_the_view() {
     let view = view(&form("Hi"), &place());
     let errors = [FieldError::new("body", "Too\nlong."), FieldError::new("gone", "And more.")];
     assert_eq!(

@@ -172,7 +172,7 @@ fn events_are_read() {
 }
 
 #[test]
-fn both_twins_of_a_mention_are_the_same_inbound() {
+fn app_mention_and_message_event_have_the_same_key() {
     let both = [payload!("app_mention"), payload!("app_mention_twin")].map(|payload| {
         let Heard::Inbound(inbound) = heard(Kind::Event, &payload, &identity(), now()) else {
             panic!("heard")
@@ -185,7 +185,7 @@ fn both_twins_of_a_mention_are_the_same_inbound() {
 }
 
 #[test]
-fn presses_are_read() {
+fn button_clicks_are_parsed() {
     let verb = "018f5c2e-7b1a-7c3d-8e4f-0123456789ab";
     for (payload, expected) in [
         (payload!("press"), format!("U0ANA00001 Unknown | D0ANA00001 direct - | approve:{verb}")),

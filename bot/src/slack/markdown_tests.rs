@@ -5,7 +5,7 @@ fn words(markdown: &str) -> String {
 }
 
 #[test]
-fn looks_are_kept_and_nest() {
+fn text_styles_nest() {
     let [Part::Text(runs)] = &parts("a **b _c_** ~~d~~ `e*`")[..] else { panic!("one line of text") };
     let look = |text: &str| runs.iter().find(|run| run.text == text).map(|run| run.look);
     assert_eq!(look("b "), Some(Look { bold: true, ..Look::default() }));

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standings_are_told() {
+    fn memberships_are_parsed() {
         for (fields, expected) in [
             (json!({"team_id": "T1"}), Membership::Member),
             (json!({}), Membership::Member),

@@ -231,7 +231,7 @@ fn approval() -> Card {
 }
 
 #[test]
-fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
+fn approval_card_shows_everything_and_its_buttons_carry_actions() {
     let blocks = blocks(&approval());
     judge(&blocks);
     let shown = words(&blocks);
@@ -249,7 +249,7 @@ fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
 }
 
 #[test]
-fn buttons_of_one_verb_have_ids_of_their_own() {
+fn buttons_of_one_action_have_unique_ids() {
     let choice =
         |n| OnClick::Action(Action { kind: "choose".into(), subject: Uuid::nil(), argument: Some(n) });
     let card = Card::from_markdown("Which Bob?").with_button("A", Style::Plain, choice(0)).with_button(
@@ -265,7 +265,7 @@ fn buttons_of_one_verb_have_ids_of_their_own() {
 }
 
 #[test]
-fn what_does_not_fit_is_counted_and_the_rest_stays() {
+fn truncated_content_is_counted() {
     let body = "One line of a very long mail.\n".repeat(2_000);
     let mut card = approval();
     card.body[1] = Block::Literal(body.clone());
@@ -281,7 +281,7 @@ fn what_does_not_fit_is_counted_and_the_rest_stays() {
 }
 
 #[test]
-fn a_code_block_is_whole_in_every_piece() {
+fn code_block_is_closed_in_every_chunk() {
     let code = format!("before\n\n```\n{}```\n\nafter", "let x = 1;\n".repeat(600));
     let blocks = blocks(&Card::from_markdown(code));
     judge(&blocks);
@@ -322,7 +322,7 @@ proptest! {
 }
 
 #[test]
-fn only_who_is_called_is_told_whatever_the_words_say() {
+fn only_explicit_mentions_notify() {
     let card = Card::from_markdown("Ask <@U2>.").with_mention(Some("U1"));
     let blocks = blocks(&card);
     judge(&blocks);

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slack_signed_just_now_holds_and_nothing_else() {
+    fn only_fresh_slack_signatures_are_valid() {
         let secret = SecretString::from("8f742231b10e8888abcd99yyyzzz85a5");
         let then = "1531420618";
         let valid =

@@ -66,7 +66,7 @@ async fn a_command_is_answered_on_its_acknowledgement() {
 }
 
 #[tokio::test]
-async fn a_press_carries_its_verb_and_is_answered_with_a_whisper() {
+async fn button_click_carries_its_action_and_gets_an_ephemeral() {
     let (fake, memory) = (fake().await, Memory::default());
     let slack = signed_in(&fake).await;
     let _listener = listening(&slack, &memory).await;
@@ -104,7 +104,7 @@ async fn nothing_is_lost_when_connections_end() {
 }
 
 #[tokio::test]
-async fn the_next_connection_stands_before_the_last_one_ends() {
+async fn next_connection_opens_before_the_last_closes() {
     let (fake, memory) = (fake().await, Memory::default());
     let slack = signed_in(&fake).await;
     let listener = listening(&slack, &memory).await;
@@ -128,7 +128,7 @@ async fn a_dial_under_way_is_closed_too() {
 }
 
 #[tokio::test]
-async fn a_slack_that_is_away_is_tried_again() {
+async fn unavailable_slack_is_retried() {
     let (fake, memory) = (fake().await, Memory::default());
     let slack = signed_in(&fake).await;
     let refused = nod_sandbox::Fault::Status { code: 503, retry_after: None };

@@ -238,7 +238,7 @@ mod tests {
                         or [this][1] <https://evil.test|acme.test> a < b &amp; `x[0](y)`\n\n[1]: https://evil.test\n";
 
     #[test]
-    fn nothing_pings_or_hides_where_it_leads() {
+    fn stream_text_cannot_mention_or_mask_links() {
         let shown = flowing(TEXT).replace('\u{200B}', "·");
         assert_eq!(
             shown,
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn more_words_only_add() {
+    fn stream_text_only_grows() {
         let ends = TEXT.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(at, _)| at);
         let mut before = String::new();
         for end in ends {

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loud_words_are_broken_and_addresses_stay_whole() {
+    fn mass_mentions_are_broken_and_addresses_kept() {
         assert_eq!(
             unpinged("@here @Channel, (@everyone)"),
             "@\u{200B}here @\u{200B}Channel, (@\u{200B}everyone)"

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_reads_well_and_its_words_command_nothing() {
+    fn card_text_cannot_control_the_terminal() {
         let verb = |name| OnClick::Action(Action::new(name, Uuid::nil()));
         let shown = Card::default()
             .with_title("Send this mail?")
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_shown_by_the_clocks_of_whoever_reads_them() {
+    fn times_are_shown_in_the_readers_zone() {
         let one = TimeOption {
             label: "1".to_owned(),
             from: 1_773_046_800,

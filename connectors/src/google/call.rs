@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_waited_for_and_what_is_used_up_is_not_asked_again() {
+    fn short_waits_are_retried_and_exhausted_quotas_are_not() {
         let refused = |status, code: &str, after| Trouble::Refused {
             status,
             code: code.into(),

@@ -355,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_token_tells_whose_account_it_is_to_whom_it_is_for() {
+    fn id_token_is_accepted_for_our_client_only() {
         let token = |claims: &Value| format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims.to_string()));
         let good = json!({ "iss": "https://accounts.google.com", "aud": "nod", "email": "ana@acme.test",
             "email_verified": true });

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn wider_scopes_allow_what_narrower_ones_do_and_never_the_other_way() {
+    fn broader_scopes_include_narrower_ones_only() {
         for (granted, allowed) in [
             (&[][..], &[][..]),
             (&["openid", "https://www.googleapis.com/auth/userinfo.email"], &[]),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consent_never_narrows_what_was_there_for_nothing() {
+    fn consent_without_gain_never_narrows_a_grant() {
         let held = owned(&[READONLY, COMPOSE]);
         let asked = owned(&[EVENTS]);
         assert!(GOOGLE.is_improvement(&held, &owned(&[READONLY, COMPOSE, EVENTS]), &asked));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_reads_as_a_sentence() {
+    fn granted_scopes_read_as_a_sentence() {
         assert_eq!(GOOGLE.describe_all(&owned(&[READONLY])), "read your mail");
         assert_eq!(
             GOOGLE.describe_all(&owned(&[EVENTS, COMPOSE, READONLY])),

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_send_without_an_answer_means_is_never_guessed() {
+    fn send_without_response_is_unknown() {
         let unknown = |trouble: Trouble| matches!(trouble.acting(), ToolError::UnknownOutcome { .. });
         assert!(unknown(Trouble::Lost("slow".into())));
         assert!(unknown(refused(500, "", None)));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_sorted_by_who_can_mend_it() {
+    fn rejections_are_classified() {
         let reconnect = ToolError::reconnect(Provider::Google);
         for (trouble, fault) in [
             (refused(401, "authError", None), reconnect.clone()),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn googles_words_are_read_in_both_of_their_shapes() {
+    fn both_error_formats_are_parsed() {
         let old = json!({"error": {"message": "Slow", "errors": [{"reason": "rateLimitExceeded"}]}});
         assert_eq!(words(Some(&old)), ("rateLimitExceeded".into(), "Slow".into()));
         let new = json!({"error": {"message": "No", "status": "PERMISSION_DENIED",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_google_asks_to_wait_is_read_wherever_it_says_so() {
+    fn retry_after_is_parsed_from_header_and_message() {
         let asked = |header: Option<&str>, message: &str| {
             let mut response = hyper::Response::builder().header("date", "Fri, 06 Mar 2026 10:00:00 GMT");
             if let Some(header) = header {

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_usage_come_in_pieces() {
+    fn streamed_text_and_usage_are_assembled() {
         let answer = assemble(vec![
             delta(json!({"role": "assistant", "content": ""}), None),
             delta(json!({"reasoning_content": "hm"}), None),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_is_quoted_is_no_thought() {
+    fn quoted_think_tag_is_not_reasoning() {
         for said in ["Models end a thought with </think>, then answer.", "{\"summary\":\"a\\n</think>\\nb\"}"]
         {
             let mut assembly = Assembly::default();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_answer_is_told_apart() {
+    fn invalid_completions_are_classified() {
         let cut = assemble(vec![delta(json!({"content": "Hel"}), None)]);
         assert_eq!(cut, Err(Miss::lost("the answer broke off")));
         assert_eq!(assemble(vec![delta(json!({"content": " "}), Some("stop"))]), Err(Miss::Empty));

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn structure_is_given_up_step_by_step() {
+    fn structured_output_degrades_step_by_step() {
         let first = Dialect::default().without(400, "response_format: json_schema is not supported").unwrap();
         assert_eq!(first.structure, Structure::Object);
         let second = first.without(400, "'response_format.type' must be 'text'").unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_tools_is_known_by_its_providers_words() {
+    fn unsupported_tools_are_recognised_by_provider_message() {
         for (status, reason) in [
             (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
             (404, "No endpoints found that support tool use. To learn more about provider routing, visit: …"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_refusal_that_names_an_argument_teaches() {
+    fn only_a_rejection_naming_an_argument_changes_the_dialect() {
         let d = Dialect::default();
         assert_eq!(d.without(400, "prompt too long"), None);
         assert_eq!(d.without(401, "response_format"), None);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_endpoint_is_spoken_to_in_its_own_way() {
+    fn request_follows_the_dialect() {
         let mut ask = ask();
         ask.tools[0].parameters = json!({"type": "object", "additionalProperties": false,
             "properties": {"q": {"type": ["string", "null"]}}});

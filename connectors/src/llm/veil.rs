@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_are_hidden_however_they_are_cut() {
+    fn reasoning_is_filtered_at_any_chunk_boundary() {
         assert_eq!(read(false, "<think>hm, <b>\n</think>\n\nHello."), "Hello.");
         assert_eq!(read(false, " <thought>a</thought><think>b</think> Hi"), "Hi");
         assert_eq!(read(false, "What <think> means"), "What <think> means");

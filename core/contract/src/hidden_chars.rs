@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_turns_or_hides_text_is_seen() {
+    fn hidden_chars_are_shown() {
         for (text, shown) in [
             ("Bo", "Bo"),
             ("invoice\u{202e}fdp.exe", "invoice⟨202E⟩fdp.exe"),

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_one_no_more_is_read_than_is_kept() {
+    fn long_document_is_read_only_up_to_the_limit() {
         let read = extract_text(
             Kind::Docx,
             &document(&"<w:p><w:r><w:t>я</w:t></w:r></w:p>".repeat(MAX_OUTPUT_BYTES)),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn unreadable_document_gives_a_reason() {
         for (bytes, why) in [
             (document("<w:p/>"), Failure::Empty),
             (zip_with(TEXT, b"<w:p><w:t>a</w:x>"), Failure::Broken),

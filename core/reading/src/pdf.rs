@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_would_unpack_to_too_much_is_left_out() {
+    fn oversized_page_is_skipped() {
         let bomb = b" ".repeat(MAX_UNPACKED_BYTES + 1);
         let packed = file(&[page("The plan"), bomb]);
         assert!(packed.len() < 100_000, "it is a small file");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn unreadable_pdf_gives_a_reason() {
         for (bytes, why) in [(b"%PDF-1.7 rest".to_vec(), Failure::Broken), (file(&[page("")]), Failure::Scan)]
         {
             assert_eq!(extract_text(Kind::Pdf, &bytes), Err(why));

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deep_or_strange_folder_gets_its_socket_elsewhere() {
+    fn long_or_special_paths_get_their_socket_elsewhere() {
         let owner = Uid::from_raw(7);
         assert_eq!(socket_folder(Path::new("/srv/nod"), owner), Path::new("/srv/nod/socket"));
         for home in ["/srv/with, comma".to_owned(), format!("/{}", "deep/".repeat(20))] {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_to_come_is_told_who_was_first() {
+    fn second_process_is_refused_with_the_first_pid() {
         let root = tempfile::tempdir().unwrap();
         let first = Lock::take(root.path()).unwrap();
         let second = Lock::take(root.path()).unwrap_err();

@@ -129,7 +129,7 @@ async fn a_stale_pid_file_of_another_program_is_no_obstacle() {
 const VICTIM: &str = "VICTIM_DATA_DIR";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_program_takes_its_server_along_and_loses_no_row() {
+async fn killed_program_stops_its_server_and_loses_no_rows() {
     if let Some(dir) = std::env::var_os(VICTIM) {
         return write_until_killed(Path::new(&dir)).await;
     }
@@ -138,7 +138,7 @@ async fn a_killed_program_takes_its_server_along_and_loses_no_row() {
     for round in 0..3 {
         let mut victim = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
-            .arg("database::embedded::tests::a_killed_program_takes_its_server_along_and_loses_no_row")
+            .arg("database::embedded::tests::killed_program_stops_its_server_and_loses_no_rows")
             .env(VICTIM, folder.path())
             .stdout(Stdio::piped())
             .spawn()

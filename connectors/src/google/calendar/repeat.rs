@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_becomes_a_rule_and_words() {
+    fn recurrence_becomes_a_rule_and_a_description() {
         let table = [
             (json!({"every": "day", "times": 5}), "RRULE:FREQ=DAILY;COUNT=5", "every day, 5 times"),
             (
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_or_goes_on_for_years_is_a_risk() {
+    fn endless_recurrence_is_a_risk() {
         let risk = |value: Value| asked(value).risk(&friday());
         let long = Some("it repeats for more than 5 years".to_owned());
         assert_eq!(risk(json!({"every": "week"})).as_deref(), Some("it repeats without an end"));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_day_is_read_as_it_was_resolved() {
+    fn until_is_read_as_resolved() {
         let until = |value: Value| {
             let repeat: Result<Repeat, _> = serde_json::from_value(json!({"every": "week", "until": value}));
             repeat.map(|repeat| repeat.until.unwrap().to_string()).map_err(|error| error.to_string())
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_mean_something_else_is_refused() {
+    fn ambiguous_recurrence_is_rejected() {
         for value in [
             json!({"every": "week", "on": ["mo"]}),
             json!({"every": "month", "on": ["fr"]}),

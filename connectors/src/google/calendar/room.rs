@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_is_found_by_what_it_is_called_and_never_guessed() {
+    fn room_is_found_by_exact_name() {
         let rooms: Vec<Room> = ["Ada <c_1@r.test>", "Ada Lounge <c_2@r.test>", "Bell <c_3@r.test>"]
             .map(|text| Room::read(text).unwrap())
             .to_vec();

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_hour_is_half_an_hour_when_clocks_change() {
+    fn duration_survives_clock_changes() {
         let at = zoned("2026-03-29T01:45:00+01:00[Europe/Berlin]");
         let Times::Timed { end, .. } = Times::of(&ExactTime::At { at }, None).unwrap() else {
             panic!("a day")
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_stays_as_long_and_keeps_its_hour() {
+    fn moved_event_keeps_duration_and_hour() {
         let start = zoned("2026-03-06T15:00:00+01:00[Europe/Berlin]");
         let end = zoned("2026-03-06T16:30:00+01:00[Europe/Berlin]");
         let meeting = Times::Timed { start, end };
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_one_of_whoever_says_so() {
+    fn all_day_events_use_the_speakers_zone() {
         // Thursday evening in New York is Friday in Berlin, and Friday evening there is Saturday.
         let meeting = |start: &str| {
             let start = zoned(start);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_becomes_the_clocks_of_whoever_said_it() {
+    fn utc_offset_becomes_the_speakers_zone() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let at = zoned("2026-03-06T15:00:00+02:00[+02:00]");
         let said = Times::of(&ExactTime::At { at }, None).unwrap();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calendar_has_is_read_whatever_it_leaves_out() {
+    fn partial_calendar_times_are_read() {
         let zone = TimeZone::get("Asia/Tokyo").unwrap();
         let at = |utc: &str| EventDateTime { date_time: Some(utc.parse().unwrap()), ..Default::default() };
         let on = |day: &str| EventDateTime { date: Some(day.parse().unwrap()), ..Default::default() };
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_written_the_same() {
+    fn calendar_times_round_trip() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let start = zoned("2026-10-25T02:30:00+01:00[Europe/Berlin]");
         let end = zoned("2026-10-25T03:30:00+01:00[Europe/Berlin]");

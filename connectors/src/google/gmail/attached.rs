@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_by_its_name_or_how_it_lies() {
+    fn file_part_is_known_by_name_or_disposition() {
         for (kind, name, disposition, apart, shown) in [
             ("text/plain", "=?utf-8?B?w6QudHh0?=", "", false, Some("ä.txt")),
             ("text/plain", "", "Attachment", false, Some("noname")),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_with_an_attached_mail_is_not_the_mails_own() {
+    fn nested_mail_attachments_are_not_listed() {
         let inner = part("application/pdf", "inner.pdf", "", true, vec![]);
         let mail = part("message/rfc822", "", "attachment", true, vec![inner]);
         let outer = part("application/pdf", "outer.pdf", "", true, vec![]);

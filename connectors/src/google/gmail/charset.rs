@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_counts_before_what_it_looks_like() {
+    fn named_charset_wins_over_detection() {
         let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         for (name, bytes, text) in [
             ("ISO-2022-JP", b"\x1b$B$3$s$K$A$O\x1b(B Bo".to_vec(), "こんにちは Bo"),

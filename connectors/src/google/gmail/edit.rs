@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_changed_stays() {
+    fn unchanged_fields_are_kept() {
         let filled = BTreeMap::from([people("cc", &[]), text("body", "Hi Bo,\r\n  later ")]);
         let revised = letter().revised(&filled, true).unwrap();
         assert_eq!(revised, Letter { cc: vec![], body: "Hi Bo,\n  later ".into(), ..letter() });
     }
 
     #[test]
-    fn each_fault_stands_at_its_field() {
+    fn errors_name_their_field() {
         let at = |field: &str, why: &str| vec![(field.to_owned(), why.to_owned())];
         assert_eq!(wrong(people("to", &[])), at("to", "A mail needs somebody to go to."));
         assert_eq!(wrong(text("body", " \n")), at("body", "A mail needs some text."));

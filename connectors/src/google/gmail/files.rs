@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_kinds_from_outside_cannot_deceive() {
+    fn untrusted_names_and_types_are_sanitized() {
         assert_eq!(plain_name("inv\u{202e}fdp.exe"), "invfdp.exe");
         assert_eq!(plain_name("a\"; x=\"b\r\nc/d"), "a_; x=_b  c_d");
         assert_eq!(plain_name(" \u{200b}"), "file");

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn mail_goes_out_as_whom_it_was_sent_to_or_as_usual() {
+    fn sender_is_the_recipient_address_or_the_default() {
         let all = vec![
             one("ana@acme.test", false, None),
             one("sales@acme.test", true, Some("accepted")),

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_approved_is_exact() {
+    fn payload_is_exact() {
         let asked = asked(&["\"Stone, Bo\" <bo@example.com>"], " Late ", "Hi\r\nBo");
         let letter = Letter::new(&asked, "t", "ana@acme.test").unwrap();
         let payload = json!({"schema": 1, "tool": "t", "from": "ana@acme.test", "to": ["\"Stone, Bo\" <bo@example.com>"],
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_refused_before_anybody_is_asked() {
+    fn unsendable_mail_is_rejected_before_approval() {
         let refused = |asked: &Asked| {
             matches!(Letter::new(asked, "t", "a@b.test"), Err(ToolError::InvalidArguments { .. }))
         };

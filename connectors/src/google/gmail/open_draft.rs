@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_below_is_known_piece_by_piece() {
+    fn appended_parts_are_recognised() {
         let nobody =
             Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
         let quoted = Quoted { text: "Bo wrote:\n\n> Hi".into(), of: "the mail of Bo".into(), people: vec![] };

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_as_long_as_it_is_written() {
+    fn length_counts_json_escapes() {
         let odd: String = ('\0'..='\u{a0}').chain("äß😀\u{2028}".chars()).collect();
         assert_eq!(odd.chars().map(letters).sum::<usize>() + 2, written(&json!(odd)));
         assert_eq!(fitting("\"a\"b", 4), "\"a");

@@ -167,7 +167,7 @@ async fn a_lost_answer_is_unknown_until_the_sent_copy_is_found() {
 }
 
 #[tokio::test]
-async fn what_broke_before_it_was_sent_is_absent_and_sent_once_then() {
+async fn failure_before_send_is_retried_once() {
     for mishap in [Mishap::Drop, Mishap::Status { code: 503, retry_after: None }] {
         let world = World::new().await;
         let handle = world.prepare(1).await.unwrap();
@@ -181,7 +181,7 @@ async fn what_broke_before_it_was_sent_is_absent_and_sent_once_then() {
 }
 
 #[tokio::test]
-async fn a_deleted_draft_settles_nothing() {
+async fn deleted_draft_leaves_the_outcome_unknown() {
     let world = World::new().await;
     let handle = world.prepare(1).await.unwrap();
     assert!(world.google.delete_draft(ANA, handle["draft_id"].as_str().unwrap()));
@@ -216,7 +216,7 @@ async fn an_edit_in_gmail_does_not_slip_through() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_surely_not_sent() {
+async fn rejection_means_not_sent() {
     let world = World::new().await;
     let handle = world.prepare(1).await.unwrap();
     world.mishap(SEND, Mishap::Status { code: 429, retry_after: Some(7) });
@@ -228,7 +228,7 @@ async fn a_refusal_says_surely_not_sent() {
 }
 
 #[tokio::test]
-async fn silence_ends_with_the_calls_time() {
+async fn unanswered_call_ends_at_the_deadline() {
     let world = World::new().await;
     let handle = world.prepare(1).await.unwrap();
     let hasty = mailbox(&world.gmail, world.google.grant_as(ANA, &SCOPES).access_token, 1);
@@ -253,7 +253,7 @@ impl GetToken for Renewed {
 type Token = Result<Option<String>, Box<dyn std::error::Error + Send + Sync>>;
 
 #[tokio::test]
-async fn a_rejected_token_is_renewed_once() {
+async fn rejected_token_is_refreshed_once() {
     let world = World::new().await;
     let old = world.google.grant_as(ANA, &SCOPES).access_token;
     world.google.expire_tokens(ANA);
@@ -308,7 +308,7 @@ async fn a_draft_stays_with_the_person_and_is_found_again() {
 }
 
 #[tokio::test]
-async fn mail_is_listed_and_read_as_outside_words_for_one_person() {
+async fn mail_is_untrusted_and_private() {
     let world = World::new().await;
     let mail = Incoming {
         to: ANA.into(),

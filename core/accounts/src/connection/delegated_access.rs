@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_before_delegated_before_the_organisations_before_a_link() {
+    fn connected_account_wins_over_delegated_over_organisation() {
         let member = |address: Option<&str>| Member {
             email: address.map(str::to_owned),
             users: vec![("discord".to_owned(), "1".to_owned())],

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grant_that_ended_after_a_week_is_told_from_one_that_was_taken_back() {
+    fn seven_day_expiry_differs_from_revocation() {
         let granted: Timestamp = Timestamp::UNIX_EPOCH;
         let after = |days| granted + TimeDelta::days(days);
         for (ends, now, ended) in [

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_of_a_deed_is_heard() {
+    fn action_claims_are_detected() {
         let table = [
             ("I've sent the mail to Bo.", true),
             ("I have just emailed Cho", true),

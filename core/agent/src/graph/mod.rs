@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_in_the_docs_is_the_graph() {
+    fn docs_diagram_matches_the_graph() {
         let docs = include_str!("../../../../docs/architecture.md");
         let shown =
             docs.split("<!-- graph begins -->").nth(1).and_then(|d| d.split("<!-- graph ends -->").next());
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_in_rows_is_the_serialized_one() {
+    fn as_str_matches_serde_names() {
         for node in Node::ALL {
             assert_eq!(serde_json::to_value(node).unwrap(), node.as_str());
         }

@@ -102,7 +102,7 @@ mod tests {
     use nod_contract::tool::Principal;
 
     #[test]
-    fn only_whole_and_true_words_are_shown_early() {
+    fn partial_answer_shows_whole_words_without_claims() {
         let principal = Principal {
             person: uuid::Uuid::nil().into(),
             name: "Ana".to_owned(),

@@ -139,7 +139,7 @@ mod tests {
     use super::is_send_command;
 
     #[test]
-    fn only_the_bare_words_send() {
+    fn only_the_bare_phrases_send() {
         for said in ["send", "Send it!", " send the draft. ", "please, send it", "OK, send it"] {
             assert!(is_send_command(said), "{said}");
         }

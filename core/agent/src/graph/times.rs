@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_becomes_exact_and_the_rest_stays() {
+    fn time_phrases_are_resolved_and_other_fields_kept() {
         let others = |written: &str, picked: &[(&str, &str)]| {
             let args = json!({"when": written, "title": "next Monday"});
             resolve(Reach::Others, args, picked, MESSAGE_TIME).map(|resolved| resolved.args)
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_kept_and_what_was_taken_for_granted_is_told() {
+    fn length_is_kept_and_assumptions_are_reported() {
         let args = json!({"when": "an hour on Monday", "repeats": {"every": "week", "until": "until the end of June"}});
         let ResolvedArguments { args, assumed } = resolve(Reach::Others, args, &[], MESSAGE_TIME).unwrap();
         let (from, to) =
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_invited_to_what_is_over() {
+    fn past_events_invite_nobody() {
         let with_guests = |written: &str, now: &str| {
             resolve(Reach::Others, json!({"when": written, "guests": ["bo@acme.test"]}), &[], now)
         };

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_named_where_all_of_it_was_said() {
+    fn email_is_named_only_when_written_in_full() {
         for (said, named) in [
             ("write to Bo@x.test.", true),
             ("<mailto:bo@x.test|bo@x.test>, please", true),

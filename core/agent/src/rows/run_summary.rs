@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_says_what_became_of_what_it_asked_for() {
+    fn run_summary_names_the_outcome_of_each_request() {
         let sent = || asked(Status::Approved, Some("done"));
         let unknown = || asked(Status::Approved, Some("unknown"));
         let denied = || asked(Status::Denied, None);

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_shown_is_what_was_shared() {
+    fn only_shown_text_is_shared() {
         let shown =
             "Bo Lind writes: **late**.\n```\nlet a = 1;\n```\n```rust\nlet b = 2;\n```\nYours, Bo Lind";
         for (kept, same) in [

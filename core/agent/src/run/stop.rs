@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_never_says_that_nothing_was_sent_where_something_was() {
+    fn stopped_card_reports_effects_that_happened() {
         let said = |begun: &[&str]| {
             let begun: Vec<String> = begun.iter().map(|one| (*one).to_owned()).collect();
             format!("{:?}", card("Ana", &begun).body)

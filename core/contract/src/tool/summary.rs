@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_line_and_the_title_can_be_left_out() {
+    fn summary_is_one_line_and_redacts_the_title() {
         let gist =
             Summary::from_title("Late\nstandup", "an event", |what| format!("Cancel {what} on Monday"));
         assert_eq!(
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_counted() {
+    fn long_lists_are_counted() {
         let all: Vec<String> = (0..5).map(|at| format!("{at}@acme.test")).collect();
         assert_eq!(join_emails(&all[..1]), "0@acme.test");
         assert_eq!(join_emails(&all), "0@acme.test, 1@acme.test, 2@acme.test and 2 more");

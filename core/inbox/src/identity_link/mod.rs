@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_read_as_people_type_them() {
+    fn typed_codes_are_normalised() {
         for (typed, wanted) in [
             ("K7QM-4XPT", Some("K7QM4XPT")),
             (" k7qm 4xpt ", Some("K7QM4XPT")),
@@ -238,7 +238,7 @@ mod tests {
 
     /// In this table the second person entered the code of the first.
     #[test]
-    fn whoever_a_platform_vouches_for_stays_and_nobody_goes_in_the_middle_of_something() {
+    fn verified_person_survives_and_busy_person_is_not_merged() {
         let entered_by = PersonId(Uuid::from_u128(2));
         let table = [
             ((false, false), (false, false), Some(2)),

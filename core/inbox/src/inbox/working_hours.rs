@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hours_are_said_with_where_the_zone_is_known_from() {
+    fn hours_sentence_names_the_source_of_the_zone() {
         let usual = WorkingHours::default();
         let week = "Your hours: **Mon–Fri 09:00–17:00**, ";
         assert_eq!(

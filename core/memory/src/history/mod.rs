@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn speakers_have_names_and_the_newest_have_room() {
+    fn speakers_are_named_and_newest_messages_are_kept() {
         let names = HashMap::from([("U1".to_owned(), "Ana Silva".to_owned())]);
         let all =
             [message("U1", "one\n two"), message("U2", "ask <@U1> and <@U9>"), message("UNOD", "three")];

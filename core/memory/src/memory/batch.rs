@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn from_eight_messages_on_all_but_the_last_four_are_folded() {
+    fn from_eight_messages_all_but_the_last_four_are_summarised() {
         let summary = ConversationSummary { covered_seq: 10, read_seq: 10, ..ConversationSummary::default() };
         assert!(Batch::from_messages(messages(&["hi"; 7]), &summary).is_none());
         let batch =
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_read_at_once_and_only_once() {
+    fn memory_request_triggers_one_reading() {
         let summary = ConversationSummary { covered_seq: 10, read_seq: 10, ..ConversationSummary::default() };
         let said = ["remember that lunch is at one", "Noted."];
         let batch =

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_about_memory_are_heard() {
+    fn memory_requests_are_recognised() {
         for (said, remember, forget) in [
             ("remember that the launch is on Friday", true, false),
             ("Please remember: the launch is on Friday", true, false),

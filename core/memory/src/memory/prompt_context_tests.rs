@@ -43,7 +43,7 @@ fn tokens_of(view: &MemoryContext) -> usize {
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_the_newest_stays() {
+fn memory_context_is_bounded_and_keeps_the_newest() {
     let texts = [
         "We could meet on Friday at three, or else on Monday morning before the stand-up. ".repeat(40),
         "金曜日の三時に会いましょう。".repeat(120),
@@ -74,7 +74,7 @@ fn what_is_remembered_is_bounded_and_the_newest_stays() {
 }
 
 #[test]
-fn a_short_talk_is_in_view_whole() {
+fn short_conversation_is_kept_in_full() {
     let talk = [message("hello", Some("Ana Silva")), message("Hello **Ana**.", None)];
     let view = MemoryContext::build(None, &[], &talk, false);
     let texts: Vec<Turn> = vec![
@@ -86,7 +86,7 @@ fn a_short_talk_is_in_view_whole() {
 }
 
 #[test]
-fn private_words_in_view_make_the_view_private() {
+fn private_messages_make_the_context_private() {
     let ana = PersonId(Uuid::from_u128(9));
     let private =
         Said { audience: Audience::Person(ana), outside: vec!["mail".to_owned()], ..message("x", None) };

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_between_letters_where_its_bound_is_met() {
+    fn text_is_truncated_at_a_char_boundary() {
         for text in [
             "Running late, sorry about that!",
             "日本語のテキストです。よろしく",

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_in_the_place_of_a_file_is_told_by_the_files_kind() {
+    fn html_page_instead_of_a_file_is_detected_by_media_type() {
         let page = b"\n<!DOCTYPE html><html><body>Sign in</body></html>";
         assert!(is_html_page(page, "text/csv") && is_html_page(page, ""));
         assert!(
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_judged_by_their_bytes() {
+    fn file_type_is_detected_from_bytes() {
         for (bytes, words) in [
             (&b"# Plan\n- one"[..], Some("# Plan\n- one")),
             (b"\xEF\xBB\xBFname,n\nBo,2", Some("name,n\nBo,2")),

@@ -24,19 +24,19 @@ fn split_at_limit(text: &str, most: usize) -> Vec<String> {
 }
 
 #[test]
-fn what_fits_is_one_message() {
+fn short_card_stays_one_message() {
     assert_eq!(split_at_limit("one\n\ntwo", 100), ["one\n\ntwo"]);
 }
 
 #[test]
-fn it_is_cut_between_paragraphs() {
+fn long_card_is_split_between_paragraphs() {
     let text = "First paragraph here.\n\nSecond one stands here.\n\nThird.";
     assert_eq!(split_at_limit(text, 50), ["First paragraph here.\n\nSecond one stands here.", "Third."]);
     assert_eq!(split_at_limit(text, 32), ["First paragraph here.", "Second one stands here.\n\nThird."]);
 }
 
 #[test]
-fn a_long_paragraph_is_cut_after_a_sentence() {
+fn long_paragraph_is_split_after_a_sentence() {
     let text = "One sentence of a few words. Another sentence of words. And a last one.";
     assert_eq!(
         split_at_limit(text, 60),
@@ -45,7 +45,7 @@ fn a_long_paragraph_is_cut_after_a_sentence() {
 }
 
 #[test]
-fn code_that_fits_stays_whole() {
+fn short_code_block_is_not_split() {
     let text = "Before it all.\n\n```rust\nlet a = 1;\n\nlet b = 2;\n```\n\nAfter.";
     assert_eq!(
         split_at_limit(text, 46),
@@ -54,7 +54,7 @@ fn code_that_fits_stays_whole() {
 }
 
 #[test]
-fn code_longer_than_a_message_is_closed_and_opened_again() {
+fn long_code_block_is_closed_and_reopened() {
     let text = "```sh\nfirst line of it\nsecond line of it\nthird line of it\n```";
     assert_eq!(
         split_at_limit(text, 50),
@@ -67,7 +67,7 @@ fn code_longer_than_a_message_is_closed_and_opened_again() {
 }
 
 #[test]
-fn a_numbered_list_goes_on_counting() {
+fn numbered_list_continues_its_numbering() {
     for marks in [["1.", "2.", "3.", "4."], ["1.", "1.", "1.", "1."]] {
         let text = marks.map(|mark| format!("{mark} item of a list")).join("\n");
         let pages = split_at_limit(&text, 42);
@@ -77,7 +77,7 @@ fn a_numbered_list_goes_on_counting() {
 }
 
 #[test]
-fn a_table_has_its_head_on_every_message() {
+fn table_header_repeats_in_every_message() {
     let rows: Vec<String> = (0..6).map(|n| format!("| row {n} | {n} |")).collect();
     let pages = split_at_limit(&format!("| name | n |\n|---|---|\n{}", rows.join("\n")), 75);
     assert!(pages.len() > 1, "{pages:?}");
@@ -85,7 +85,7 @@ fn a_table_has_its_head_on_every_message() {
 }
 
 #[test]
-fn buttons_stand_under_the_last_and_the_title_over_the_first() {
+fn title_is_on_the_first_and_buttons_on_the_last_message() {
     use nod_contract::card::{OnClick, Style};
     let card = Card::from_markdown("One paragraph.\n\nAnother paragraph.").with_title("Title").with_button(
         "Open",
@@ -132,7 +132,7 @@ impl SeededRng {
 }
 
 #[test]
-fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
+fn splitting_keeps_all_text_in_order_and_closes_code() {
     for seed in 0..300 {
         let mut dice = SeededRng(seed);
         let mut at = 0;
@@ -157,7 +157,7 @@ fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
 }
 
 #[test]
-fn whom_it_calls_stands_with_the_first_words() {
+fn mention_stays_with_the_first_text() {
     let card = Card::from_markdown("one two three four five six seven").with_mention(Some("U1"));
     let pages = split_into_messages(&card, 25, char_limit(25));
     assert!(pages.len() > 1 && pages[0].body.len() == 2, "{pages:?}");

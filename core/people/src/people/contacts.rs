@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contact_has_all_words_of_the_name_and_is_offered_once() {
+    fn contact_matches_all_words_and_is_listed_once() {
         let all = [
             contact("Kim, Zoe", "zoe@partner.example"),
             contact("", "zoe.kim@far.example"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_not_looked_up() {
+    fn non_names_are_not_looked_up() {
         for name in ["", " . ", "the one who wrote to me last week", &"x".repeat(41)] {
             assert_eq!(search_words(name), None, "{name}");
         }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_contact_calls_itself_its_address_stands_there_whole() {
+    fn contact_label_always_shows_the_full_email() {
         for (name, address, wanted) in [
             ("Bo \u{202e}dniL", "eve@evil.test", "Bo ⟨202E⟩dniL (eve@evil.test) · from your mail"),
             ("bo\n lind", "bo@x.test", "bo lind (bo@x.test) · from your mail"),

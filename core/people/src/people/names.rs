@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_recipients_is_read_as_people_write_it() {
+    fn recipient_line_is_split_at_separators() {
         for (line, wanted) in [
             ("Bo, cho@x.test;dana@x.test,", &["Bo", "cho@x.test", "dana@x.test"][..]),
             ("\"Stone, Bo\" <bo@x.test>\nCho", &["\"Stone, Bo\" <bo@x.test>", "Cho"]),

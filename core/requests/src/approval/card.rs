@@ -449,7 +449,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reminder_leads_to_the_card_where_it_has_an_address() {
+    fn reminder_links_to_card_when_it_has_a_permalink() {
         let waiting = [approval(Status::Pending, None)];
         let button = |address: Option<&str>| reminder(&waiting, address.map(str::to_owned)).buttons.remove(0);
         let link = button(Some("https://acme.test/p1"));
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_an_event_is_not_told_in_words_of_mail() {
+    fn event_outcome_does_not_use_mail_wording() {
         let told = |fault: ToolError| {
             let end = EffectState {
                 id: uuid::Uuid::nil().into(),

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_shown_whole_or_its_beginning_is() {
+    fn body_is_shown_in_full_or_as_an_excerpt() {
         assert_eq!(excerpt(&preview("bo", "Hi"), &[]), None);
         assert_eq!(excerpt(&preview("bo", &"é".repeat(8_000)), &[]), None);
         let long = preview("bo", &"word ".repeat(2_000));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn how_much_is_shown_is_the_platforms_to_say() {
+    fn platform_sets_the_display_limit() {
         let small = |to: &str, body: &str| Preview { display_limit: 3_000, ..preview(to, body) };
         assert_eq!(excerpt(&small("bo", &"x".repeat(2_800)), &[]), None);
         assert_eq!(excerpt(&small("bo", &"x".repeat(2_900)), &[]).map(str::len), Some(1_500));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_is_not_asked_about() {
+    fn undisplayable_request_is_not_asked() {
         assert_eq!(check_displayable(&preview("bo", &"x".repeat(MAX_BODY_CHARS))), Ok(()));
         assert_eq!(
             check_displayable(&preview("bo", &"x".repeat(MAX_BODY_CHARS + 1))),

@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_different_is_a_change() {
+    fn changed_values_lists_only_differences() {
         let old = json!({ "to": ["bo@x.test"], "subject": "Late", "body": "Hi" });
         let new = json!({ "to": ["bo@x.test"], "subject": "Late", "body": "Hi Bo" });
         assert_eq!(Value::Object(changes(&old, &new)), json!({ "body": "Hi Bo" }));

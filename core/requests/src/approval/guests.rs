@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn local_times_are_said_where_they_are_other_than_the_reader_s() {
+    fn local_times_are_shown_only_when_they_differ_from_the_readers() {
         let lisbon = TimeZone::get("Europe/Lisbon").unwrap();
         let all = [
             guest("Ana", "Europe/Lisbon"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_counted() {
+    fn long_guest_lists_are_counted() {
         let all = vec![guest("Cho", "Asia/Tokyo"); 12];
         let friday = event("2026-03-06T15:00:00Z", "2026-03-06T15:30:00Z");
         let said = local_times(&friday, &all, &TimeZone::UTC).unwrap();

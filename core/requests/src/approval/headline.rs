@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headline_says_what_became_of_it() {
+    fn headline_states_the_outcome() {
         let unknown = ToolError::UnknownOutcome { reason: String::new() };
         let first_done = Approval { original_done: true, ..approval(Status::Superseded, None) };
         let table = [

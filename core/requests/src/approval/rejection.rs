@@ -161,7 +161,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_press_that_changes_nothing_hears_what_became_of_it() {
+    fn ineffective_click_is_answered_with_the_current_state() {
         let end = |released, outcome| {
             let waits = None;
             let id = Uuid::from_u128(3).into();

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_bare_yes_is_one() {
+    fn only_the_listed_phrases_count_as_yes() {
         for yes in ["yes", " Yes! ", "YES.", "yes please", "Ja", "approve", "Go ahead!"] {
             assert!(is_yes(yes), "{yes}");
         }

@@ -81,7 +81,7 @@ mod tests {
     use nod_people::named::Named;
 
     #[test]
-    fn rules_are_told_in_the_order_in_which_they_count() {
+    fn rules_are_described_in_order_of_precedence() {
         let people = vec![Named::Email("bo@acme.test".to_owned())];
         let legal = Decider::OwnerAndOneOf(ApproverList { name: "legal".to_owned(), people });
         let rules = vec![

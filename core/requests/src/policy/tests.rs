@@ -56,7 +56,7 @@ fn policy() -> Policy {
 /// Tool, reach, recipients, whether outside text was in view → whether two must approve, hours until it expires,
 /// minutes from the reminder to the expiry, seconds to undo.
 #[test]
-fn the_rules_that_fit_say_on_which_terms() {
+fn matching_rules_set_the_terms() {
     use Reach::{Drafts, Others, OwnAccount, Reads};
     let (run, never) = (Ok(None), |why| Err::<Option<(bool, i64, i64, i64)>, _>(why));
     let ask = |two, hours, before, undo| Ok(Some((two, hours, before, undo)));
@@ -112,7 +112,7 @@ fn the_rules_that_fit_say_on_which_terms() {
 }
 
 #[test]
-fn rules_laid_after_others_never_allow_what_those_forbid() {
+fn later_rules_cannot_allow_what_earlier_rules_forbid() {
     let mut both = policy();
     both.rules.push(Rule { decider: Some(Decider::Owner), ..Rule::default() });
     let to = |address: &str| {
@@ -135,7 +135,7 @@ fn rules_laid_after_others_never_allow_what_those_forbid() {
 }
 
 #[test]
-fn where_anybody_has_an_address_nobody_is_at_home() {
+fn public_mail_domain_is_never_internal() {
     for (account, address, outside) in [
         ("ana@acme.test", "Bo@ACME.test", false),
         ("ana@acme.test", "bo@eu.acme.test", true),
@@ -151,7 +151,7 @@ fn where_anybody_has_an_address_nobody_is_at_home() {
 }
 
 #[test]
-fn rules_are_read_from_rows_as_they_were_written() {
+fn rules_round_trip_through_json() {
     let rules = policy().rules;
     let row = serde_json::to_value(&rules).unwrap();
     assert_eq!(serde_json::from_value::<Vec<Rule>>(row).unwrap(), rules);

@@ -43,7 +43,7 @@ fn query() -> SlotQuery {
 }
 
 #[test]
-fn what_somebody_named_is_looked_at_whatever_the_step() {
+fn preferred_start_ignores_the_step() {
     let quarter_past = between("2026-03-10T15:15", "2026-03-10T16:15", "Europe/Berlin");
     let wish = SlotQuery { window: quarter_past, ..query() };
     assert!(find_and_format(&wish, &[person("Ana", "Europe/Berlin")]).is_empty());
@@ -80,7 +80,7 @@ fn the_earliest_free_hours_come_first() {
 }
 
 #[test]
-fn hours_are_each_ones_own() {
+fn each_person_has_their_own_hours() {
     // 09:00–17:00 in New York is 14:00–22:00 in Berlin that week: New York's clocks have changed, Berlin's have not.
     let people = [person("Ana", "Europe/Berlin"), person("Bo", "America/New_York")];
     assert_eq!(
@@ -90,7 +90,7 @@ fn hours_are_each_ones_own() {
 }
 
 #[test]
-fn where_nobody_s_hours_meet_those_who_do_not_work_are_named() {
+fn slot_outside_hours_names_the_people_concerned() {
     let people =
         [person("Ana", "Europe/Berlin"), person("Bo", "America/New_York"), person("Cy", "Asia/Tokyo")];
     assert_eq!(
@@ -100,7 +100,7 @@ fn where_nobody_s_hours_meet_those_who_do_not_work_are_named() {
 }
 
 #[test]
-fn buffers_stand_on_both_sides() {
+fn buffer_applies_on_both_sides() {
     let mut ana = person("Ana", "Europe/Berlin");
     ana.buffer = SignedDuration::from_mins(15);
     ana.busy = vec![between("2026-03-09T10:00", "2026-03-09T11:00", "Europe/Berlin")];
@@ -108,20 +108,20 @@ fn buffers_stand_on_both_sides() {
 }
 
 #[test]
-fn nobody_hears_of_it_later_than_they_want() {
+fn notice_period_is_respected() {
     let mut ana = person("Ana", "Europe/Berlin");
     ana.notice = SignedDuration::from_hours(4 * 24);
     assert_eq!(find_and_format(&SlotQuery { limit: 1, ..query() }, &[ana]), ["Tue 10 Mar 12:00–13:00"]);
 }
 
 #[test]
-fn whose_hours_nobody_knows_hold_against_nothing() {
+fn unknown_hours_restrict_nothing() {
     let guest = Attendee { hours: None, ..person("Guest", "UTC") };
     assert_eq!(find_and_format(&SlotQuery { limit: 1, ..query() }, &[guest]), ["Mon 9 Mar 00:00–01:00"]);
 }
 
 #[test]
-fn steps_are_those_of_the_asker_s_clock() {
+fn steps_follow_the_askers_clock() {
     let there = "Asia/Kathmandu";
     let wish = SlotQuery {
         zone: zone(there),
@@ -152,7 +152,7 @@ fn night_work_goes_over_midnight_and_the_clocks_going_forward() {
 }
 
 #[test]
-fn what_cannot_be_looked_for_is_refused() {
+fn invalid_query_is_rejected() {
     let many = vec![person("Ana", "UTC"); 51];
     assert_eq!(find_slots(&query(), &many), Err(SlotQueryError::TooManyPeople));
     let ends_first = SlotQuery { window: between("2026-03-10T00:00", "2026-03-09T00:00", "UTC"), ..query() };
@@ -173,7 +173,7 @@ const ZONES: &[&str] = &["Europe/Berlin", "America/New_York", "Asia/Kathmandu", 
 
 proptest! {
     #[test]
-    fn a_slot_is_free_for_everybody_and_says_truly_who_does_not_work(
+    fn slot_is_free_for_everybody_and_reports_out_of_hours(
         start in 1_700_000_000_i64..1_900_000_000,
         days in 1_i64..62,
         lasts in 5_i64..600,

@@ -387,7 +387,7 @@ fn each(mut check: impl FnMut(&str, &str, Timestamp, &TimeZone)) -> usize {
 }
 
 #[test]
-fn every_phrase_is_what_people_mean_by_it_or_is_asked() {
+fn phrases_resolve_as_expected() {
     let mut wrong = Vec::new();
     let count = each(|text, expected, now, zone| {
         let is = format_phrase(text, now, zone);
@@ -400,7 +400,7 @@ fn every_phrase_is_what_people_mean_by_it_or_is_asked() {
 }
 
 #[test]
-fn what_is_exact_reads_back_in_every_zone_and_so_does_every_choice() {
+fn exact_times_and_choices_round_trip_in_every_zone() {
     each(|text, _, now, zone| {
         let elsewhere = TimeZone::get("Pacific/Chatham").unwrap();
         match resolve(text, now, zone) {
@@ -421,7 +421,7 @@ fn what_is_exact_reads_back_in_every_zone_and_so_does_every_choice() {
 }
 
 #[test]
-fn an_offset_that_is_how_the_asker_s_clocks_are_written_is_their_zone() {
+fn own_offset_is_read_as_own_zone() {
     for (own, text, zone) in [
         ("Asia/Singapore", "Fri 6 Mar, 16:00–16:30 UTC+8", Some("Asia/Singapore")),
         ("America/Sao_Paulo", "Fri 6 Mar, 16:00 UTC-3", Some("America/Sao_Paulo")),
@@ -435,7 +435,7 @@ fn an_offset_that_is_how_the_asker_s_clocks_are_written_is_their_zone() {
 }
 
 #[test]
-fn what_a_reader_cannot_see_is_refused() {
+fn invisible_characters_are_rejected() {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
     let now = at("2026-03-04T09:00", &zone);
     let long = "tomorrow ".repeat(10_000);
@@ -455,7 +455,7 @@ fn typographic_dashes_and_spaces_are_read() {
 }
 
 #[test]
-fn a_sentence_says_what_was_taken_for_granted() {
+fn assumptions_are_reported() {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
     let ResolvedTime { assumption: assumed, .. } =
         resolve("next Friday at 3", at("2026-03-04T09:00", &zone), &zone).unwrap();
@@ -573,13 +573,13 @@ fn check_round_trip(text: &str, now: Timestamp, zone: &TimeZone) {
 
 proptest! {
     #[test]
-    fn no_text_breaks_it(text in any::<String>(), second in 0_i64..4_000_000_000, zone in 0..ZONES.len()) {
+    fn resolve_never_panics(text in any::<String>(), second in 0_i64..4_000_000_000, zone in 0..ZONES.len()) {
         let zone = TimeZone::get(ZONES[zone]).unwrap();
         check_round_trip(&text, Timestamp::from_timestamp(second, 0).unwrap(), &zone);
     }
 
     #[test]
-    fn an_answer_is_a_real_instant_of_its_zone(
+    fn resolved_time_exists_in_its_zone(
         words in prop::collection::vec(0..VOCABULARY.len(), 1..7),
         second in 1_500_000_000_i64..2_000_000_000,
         zone in 0..ZONES.len(),

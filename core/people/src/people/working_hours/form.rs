@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_reads_back() {
+    fn form_fields_parse_back() {
         let night = filled("berlin", "Sun-Thu", "22-6:30", "10", "").unwrap();
         assert_eq!(night.zone.as_deref(), Some("Europe/Berlin"));
         assert_eq!(days_text(&night.days), "Mon, Tue, Wed, Thu, Sun");

@@ -252,7 +252,7 @@ mod tests {
 
     /// Role × whether two are required × whether the owner has approved → what an approval and a denial do.
     #[test]
-    fn a_word_counts_once_and_only_from_whom_the_rules_name() {
+    fn decisions_count_once_and_only_from_named_people() {
         use DecisionStep::{Approved, Denied, Ignored, OwnerApproved};
         use Role::{CoApprover, Other, Owner};
         let table = [

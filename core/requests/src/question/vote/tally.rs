@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_that_suits_everybody_is_taken_once_everybody_answered() {
+    fn earliest_common_time_wins_once_everybody_voted() {
         assert_eq!(tally_of(&[&[1], &[]]), VoteStanding::Open);
         assert_eq!(tally_of(&[&[2, 1], &[1, 2], &[0, 1, 2]]), VoteStanding::Agreed(1));
         assert_eq!(tally_of(&[&[0], &[1]]), VoteStanding::NoCommonTime);
