@@ -11,7 +11,7 @@ use crate::hearing::Whole;
 
 /// Something to store.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Arrival {
+pub enum IncomingPayload {
     /// An inbound.
     Inbound(Inbound),
     /// A profile change that the platform sends unasked.
@@ -33,11 +33,11 @@ pub enum Arrival {
 /// It was not stored, so it must not be acknowledged: a platform may deliver it again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not stored: {0}")]
-pub struct NotStored(pub String);
+pub struct StoreError(pub String);
 
 /// Stores an arrival and returns the synchronous answer to it.
 pub type Accept =
-    Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<InteractionResponse, NotStored>> + Send + Sync>;
+    Arc<dyn Fn(IncomingPayload) -> BoxFuture<'static, Result<InteractionResponse, StoreError>> + Send + Sync>;
 
 /// Creates the function that stores a platform's arrivals in the inbox.
 pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> Accept {
@@ -45,7 +45,7 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
         let (inbox, whole) = (inbox.clone(), whole.clone());
         Box::pin(async move {
             let answer = match arrival {
-                Arrival::Inbound(inbound) => {
+                IncomingPayload::Inbound(inbound) => {
                     let all_known = whole.holds(inbound.at);
                     let says = matches!(inbound.event, Event::Message { .. });
                     let begun = says.then(|| whole.begin(inbound.at));
@@ -55,15 +55,15 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
                     }
                     answer
                 }
-                Arrival::Person { workspace, profile } => {
+                IncomingPayload::Person { workspace, profile } => {
                     inbox.learn(platform, &workspace, profile).await.map(|()| InteractionResponse::Ack)
                 }
-                Arrival::Unreadable { workspace, raw } => inbox
+                IncomingPayload::Unreadable { workspace, raw } => inbox
                     .store_unreadable(platform, &workspace, &raw)
                     .await
                     .map(|()| InteractionResponse::Ack),
             };
-            answer.map_err(|error| NotStored(error.to_string()))
+            answer.map_err(|error| StoreError(error.to_string()))
         })
     })
 }
@@ -72,13 +72,13 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
 const SECRETS: [&str; 3] = ["token", "response_url", "trigger_id"];
 
 /// Removes secrets and replaces NUL, the one character that Postgres does not store.
-pub(crate) fn storable(raw: Value) -> Value {
+pub(crate) fn sanitize(raw: Value) -> Value {
     match raw {
         Value::String(text) => text.replace('\0', "\u{FFFD}").into(),
-        Value::Array(list) => list.into_iter().map(storable).collect(),
+        Value::Array(list) => list.into_iter().map(sanitize).collect(),
         Value::Object(object) => {
             let said = object.into_iter().filter(|(key, _)| !SECRETS.contains(&key.as_str()));
-            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), storable(value))).collect()
+            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), sanitize(value))).collect()
         }
         other => other,
     }

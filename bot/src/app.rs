@@ -35,13 +35,13 @@ use crate::accept::into_inbox;
 use crate::config::{self, Config};
 use crate::database::{self, Database, DatabaseClock};
 use crate::discord::{self, Discord, SignIn};
-use crate::hearing::{Hearing, Hears, Storing, Whole};
+use crate::hearing::{IngestMonitor, IngestStatus, StorageStatus, Whole};
 use crate::policy;
-use crate::server::{self, Connecting, Readiness};
-use crate::slack::{self, Ear, Listener, Slack};
+use crate::server::{self, ConnectPages, Readiness};
+use crate::slack::{self, EventSource, Listener, Slack};
 use crate::terminal::{self, TerminalAdapter};
 pub(crate) use needed::discord_settings;
-use needed::{Models, Needed, slack_settings, unset};
+use needed::{Models, RequiredSettings, missing_settings_error, slack_settings};
 
 /// Runs Nod until `stop`.
 ///
@@ -56,7 +56,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
     };
     let ended = match started.await {
         Ok(app) => {
-            for list in policy::empty_lists(database.pool.clone(), &config.approvals.policy).await? {
+            for list in policy::find_empty_lists(database.pool.clone(), &config.approvals.policy).await? {
                 tracing::warn!(list, "the rules ask for somebody of a list of whom nobody is known");
             }
             tracing::info!(url = %app.url, "nod is ready");
@@ -105,8 +105,8 @@ pub async fn start(
     ids: Arc<dyn Ids>,
     beside: Vec<Plug>,
 ) -> anyhow::Result<App> {
-    let needed = Needed::of(config)?;
-    let socket = listen(config).await?;
+    let needed = RequiredSettings::from_config(config)?;
+    let socket = bind_listener(config).await?;
     let url = public_url(config, socket.local_addr()?)?;
     let slack = match needed.slack {
         Some(settings) => Some(slack::connect(settings).await?),
@@ -119,21 +119,22 @@ pub async fn start(
     let mut adapters = vec![Arc::new(TerminalAdapter::elsewhere(clock.clone())) as Arc<dyn ChatAdapter>];
     adapters.extend(slack.as_ref().map(Slack::adapter));
     adapters.extend(discord.as_ref().map(Discord::adapter));
-    let discord_sign_in = sign_in(discord.as_ref(), &url)?;
-    let house = House { adapters: Adapters::new(adapters), url: url.clone(), pool: pool.clone(), clock, ids };
-    let (nod, connecting) = house.built(config, needed.models, discord_sign_in, beside).await?;
-    let mut parts = Started::new(nod, house.clock, Readiness::new(pool));
+    let discord_sign_in = discord_sign_in(discord.as_ref(), &url)?;
+    let house =
+        AppBuilder { adapters: Adapters::new(adapters), url: url.clone(), pool: pool.clone(), clock, ids };
+    let (nod, connecting) = house.build(config, needed.models, discord_sign_in, beside).await?;
+    let mut parts = RunningServices::new(nod, house.clock, Readiness::new(pool));
     if let Some(slack) = slack {
-        parts.hear_slack(&slack).await?;
+        parts.start_slack(&slack).await?;
     }
     if let Some(discord) = discord {
-        parts.hear_discord(&discord).await?;
+        parts.start_discord(&discord).await?;
     }
     Ok(parts.open(url, socket, connecting))
 }
 
 /// How long to wait for jobs in progress when a user leaves the terminal.
-const GRACE: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Chats at this terminal until the user leaves or `stop`. The process is one more replica: it works on every job, also
 /// those of Slack if it is configured, but receives events only from the terminal.
@@ -144,23 +145,24 @@ pub async fn chat(config: Config, user: String, stop: CancellationToken) -> anyh
     let database = Database::open_or_join(&config).await?;
     let talked = async {
         database::migrate(&database.pool).await?;
-        Box::pin(converse(&config, user, database.pool.clone(), stop)).await
+        Box::pin(run_chat(&config, user, database.pool.clone(), stop)).await
     };
     let ended = talked.await;
     database.close().await;
     ended
 }
 
-async fn converse(
+async fn run_chat(
     config: &Config,
     user: String,
     pool: PgPool,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let mut missing = Vec::new();
-    let models = Models::of(&mut missing, config).ok_or_else(|| unset(&missing))?;
+    let models = Models::from_config(&mut missing, config).ok_or_else(|| missing_settings_error(&missing))?;
     // If `nod run` already serves here, its server handles the links.
-    let socket = listen(config).await.inspect_err(|error| tracing::info!(%error, "no server here")).ok();
+    let socket =
+        bind_listener(config).await.inspect_err(|error| tracing::info!(%error, "no server here")).ok();
     let at = socket.as_ref().map_or(Ok(config.server.bind), TcpListener::local_addr)?;
     let url = public_url(config, at)?;
     let clock: Arc<dyn Clock> = DatabaseClock::follow(&pool, stop.clone()).await?;
@@ -176,10 +178,10 @@ async fn converse(
         None => None,
     };
     adapters.extend(discord.as_ref().map(Discord::adapter));
-    let discord_sign_in = sign_in(discord.as_ref(), &url)?;
+    let discord_sign_in = discord_sign_in(discord.as_ref(), &url)?;
     let adapters = Adapters::new(adapters);
-    let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
-    let (nod, connecting) = house.built(config, models, discord_sign_in, Vec::new()).await?;
+    let house = AppBuilder { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
+    let (nod, connecting) = house.build(config, models, discord_sign_in, Vec::new()).await?;
     let unserved = nod.list_unserved().await?;
     if !unserved.is_empty() {
         bail!(
@@ -197,7 +199,8 @@ async fn converse(
         tasks.spawn(server::serve(socket, router, asked));
     }
     let history = config.data.dir.join("chat_history");
-    let talk = terminal::run(terminal::Parts { nod, user, changed, history, clock, ids });
+    let talk =
+        terminal::run_session(terminal::SessionDependencies { nod, user, changed, history, clock, ids });
     let talked = tokio::select! {
         talked = talk => talked,
         () = stop.cancelled() => Ok(()),
@@ -205,12 +208,12 @@ async fn converse(
     stop.cancel();
     // Unfinished jobs continue on another replica or at the next start.
     let ended = async { while tasks.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(GRACE, ended).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
     talked
 }
 
 /// The dependencies of the core.
-struct House {
+struct AppBuilder {
     adapters: Adapters,
     url: Url,
     pool: PgPool,
@@ -218,15 +221,15 @@ struct House {
     ids: Arc<dyn Ids>,
 }
 
-impl House {
+impl AppBuilder {
     /// Builds the assistant and the pages that connect accounts.
-    async fn built(
+    async fn build(
         &self,
         config: &Config,
         models: Models,
         discord: Option<SignIn>,
         beside: Vec<Plug>,
-    ) -> anyhow::Result<(Nod, Option<Connecting>)> {
+    ) -> anyhow::Result<(Nod, Option<ConnectPages>)> {
         let Self { adapters, url, pool, clock, ids } = self;
         let vault = config.vault(ids.as_ref())?;
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
@@ -251,7 +254,7 @@ impl House {
         let house = abilities::abilities(config, accounts.as_ref(), model.clone());
         let nod = Nod::new(Dependencies {
             pool: pool.clone(),
-            ingest_pool: database::beside(pool),
+            ingest_pool: database::ingest_pool(pool),
             clock: clock.clone(),
             ids: ids.clone(),
             adapters: adapters.clone(),
@@ -264,7 +267,7 @@ impl House {
             settings: Settings { delegated_access: lending, ..settings(config, url)? },
         })
         .await?;
-        let connecting = oauth.map(|google| Connecting {
+        let connecting = oauth.map(|google| ConnectPages {
             offers: nod.connect_requests(),
             google,
             discord,
@@ -275,20 +278,20 @@ impl House {
     }
 }
 
-fn sign_in(discord: Option<&Discord>, url: &Url) -> anyhow::Result<Option<SignIn>> {
+fn discord_sign_in(discord: Option<&Discord>, url: &Url) -> anyhow::Result<Option<SignIn>> {
     match discord {
         Some(discord) => discord.sign_in(url.join("oauth/discord/callback")?),
         None => Ok(None),
     }
 }
 
-async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+async fn bind_listener(config: &Config) -> anyhow::Result<TcpListener> {
     let bind = config.server.bind;
     TcpListener::bind(bind).await.with_context(|| format!("server.bind: cannot listen on {bind}"))
 }
 
 /// The running parts, started one after another.
-struct Started {
+struct RunningServices {
     nod: Nod,
     clock: Arc<dyn Clock>,
     readiness: Readiness,
@@ -300,7 +303,7 @@ struct Started {
     stop: CancellationToken,
 }
 
-impl Started {
+impl RunningServices {
     fn new(nod: Nod, clock: Arc<dyn Clock>, readiness: Readiness) -> Self {
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         let (worker, asked) = (nod.clone(), stop.clone());
@@ -308,69 +311,77 @@ impl Started {
         Self { nod, clock, readiness, listener: None, routes: Router::new(), tasks, stop }
     }
 
-    async fn hear_slack(&mut self, slack: &Slack) -> anyhow::Result<()> {
+    async fn start_slack(&mut self, slack: &Slack) -> anyhow::Result<()> {
         let identity = slack.identity();
         self.nod.register_workspace(slack::PLATFORM, &identity.team, &identity.team_name, &[]).await?;
         let whole = Whole::new(slack::REDELIVERS);
         let accept = into_inbox(slack::PLATFORM, self.nod.inbox(), whole.clone());
-        let heard = match slack.hear(accept, self.clock.clone()) {
-            Ear::Socket(listener) => {
-                let heard = listener.connected();
+        let heard = match slack.listen(accept, self.clock.clone()) {
+            EventSource::Socket(listener) => {
+                let heard = listener.status();
                 self.listener = Some(listener);
                 heard
             }
-            Ear::Http(routes) => {
+            EventSource::Http(routes) => {
                 self.routes = routes;
                 // Slack reaches the server over HTTP, so there is no connection that could be down.
-                watch::channel(Hears::Since(1)).1
+                watch::channel(IngestStatus::Receiving(1)).1
             }
         };
         // An event that is not stored is not acknowledged, and Slack delivers it again.
-        let storing = watch::channel(Storing::default()).1;
-        self.tell(&whole, slack::PLATFORM, identity.team.clone(), 0, heard, storing);
+        let storing = watch::channel(StorageStatus::default()).1;
+        self.monitor_ingest(&whole, slack::PLATFORM, identity.team.clone(), 0, heard, storing);
         Ok(())
     }
 
-    async fn hear_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
+    async fn start_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
         let identity = discord.identity();
         let (workspace, name) = (&identity.application, &identity.name);
         self.nod.register_workspace(discord::PLATFORM, workspace, name, discord.servers()).await?;
         // Events that wait to be stored keep their order.
         let whole = Whole::new(TimeDelta::zero());
         let accept = into_inbox(discord::PLATFORM, self.nod.inbox(), whole.clone());
-        let (shards, listens) = discord.hear(accept, self.nod.clone(), self.stop.clone()).await?;
+        let (shards, listens) = discord.listen(accept, self.nod.clone(), self.stop.clone()).await?;
         self.tasks.spawn(listens);
-        for (shard, heard) in (0..).zip(shards.heard) {
+        for (shard, heard) in (0..).zip(shards.statuses) {
             let storing = shards.storing.clone();
-            self.tell(&whole, discord::PLATFORM, identity.application.clone(), shard, heard, storing);
+            self.monitor_ingest(
+                &whole,
+                discord::PLATFORM,
+                identity.application.clone(),
+                shard,
+                heard,
+                storing,
+            );
         }
         Ok(())
     }
 
     /// Publishes whether a part of a platform is connected.
-    fn tell(
+    fn monitor_ingest(
         &mut self,
         whole: &Whole,
         platform: &'static str,
         workspace: String,
         part: u32,
-        heard: watch::Receiver<Hears>,
-        storing: watch::Receiver<Storing>,
+        heard: watch::Receiver<IngestStatus>,
+        storing: watch::Receiver<StorageStatus>,
     ) {
         let ready = self.readiness.platform(platform, part);
         let written = whole.part(&heard, &storing);
-        let hearing = Hearing { nod: self.nod.clone(), platform, workspace, part, ready, written };
+        let hearing =
+            IngestMonitor { nod: self.nod.clone(), platform, workspace, shard: part, ready, written };
         let asked = self.stop.clone();
         self.tasks.spawn(async move {
             tokio::select! {
-                () = hearing.keep(heard, storing) => {}
+                () = hearing.run(heard, storing) => {}
                 () = asked.cancelled() => {}
             }
         });
     }
 
     /// Opens the server, as the last step.
-    fn open(mut self, url: Url, socket: TcpListener, connecting: Option<Connecting>) -> App {
+    fn open(mut self, url: Url, socket: TcpListener, connecting: Option<ConnectPages>) -> App {
         let router = server::router(self.readiness, connecting, self.routes);
         let asked = self.stop.clone();
         self.tasks.spawn(server::serve(socket, router, asked));

@@ -17,7 +17,7 @@ use crate::database::{self, Database};
 use crate::{app, demo, discord, doctor, logging, policy, server, slack};
 
 /// The longest time that a stop takes before it is cut short.
-const GRACE: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An assistant in your chat that acts only after approval.
 #[derive(Debug, Parser)]
@@ -131,12 +131,12 @@ pub fn main() -> ExitCode {
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
-            let code = runtime.block_on(carry_out(cli.command, config));
+            let code = runtime.block_on(run_command(cli.command, config));
             // A thread that looks up a host name may hang; shutdown does not wait for it.
             runtime.shutdown_background();
             code
         }
-        Err(error) => failed(&error.into()),
+        Err(error) => report_error(&error.into()),
     }
 }
 
@@ -148,7 +148,7 @@ fn log(command: &Command, config: Option<&Config>) -> anyhow::Result<()> {
             std::fs::create_dir_all(&config.data.dir)?;
             let file =
                 std::fs::File::options().create(true).append(true).open(config.data.dir.join("chat.log"))?;
-            Ok(logging::lines(filter, Mutex::new(file), false).try_init()?)
+            Ok(logging::subscriber_for(filter, Mutex::new(file), false).try_init()?)
         }
         _ => Ok(logging::start(filter)?),
     }
@@ -164,7 +164,7 @@ fn manifest(
     let mode = mode.or(config.map(|c| c.slack.mode)).unwrap_or(SlackMode::Socket);
     let public_url = public_url.or(config.and_then(|c| c.server.public_url.as_ref()));
     if mode == SlackMode::Http && public_url.is_none() {
-        return failed(&anyhow::anyhow!(
+        return report_error(&anyhow::anyhow!(
             "in mode http Slack must know where Nod is: give --public-url, or set server.public_url"
         ));
     }
@@ -177,32 +177,34 @@ fn environment() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-async fn carry_out(command: Command, config: Result<Config, Problems>) -> ExitCode {
+async fn run_command(command: Command, config: Result<Config, Problems>) -> ExitCode {
     let config = match (command, config) {
-        (Command::Doctor { json }, config) => return doctor::examine(config, json).await,
-        (Command::Demo, _) => return ended(until_stopped(demo::run).await),
+        (Command::Doctor { json }, config) => return doctor::run_checks(config, json).await,
+        (Command::Demo, _) => return to_exit_code(run_until_stopped(demo::run).await),
         (_, Err(problems)) => {
             eprintln!("nod: {problems}");
             return ExitCode::from(2);
         }
-        (Command::Migrate, Ok(config)) => return ended(migrate(&config).await),
-        (Command::Invite { platform: Invite::Discord }, Ok(config)) => return ended(invite(&config).await),
+        (Command::Migrate, Ok(config)) => return to_exit_code(migrate(&config).await),
+        (Command::Invite { platform: Invite::Discord }, Ok(config)) => {
+            return to_exit_code(invite(&config).await);
+        }
         (Command::Policy { action: PolicyAction::Show { json } }, Ok(config)) => {
-            return ended(policy::show(&config, json).await);
+            return to_exit_code(policy::show(&config, json).await);
         }
         (Command::Policy { action: PolicyAction::Set { file } }, Ok(config)) => {
-            return ended(policy::set(&config, &file).await);
+            return to_exit_code(policy::set(&config, &file).await);
         }
-        (Command::Chat { user }, Ok(config)) => return ended(chat(config, user).await),
+        (Command::Chat { user }, Ok(config)) => return to_exit_code(chat(config, user).await),
         (Command::Run | Command::Manifest { .. } | Command::Parse, Ok(config)) => config,
     };
-    ended(until_stopped(|stop| app::run(config, stop)).await)
+    to_exit_code(run_until_stopped(|stop| app::run(config, stop)).await)
 }
 
 async fn migrate(config: &Config) -> anyhow::Result<()> {
     let database = Database::open_or_join(config).await?;
     let done = database::migrate(&database.pool).await;
-    let facts = database::facts(&database.pool).await;
+    let facts = database::load_info(&database.pool).await;
     database.close().await;
     done?;
     let newest = facts?.newest.unwrap_or_default();
@@ -235,30 +237,30 @@ async fn chat(config: Config, user: Option<String>) -> anyhow::Result<()> {
         _ = gone.recv() => {}
     }
     stop.cancel();
-    tokio::time::timeout(GRACE, talk).await.unwrap_or(Ok(()))
+    tokio::time::timeout(SHUTDOWN_TIMEOUT, talk).await.unwrap_or(Ok(()))
 }
 
-/// Runs `body` until it ends or a stop signal arrives; then it has [`GRACE`] to finish. A second signal ends it
+/// Runs `body` until it ends or a stop signal arrives; then it has [`SHUTDOWN_TIMEOUT`] to finish. A second signal ends it
 /// immediately.
-async fn until_stopped<F: Future<Output = anyhow::Result<()>>>(
+async fn run_until_stopped<F: Future<Output = anyhow::Result<()>>>(
     body: impl FnOnce(CancellationToken) -> F,
 ) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let mut body = Box::pin(body(stop.clone()));
     tokio::select! {
         done = &mut body => return done,
-        asked = asked_to_stop() => asked?,
+        asked = wait_for_stop_signal() => asked?,
     }
     eprintln!("nod: stopping; once more to stop at once");
     stop.cancel();
     tokio::select! {
         done = &mut body => done,
-        again = asked_to_stop() => again.and_then(|()| anyhow::bail!("stopped at once, as asked")),
-        () = tokio::time::sleep(GRACE) => anyhow::bail!("did not stop within {} s", GRACE.as_secs()),
+        again = wait_for_stop_signal() => again.and_then(|()| anyhow::bail!("stopped at once, as asked")),
+        () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => anyhow::bail!("did not stop within {} s", SHUTDOWN_TIMEOUT.as_secs()),
     }
 }
 
-async fn asked_to_stop() -> anyhow::Result<()> {
+async fn wait_for_stop_signal() -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -269,14 +271,14 @@ async fn asked_to_stop() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ended(result: anyhow::Result<()>) -> ExitCode {
+fn to_exit_code(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error),
+        Err(error) => report_error(&error),
     }
 }
 
-fn failed(error: &anyhow::Error) -> ExitCode {
+fn report_error(error: &anyhow::Error) -> ExitCode {
     eprintln!("nod: {error:#}");
     ExitCode::FAILURE
 }

@@ -21,19 +21,22 @@ use crate::cli::print;
 use crate::config::{Config, Problems};
 
 /// How long one check may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What was checked.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub subject: String,
     /// The verdict.
     pub verdict: Verdict,
     /// The observation.
-    pub said: String,
+    #[serde(rename = "said")]
+    pub detail: String,
     /// A remedy, if there is one.
-    pub cure: Option<String>,
+    #[serde(rename = "cure")]
+    pub fix: Option<String>,
 }
 
 /// The verdict of a check.
@@ -41,24 +44,26 @@ pub struct Finding {
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Works.
-    Good,
+    #[serde(rename = "good")]
+    Ok,
     /// Will not work.
-    Wrong,
+    #[serde(rename = "wrong")]
+    Failed,
     /// Not configured, or without effect; nothing is broken.
     Skipped,
 }
 
 impl Finding {
     fn new(what: &str, verdict: Verdict, said: impl Into<String>, cure: Option<String>) -> Self {
-        Self { what: what.to_owned(), verdict, said: said.into(), cure }
+        Self { subject: what.to_owned(), verdict, detail: said.into(), fix: cure }
     }
 
-    fn good(what: &str, said: impl Into<String>) -> Self {
-        Self::new(what, Verdict::Good, said, None)
+    fn ok(what: &str, said: impl Into<String>) -> Self {
+        Self::new(what, Verdict::Ok, said, None)
     }
 
-    fn wrong(what: &str, said: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self::new(what, Verdict::Wrong, said, Some(cure.into()))
+    fn failed(what: &str, said: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::new(what, Verdict::Failed, said, Some(cure.into()))
     }
 
     fn skipped(what: &str, said: impl Into<String>, cure: Option<String>) -> Self {
@@ -67,16 +72,16 @@ impl Finding {
 }
 
 /// Runs every check at once and prints the results. Returns 0 if nothing is wrong, else 1.
-pub async fn examine(config: Result<Config, Problems>, json: bool) -> ExitCode {
+pub async fn run_checks(config: Result<Config, Problems>, json: bool) -> ExitCode {
     let findings = match config {
-        Ok(config) => all(Arc::new(config)).await,
+        Ok(config) => check_all(Arc::new(config)).await,
         Err(Problems(problems)) => problems
             .iter()
-            .map(|p| Finding::wrong("configuration", p.to_string(), "config/nod.toml explains every key"))
+            .map(|p| Finding::failed("configuration", p.to_string(), "config/nod.toml explains every key"))
             .collect(),
     };
     print(&if json { as_json(&findings) } else { as_text(&findings) });
-    match findings.iter().any(|f| f.verdict == Verdict::Wrong) {
+    match findings.iter().any(|f| f.verdict == Verdict::Failed) {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }
@@ -84,50 +89,50 @@ pub async fn examine(config: Result<Config, Problems>, json: bool) -> ExitCode {
 
 type Check = BoxFuture<'static, Vec<Finding>>;
 
-async fn all(config: Arc<Config>) -> Vec<Finding> {
+async fn check_all(config: Arc<Config>) -> Vec<Finding> {
     let checks: Vec<(&str, Check)> = vec![
-        ("configuration", local::settings(config.clone()).boxed()),
-        ("secret key", local::secret_key(config.clone()).boxed()),
+        ("configuration", local::check_settings(config.clone()).boxed()),
+        ("secret key", local::check_secret_key(config.clone()).boxed()),
         ("documents", local::documents(config.clone()).boxed()),
-        ("database", rows(config.clone()).boxed()),
-        ("Slack", services::slack(config.clone()).boxed()),
-        ("Discord", discord::discord(config.clone()).boxed()),
-        ("router model", services::model(config.clone(), ModelTier::Router).boxed()),
-        ("reasoner model", services::model(config.clone(), ModelTier::Reasoner).boxed()),
-        ("summariser model", services::model(config.clone(), ModelTier::Summariser).boxed()),
-        ("Google", services::google(config.clone()).boxed()),
-        ("public address", services::public_address(config).boxed()),
+        ("database", check_database(config.clone()).boxed()),
+        ("Slack", services::check_slack(config.clone()).boxed()),
+        ("Discord", discord::check_discord(config.clone()).boxed()),
+        ("router model", services::check_model(config.clone(), ModelTier::Router).boxed()),
+        ("reasoner model", services::check_model(config.clone(), ModelTier::Reasoner).boxed()),
+        ("summariser model", services::check_model(config.clone(), ModelTier::Summariser).boxed()),
+        ("Google", services::check_google(config.clone()).boxed()),
+        ("public address", services::check_public_url(config).boxed()),
     ];
     let count = checks.len();
     let timed = checks.into_iter().map(|(what, check)| async move {
-        timeout(PATIENCE, check).await.unwrap_or_else(|_| {
-            let said = format!("no answer within {} s", PATIENCE.as_secs());
-            vec![Finding::wrong(what, said, "check the address, and whether this machine may reach it")]
+        timeout(CHECK_TIMEOUT, check).await.unwrap_or_else(|_| {
+            let said = format!("no answer within {} s", CHECK_TIMEOUT.as_secs());
+            vec![Finding::failed(what, said, "check the address, and whether this machine may reach it")]
         })
     });
     stream::iter(timed).buffered(count).concat().await
 }
 
 /// Checks the database first: testing delegated access needs a person to act as, and the database knows some.
-async fn rows(config: Arc<Config>) -> Vec<Finding> {
-    let (mut findings, somebody) = local::database(&config).await;
-    findings.extend(lent::accounts(&config, somebody.as_deref()).await);
+async fn check_database(config: Arc<Config>) -> Vec<Finding> {
+    let (mut findings, somebody) = local::check_database(&config).await;
+    findings.extend(lent::check_accounts(&config, somebody.as_deref()).await);
     findings
 }
 
 fn as_text(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for Finding { what, verdict, said, cure } in findings {
+    for Finding { subject: what, verdict, detail: said, fix: cure } in findings {
         let sign = match verdict {
-            Verdict::Good => '✓',
-            Verdict::Wrong => '✗',
+            Verdict::Ok => '✓',
+            Verdict::Failed => '✗',
             Verdict::Skipped => '–',
         };
         let cure = cure.as_deref().map(|cure| format!(" → {cure}")).unwrap_or_default();
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{sign} {what}: {said}{cure}");
     }
-    let wrong = findings.iter().filter(|f| f.verdict == Verdict::Wrong).count();
+    let wrong = findings.iter().filter(|f| f.verdict == Verdict::Failed).count();
     text.push_str(&match wrong {
         0 => "Nothing is wrong.".to_owned(),
         1 => "One thing is wrong.".to_owned(),
@@ -148,8 +153,8 @@ mod tests {
 
     use nod_contract::clock::{Clock, SystemClock};
 
-    use super::local::{reader, secret_key, settings};
-    use super::services::{clock, google, public_address};
+    use super::local::{check_secret_key, check_settings, reader};
+    use super::services::{check_google, check_public_url, clock};
     use super::*;
     use crate::config::key_file;
     use crate::database::Offset;
@@ -167,44 +172,44 @@ mod tests {
         const PUBLIC: (&str, &str) = ("NOD_SERVER__PUBLIC_URL", "https://nod.example.com/base");
         for (given, verdict) in [
             (vec![], Verdict::Skipped),
-            (vec![ID], Verdict::Wrong),
-            (vec![SECRET], Verdict::Wrong),
-            (vec![ID, SECRET], Verdict::Wrong),
-            (vec![ID, SECRET, PUBLIC], Verdict::Good),
+            (vec![ID], Verdict::Failed),
+            (vec![SECRET], Verdict::Failed),
+            (vec![ID, SECRET], Verdict::Failed),
+            (vec![ID, SECRET, PUBLIC], Verdict::Ok),
         ] {
-            let found = google(config(&given)).await;
+            let found = check_google(config(&given)).await;
             assert_eq!(found[0].verdict, verdict, "{given:?}: {found:?}");
         }
-        let found = google(config(&[ID, SECRET, PUBLIC])).await;
-        assert!(found[0].said.contains("https://nod.example.com/base/oauth/google/callback"));
+        let found = check_google(config(&[ID, SECRET, PUBLIC])).await;
+        assert!(found[0].detail.contains("https://nod.example.com/base/oauth/google/callback"));
     }
 
     #[tokio::test]
     async fn a_public_address_without_https_is_wrong() {
-        let found = public_address(config(&[("NOD_SERVER__PUBLIC_URL", "http://nod.example.com")])).await;
-        assert!(found[0].said.contains("is not https"), "{found:?}");
+        let found = check_public_url(config(&[("NOD_SERVER__PUBLIC_URL", "http://nod.example.com")])).await;
+        assert!(found[0].detail.contains("is not https"), "{found:?}");
     }
 
     #[test]
     fn clock_skew_is_reported_in_seconds() {
         let now = SystemClock.now();
-        assert_eq!(clock(now, now).verdict, Verdict::Good);
+        assert_eq!(clock(now, now).verdict, Verdict::Ok);
         let found = clock(now - chrono::TimeDelta::seconds(95), now);
-        assert_eq!((found.verdict, found.said.as_str()), (Verdict::Wrong, "95 s ahead of Slack's"));
+        assert_eq!((found.verdict, found.detail.as_str()), (Verdict::Failed, "95 s ahead of Slack's"));
         for (by, verdict, said) in [
-            (1, Verdict::Good, "agrees with the database's"),
-            (12, Verdict::Good, "12 ms behind the database's; Nod goes by the database's"),
-            (-95_000, Verdict::Wrong, "95000 ms ahead of the database's; Nod goes by the database's"),
+            (1, Verdict::Ok, "agrees with the database's"),
+            (12, Verdict::Ok, "12 ms behind the database's; Nod goes by the database's"),
+            (-95_000, Verdict::Failed, "95000 ms ahead of the database's; Nod goes by the database's"),
         ] {
             let (by, within) = (chrono::TimeDelta::milliseconds(by), chrono::TimeDelta::milliseconds(2));
             let found = local::clock(Offset { by, within });
-            assert_eq!((found.verdict, found.said.as_str()), (verdict, said));
+            assert_eq!((found.verdict, found.detail.as_str()), (verdict, said));
         }
     }
 
     #[tokio::test]
     async fn inactive_keys_are_reported() {
-        let found = settings(config(&[("NOD_LLM__SCORER__MODEL", "m")])).await;
+        let found = check_settings(config(&[("NOD_LLM__SCORER__MODEL", "m")])).await;
         let text = as_text(&found);
         assert!(text.contains("– llm.scorer.model: set, and inactive: this tier is not built yet; the reasoner does its work"), "{text}");
         assert!(text.ends_with("Nothing is wrong."), "{text}");
@@ -214,23 +219,26 @@ mod tests {
     fn what_a_reader_could_do_is_said() {
         let hello = Hello { version: "1".to_owned(), memory: true, files: true, network: true };
         let found = reader(Ok(hello.clone()));
-        assert_eq!((found.verdict, found.said.contains("no files, no network")), (Verdict::Good, true));
+        assert_eq!((found.verdict, found.detail.contains("no files, no network")), (Verdict::Ok, true));
         let found = reader(Ok(Hello { files: false, network: false, ..hello }));
         assert_eq!(found.verdict, Verdict::Skipped);
-        assert!(found.said.ends_with("this system does not keep it from files and the network"), "{found:?}");
-        assert_eq!(reader(Err(std::io::ErrorKind::NotFound.into())).verdict, Verdict::Wrong);
+        assert!(
+            found.detail.ends_with("this system does not keep it from files and the network"),
+            "{found:?}"
+        );
+        assert_eq!(reader(Err(std::io::ErrorKind::NotFound.into())).verdict, Verdict::Failed);
     }
 
     #[tokio::test]
     async fn a_key_that_others_can_read_is_wrong() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(&[("NOD_DATA__DIR", folder.path().to_str().unwrap())]);
-        assert_eq!(secret_key(config.clone()).await[0].verdict, Verdict::Good);
+        assert_eq!(check_secret_key(config.clone()).await[0].verdict, Verdict::Ok);
         config.vault(&nod_contract::ids::SystemIds).unwrap();
-        assert_eq!(secret_key(config.clone()).await[0].verdict, Verdict::Good);
+        assert_eq!(check_secret_key(config.clone()).await[0].verdict, Verdict::Ok);
         let path = key_file(folder.path());
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let found = secret_key(config).await;
-        assert!(found[0].cure.as_deref().unwrap().starts_with("chmod 600"), "{found:?}");
+        let found = check_secret_key(config).await;
+        assert!(found[0].fix.as_deref().unwrap().starts_with("chmod 600"), "{found:?}");
     }
 }

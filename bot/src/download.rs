@@ -4,7 +4,7 @@ use futures::StreamExt;
 use nod_contract::chat::DownloadError;
 
 /// Returns the body of a response, at most `most` bytes.
-pub(crate) async fn bounded(answer: reqwest::Response, most: usize) -> Result<Vec<u8>, DownloadError> {
+pub(crate) async fn read_limited(answer: reqwest::Response, most: usize) -> Result<Vec<u8>, DownloadError> {
     if answer.content_length().is_some_and(|length| length > most as u64) {
         return Err(DownloadError::TooLarge);
     }

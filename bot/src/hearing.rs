@@ -9,31 +9,31 @@ use nod_contract::clock::Timestamp;
 use nod_inbox::Nod;
 use tokio::sync::watch;
 
-use crate::server::Platform;
+use crate::server::PlatformReadiness;
 
 /// How often the ingest watermark is stored: after an absence the lookup goes back this much further.
-const BEAT: Duration = Duration::from_secs(20);
+const WATERMARK_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Whether a platform's events reach this replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Hears {
+pub enum IngestStatus {
     /// Not at the moment.
     #[default]
-    No,
+    Disconnected,
     /// Since the connection with this number: events between two numbers may have been missed.
-    Since(u64),
+    Receiving(u64),
     /// They reach another replica, and only one can receive them.
-    Elsewhere,
+    OtherReplica,
 }
 
-impl Hears {
+impl IngestStatus {
     /// Starts a new connection number, unless connected already.
     pub(crate) fn begin(now: &watch::Sender<Self>, times: &mut u64) {
         now.send_if_modified(|hears| {
-            let anew = !matches!(hears, Self::Since(_));
+            let anew = !matches!(hears, Self::Receiving(_));
             if anew {
                 *times += 1;
-                *hears = Self::Since(*times);
+                *hears = Self::Receiving(*times);
             }
             anew
         });
@@ -42,11 +42,11 @@ impl Hears {
 
 /// Whether received events are also stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Storing {
+pub struct StorageStatus {
     /// An event waits to be stored; until it is, the ingest watermark must not advance.
-    pub waits: bool,
+    pub has_pending: bool,
     /// How many events were given up so far: they have to be looked up like any missed message.
-    pub given_up: u64,
+    pub dropped_count: u64,
 }
 
 /// The number of a connection, and how many events were given up by then.
@@ -70,8 +70,8 @@ struct Known {
 }
 
 struct Part {
-    heard: watch::Receiver<Hears>,
-    stored: watch::Receiver<Storing>,
+    heard: watch::Receiver<IngestStatus>,
+    stored: watch::Receiver<StorageStatus>,
     /// The connection for which the watermark is stored, so that everything missed before it will be looked up.
     written: watch::Receiver<Option<Time>>,
 }
@@ -84,8 +84,8 @@ impl Whole {
     /// Adds a part. Returns the sender that reports for which connection the watermark is stored.
     pub(crate) fn part(
         &self,
-        heard: &watch::Receiver<Hears>,
-        stored: &watch::Receiver<Storing>,
+        heard: &watch::Receiver<IngestStatus>,
+        stored: &watch::Receiver<StorageStatus>,
     ) -> watch::Sender<Option<Time>> {
         let (written, known) = watch::channel(None);
         self.lock().parts.push(Part { heard: heard.clone(), stored: stored.clone(), written: known });
@@ -116,7 +116,7 @@ impl Part {
     fn is_written(&self) -> bool {
         let hears = *self.heard.borrow();
         let time = arrives(hears, *self.stored.borrow());
-        hears == Hears::Elsewhere || time.is_some() && time == *self.written.borrow()
+        hears == IngestStatus::OtherReplica || time.is_some() && time == *self.written.borrow()
     }
 }
 
@@ -146,26 +146,30 @@ impl Drop for Begun {
 }
 
 /// A connected platform, or one of its parts.
-pub(crate) struct Hearing {
+pub(crate) struct IngestMonitor {
     pub(crate) nod: Nod,
     /// Its name in rows, and its workspace.
     pub(crate) platform: &'static str,
     pub(crate) workspace: String,
-    pub(crate) part: u32,
-    pub(crate) ready: Platform,
+    pub(crate) shard: u32,
+    pub(crate) ready: PlatformReadiness,
     pub(crate) written: watch::Sender<Option<Time>>,
 }
 
-impl Hearing {
+impl IngestMonitor {
     /// Reports the state for as long as it is polled.
-    pub(crate) async fn keep(self, mut heard: watch::Receiver<Hears>, mut stored: watch::Receiver<Storing>) {
-        let mut beat = tokio::time::interval(BEAT);
+    pub(crate) async fn run(
+        self,
+        mut heard: watch::Receiver<IngestStatus>,
+        mut stored: watch::Receiver<StorageStatus>,
+    ) {
+        let mut beat = tokio::time::interval(WATERMARK_INTERVAL);
         let (mut told, mut stores) = (true, true);
         loop {
             let (hears, storing) = (*heard.borrow_and_update(), *stored.borrow_and_update());
             if let Some(time) = arrives(hears, storing) {
                 let anew = *self.written.borrow() != Some(time);
-                match self.nod.record_ingest(self.platform, &self.workspace, self.part, anew).await {
+                match self.nod.record_ingest(self.platform, &self.workspace, self.shard, anew).await {
                     Ok(()) => drop(self.written.send_replace(Some(time))),
                     Err(error) => {
                         tracing::warn!(platform = self.platform, %error, "not written down that it is heard")
@@ -173,8 +177,9 @@ impl Hearing {
                 }
             }
             let time = arrives(hears, storing);
-            self.ready
-                .connected(hears == Hears::Elsewhere || time.is_some() && time == *self.written.borrow());
+            self.ready.set_connected(
+                hears == IngestStatus::OtherReplica || time.is_some() && time == *self.written.borrow(),
+            );
             tokio::select! {
                 changed = heard.changed(), if told => told = changed.is_ok(),
                 changed = stored.changed(), if stores => stores = changed.is_ok(),
@@ -185,9 +190,9 @@ impl Hearing {
 }
 
 /// Returns the connection since which all events arrive; `None` if they do not all arrive now.
-fn arrives(hears: Hears, storing: Storing) -> Option<Time> {
+fn arrives(hears: IngestStatus, storing: StorageStatus) -> Option<Time> {
     match hears {
-        Hears::Since(time) if !storing.waits => Some((time, storing.given_up)),
+        IngestStatus::Receiving(time) if !storing.has_pending => Some((time, storing.dropped_count)),
         _ => None,
     }
 }
@@ -199,15 +204,15 @@ mod tests {
     #[test]
     fn nothing_is_known_whole_before_it_is_written_down_or_after_something_was_refused() {
         let whole = Whole::new(TimeDelta::minutes(10));
-        let (heard, hears) = watch::channel(Hears::Since(1));
-        let (_stored, storing) = watch::channel(Storing::default());
+        let (heard, hears) = watch::channel(IngestStatus::Receiving(1));
+        let (_stored, storing) = watch::channel(StorageStatus::default());
         let at = Timestamp::default();
         assert!(!whole.holds(at));
         let written = whole.part(&hears, &storing);
         assert!(!whole.holds(at));
         written.send_replace(Some((1, 0)));
         assert!(whole.holds(at));
-        heard.send_replace(Hears::Since(2));
+        heard.send_replace(IngestStatus::Receiving(2));
         assert!(!whole.holds(at));
         written.send_replace(Some((2, 0)));
         let begun = whole.begin(at);
@@ -221,10 +226,10 @@ mod tests {
 
     #[test]
     fn pending_events_hold_the_watermark_and_dropped_ones_reset_it() {
-        let (hears, stored) = (Hears::Since(1), Storing::default());
-        assert_eq!(arrives(hears, Storing { waits: true, given_up: 0 }), None);
-        assert_eq!(arrives(Hears::Elsewhere, stored), None);
-        let given_up = Storing { waits: false, given_up: 1 };
+        let (hears, stored) = (IngestStatus::Receiving(1), StorageStatus::default());
+        assert_eq!(arrives(hears, StorageStatus { has_pending: true, dropped_count: 0 }), None);
+        assert_eq!(arrives(IngestStatus::OtherReplica, stored), None);
+        let given_up = StorageStatus { has_pending: false, dropped_count: 1 };
         assert_ne!(arrives(hears, stored), arrives(hears, given_up));
     }
 }

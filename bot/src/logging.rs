@@ -18,7 +18,7 @@ pub const DEFAULT: &str =
 /// socket with its ticket when a dial fails (we log that failure ourselves); the others log headers and bodies at debug
 /// level. serenity warns with the full payload that it cannot parse. sqlx, which can log statements, is limited only by
 /// `DEFAULT`.
-const CAPS: [(&str, LevelFilter); 11] = [
+const LEVEL_CAPS: [(&str, LevelFilter); 11] = [
     ("yup_oauth2", LevelFilter::OFF),
     ("async_openai", LevelFilter::OFF),
     ("serenity", LevelFilter::ERROR),
@@ -37,25 +37,25 @@ const CAPS: [(&str, LevelFilter); 11] = [
 /// # Errors
 /// If logging was started before.
 pub fn start(filter: Option<&str>) -> Result<(), TryInitError> {
-    lines(filter, std::io::stderr, std::io::stderr().is_terminal()).try_init()
+    subscriber_for(filter, std::io::stderr, std::io::stderr().is_terminal()).try_init()
 }
 
 /// Returns the same subscriber, not started, with another writer.
-pub fn lines<W>(filter: Option<&str>, into: W, ansi: bool) -> impl tracing::Subscriber + Send + Sync
+pub fn subscriber_for<W>(filter: Option<&str>, into: W, ansi: bool) -> impl tracing::Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt::layer().with_writer(into).with_ansi(ansi);
-    registry().with(lines.with_filter(asked_for(filter)))
+    registry().with(lines.with_filter(env_filter(filter)))
 }
 
 /// Returns a registry with the caps, which apply to every layer added later.
 fn registry() -> impl tracing::Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s> {
-    Registry::default().with(caps())
+    Registry::default().with(level_caps())
 }
 
-fn caps() -> Targets {
-    Targets::new().with_default(LevelFilter::TRACE).with_targets(CAPS)
+fn level_caps() -> Targets {
+    Targets::new().with_default(LevelFilter::TRACE).with_targets(LEVEL_CAPS)
 }
 
 /// What `nod_core` means in a filter: operators need not know the core's crates.
@@ -72,7 +72,7 @@ const CORE: [&str; 9] = [
 ];
 
 /// Merges the operator's filter over the default: a bare `debug` changes only the level of our own modules.
-fn asked_for(filter: Option<&str>) -> EnvFilter {
+fn env_filter(filter: Option<&str>) -> EnvFilter {
     let whole_core = |text: &str| {
         let each = |directive: &str| match directive.trim().strip_prefix("nod_core=") {
             Some(level) => CORE.map(|part| format!("{part}={level}")).join(","),
@@ -95,9 +95,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Page {
+    impl Write for Buffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -108,13 +108,13 @@ mod tests {
         }
     }
 
-    fn written(filter: Option<&str>) -> String {
-        let page = Page::default();
+    fn logged_lines(filter: Option<&str>) -> String {
+        let page = Buffer::default();
         let writer = page.clone();
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(move || writer.clone())
             .with_ansi(false)
-            .with_filter(asked_for(filter));
+            .with_filter(env_filter(filter));
         tracing::subscriber::with_default(registry().with(lines), || {
             tracing::debug!(target: "nod_agent::run", "a step");
             tracing::info!(target: "nod_agent::run", "a run");
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn secrets_stay_out_whatever_is_asked_for() {
         for filter in [None, Some("debug"), Some("trace,yup_oauth2=trace,async_openai=trace,hyper=debug")] {
-            let text = written(filter);
+            let text = logged_lines(filter);
             assert!(!text.contains("hidden"), "{filter:?}: {text}");
             assert!(text.contains("a lost connection") && text.contains("a run"), "{filter:?}: {text}");
         }
@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn the_operators_filter_is_heard() {
-        assert!(!written(None).contains("a step"));
-        assert!(written(Some("debug")).contains("a step"));
-        assert!(written(Some("nod_core=debug")).contains("a step"));
-        assert!(!written(Some("error")).contains("a run"));
+        assert!(!logged_lines(None).contains("a step"));
+        assert!(logged_lines(Some("debug")).contains("a step"));
+        assert!(logged_lines(Some("nod_core=debug")).contains("a step"));
+        assert!(!logged_lines(Some("error")).contains("a run"));
     }
 }

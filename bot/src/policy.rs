@@ -22,7 +22,7 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
         anyhow::anyhow!("{}: nothing was changed:\n  {}", file.display(), said.join("\n  "))
     })?;
     let by = std::env::var("USER").unwrap_or_else(|_| "somebody at the terminal".to_owned());
-    let (own, empty) = with(config, async |own, clock| {
+    let (own, empty) = with_tenant_policy(config, async |own, clock| {
         let set = own.set(&text, &rules, &by, clock.now()).await?;
         let policy = own.load_effective(&config.approvals.policy).await?;
         Ok((set, own.empty_lists(&policy).await?))
@@ -48,7 +48,7 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// If the database does not answer.
 pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
-    let (own, policy) = with(config, async |own, _| {
+    let (own, policy) = with_tenant_policy(config, async |own, _| {
         Ok((own.load().await?, own.load_effective(&config.approvals.policy).await?))
     })
     .await?;
@@ -80,7 +80,7 @@ pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn with<T>(
+async fn with_tenant_policy<T>(
     config: &Config,
     work: impl AsyncFnOnce(&TenantPolicyStore, &DatabaseClock) -> sqlx::Result<T>,
 ) -> anyhow::Result<T> {
@@ -99,7 +99,7 @@ async fn with<T>(
 ///
 /// # Errors
 /// If the database does not answer.
-pub async fn empty_lists(pool: sqlx::PgPool, policy: &Policy) -> sqlx::Result<Vec<String>> {
+pub async fn find_empty_lists(pool: sqlx::PgPool, policy: &Policy) -> sqlx::Result<Vec<String>> {
     let own = TenantPolicyStore::new(pool, Settings::default().tenant);
     own.empty_lists(&own.load_effective(policy).await?).await
 }

@@ -17,13 +17,13 @@ impl Table {
     }
 
     /// Formats the lines; the first row is the head.
-    pub(crate) fn aligned(&self) -> String {
+    pub(crate) fn to_aligned_text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let wide = |column: usize| {
             self.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(wide).collect();
-        let mut lines: Vec<String> = self.rows.iter().map(|row| line(row, &widths)).collect();
+        let mut lines: Vec<String> = self.rows.iter().map(|row| format_row(row, &widths)).collect();
         if lines.len() > 1 {
             let rule = widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("  ");
             lines.insert(1, rule);
@@ -36,7 +36,7 @@ fn width(cell: &str) -> usize {
     cell.chars().count()
 }
 
-fn line(row: &[String], widths: &[usize]) -> String {
+fn format_row(row: &[String], widths: &[usize]) -> String {
     let padded = |(column, wide): (usize, &usize)| {
         let cell = row.get(column).map_or("", String::as_str);
         format!("{cell}{}", " ".repeat(wide.saturating_sub(width(cell))))

@@ -2,7 +2,7 @@
 
 /// Makes every control character visible. Characters that change the direction of writing count as such, because they
 /// could make an address look like another one.
-pub(crate) fn visible(text: &str) -> String {
+pub(crate) fn escape_control_chars(text: &str) -> String {
     let shown = |c: char| match c {
         '\r' => None,
         '\n' | '\t' => Some(c),
@@ -14,17 +14,17 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 /// Does the same and joins the lines.
-pub(crate) fn one_line(text: &str) -> String {
-    visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+pub(crate) fn to_one_line(text: &str) -> String {
+    escape_control_chars(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Counts the characters.
-pub(crate) fn letters(text: &str) -> usize {
+pub(crate) fn char_count(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Cuts after at most `max` characters, at the last line or word end in the latter half if there is one.
-pub(crate) fn split(text: &str, max: usize) -> (&str, &str) {
+pub(crate) fn split_at_boundary(text: &str, max: usize) -> (&str, &str) {
     let Some((end, _)) = text.char_indices().nth(max) else { return (text, "") };
     let head = &text[..end];
     let late = |at: &usize| *at > end / 2;
@@ -34,9 +34,9 @@ pub(crate) fn split(text: &str, max: usize) -> (&str, &str) {
 
 /// Cuts to at most `max` characters, ending in `…` if it was longer. Only for labels: other text must say how much is
 /// missing.
-pub(crate) fn label(text: &str, max: usize) -> String {
-    let text = one_line(text);
-    if letters(&text) <= max {
+pub(crate) fn truncate_label(text: &str, max: usize) -> String {
+    let text = to_one_line(text);
+    if char_count(&text) <= max {
         return text;
     }
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
@@ -60,13 +60,13 @@ mod tests {
 
     #[test]
     fn bidi_characters_are_made_visible() {
-        assert_eq!(visible("a\u{202E}b\r\n\u{0}c\td"), "a\u{FFFD}b\n\u{FFFD}c\td");
+        assert_eq!(escape_control_chars("a\u{202E}b\r\n\u{0}c\td"), "a\u{FFFD}b\n\u{FFFD}c\td");
     }
 
     #[test]
     fn cuts_prefer_line_ends() {
-        assert_eq!(split("one two\nthree four", 12), ("one two\n", "three four"));
-        assert_eq!(split("abcdef", 4), ("abcd", "ef"));
-        assert_eq!(split("äöü", 3), ("äöü", ""));
+        assert_eq!(split_at_boundary("one two\nthree four", 12), ("one two\n", "three four"));
+        assert_eq!(split_at_boundary("abcdef", 4), ("abcd", "ef"));
+        assert_eq!(split_at_boundary("äöü", 3), ("äöü", ""));
     }
 }

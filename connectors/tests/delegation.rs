@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use nod_connectors::google::delegation::{KeyProblem, Undelegated};
+use nod_connectors::google::delegation::{DelegationError, ServiceKeyError};
 use nod_connectors::google::scopes::{COMPOSE, READONLY};
-use nod_connectors::google::{Delegation, ServiceKey};
+use nod_connectors::google::{DomainDelegation, ServiceKey};
 use nod_sandbox::Fault;
-use nod_sandbox::google::{Account, Google, GoogleConfig, stranger_key};
+use nod_sandbox::google::{Account, Google, GoogleConfig, unknown_service_account_key};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -24,13 +24,13 @@ fn asked(scopes: &[&str]) -> Vec<String> {
 async fn it_gets_tokens_for_what_the_domain_allows_and_says_who_can_mend_the_rest() {
     let google = google().await;
     let key = ServiceKey::read(&google.service_account("acme.test", &[READONLY]), None).unwrap();
-    let delegation = Delegation::new(key.clone());
+    let delegation = DomainDelegation::new(key.clone());
     let token = |subject: &'static str, scopes: &'static [&str]| {
         let delegation = delegation.clone();
-        async move { delegation.token(subject, &asked(scopes)).await }
+        async move { delegation.fetch_token(subject, &asked(scopes)).await }
     };
     let issued = token("ana@acme.test", &[READONLY]).await.unwrap();
-    assert!((3590..=3600).contains(&issued.lives.num_seconds()), "{issued:?}");
+    assert!((3590..=3600).contains(&issued.lifetime.num_seconds()), "{issued:?}");
     token("ana@acme.test", &[READONLY]).await.unwrap();
     assert_eq!(google.secrets().len(), 2, "nothing is kept here");
 
@@ -38,17 +38,17 @@ async fn it_gets_tokens_for_what_the_domain_allows_and_says_who_can_mend_the_res
     let refused = token("ana@acme.test", &[READONLY, COMPOSE]).await.unwrap_err();
     let (subject, client) = ("ana@acme.test".to_owned(), key.client_id().to_owned());
     let scopes = format!("{READONLY}, {COMPOSE}");
-    assert_eq!(refused, Undelegated::NotAllowed { code, subject, client, scopes });
+    assert_eq!(refused, DelegationError::ScopesNotAllowed { code, subject, client, scopes });
     let elsewhere = token("ana@other.test", &[READONLY]).await.unwrap_err();
-    assert!(matches!(elsewhere, Undelegated::NotAllowed { .. }), "{elsewhere}");
+    assert!(matches!(elsewhere, DelegationError::ScopesNotAllowed { .. }), "{elsewhere}");
     let nobody = token("nobody@acme.test", &[READONLY]).await.unwrap_err();
-    assert!(matches!(nobody, Undelegated::NoAccount { .. }), "{nobody}");
+    assert!(matches!(nobody, DelegationError::UnknownAccount { .. }), "{nobody}");
 
     google.faults.next("oauth.token", Fault::Status { code: 503, retry_after: None });
-    google.faults.next("oauth.token", Fault::Drop);
+    google.faults.next("oauth.token", Fault::DropConnection);
     for _ in 0..2 {
         let silent = token("ana@acme.test", &[READONLY]).await.unwrap_err();
-        assert!(matches!(silent, Undelegated::Silent(_)), "{silent}");
+        assert!(matches!(silent, DelegationError::Unavailable(_)), "{silent}");
     }
 }
 
@@ -56,31 +56,32 @@ async fn it_gets_tokens_for_what_the_domain_allows_and_says_who_can_mend_the_res
 async fn a_key_that_google_does_not_know_and_one_for_another_address_are_not_taken() {
     let google = google().await;
     let here = Url::parse(&google.token_url()).unwrap();
-    let stranger = Delegation::new(ServiceKey::read(&stranger_key(), Some(&here)).unwrap());
-    let refused = stranger.token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
-    assert_eq!(refused, Undelegated::Key { code: "invalid_grant".to_owned() });
+    let stranger =
+        DomainDelegation::new(ServiceKey::read(&unknown_service_account_key(), Some(&here)).unwrap());
+    let refused = stranger.fetch_token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
+    assert_eq!(refused, DelegationError::InvalidKey { code: "invalid_grant".to_owned() });
     // The key of one account with the email of another.
     let known: Value = serde_json::from_str(&google.service_account("acme.test", &[READONLY])).unwrap();
-    let mut forged: Value = serde_json::from_str(&stranger_key()).unwrap();
+    let mut forged: Value = serde_json::from_str(&unknown_service_account_key()).unwrap();
     forged["client_email"] = known["client_email"].clone();
-    let forged = Delegation::new(ServiceKey::read(&forged.to_string(), Some(&here)).unwrap());
-    let refused = forged.token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
-    assert_eq!(refused, Undelegated::Key { code: "invalid_grant".to_owned() });
+    let forged = DomainDelegation::new(ServiceKey::read(&forged.to_string(), Some(&here)).unwrap());
+    let refused = forged.fetch_token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
+    assert_eq!(refused, DelegationError::InvalidKey { code: "invalid_grant".to_owned() });
 }
 
 #[test]
 fn what_is_no_key_says_what_it_lacks_and_shows_nothing() {
-    let good: Value = serde_json::from_str(&stranger_key()).unwrap();
+    let good: Value = serde_json::from_str(&unknown_service_account_key()).unwrap();
     let read = |key: &Value| ServiceKey::read(&key.to_string(), None).map(drop);
     assert_eq!(read(&good), Ok(()));
     for (name, value, problem) in [
-        ("type", json!("authorized_user"), KeyProblem::NotAKey),
-        ("private_key", Value::Null, KeyProblem::NotAKey),
-        ("private_key", json!("hidden"), KeyProblem::Lacks("private_key")),
-        ("client_id", Value::Null, KeyProblem::Lacks("client_id")),
-        ("client_email", json!("nobody"), KeyProblem::Lacks("client_email")),
-        ("token_uri", json!("no address"), KeyProblem::Lacks("token_uri")),
-        ("token_uri", json!("ftp://x.test/"), KeyProblem::Lacks("token_uri")),
+        ("type", json!("authorized_user"), ServiceKeyError::InvalidKey),
+        ("private_key", Value::Null, ServiceKeyError::InvalidKey),
+        ("private_key", json!("hidden"), ServiceKeyError::MissingField("private_key")),
+        ("client_id", Value::Null, ServiceKeyError::MissingField("client_id")),
+        ("client_email", json!("nobody"), ServiceKeyError::MissingField("client_email")),
+        ("token_uri", json!("no address"), ServiceKeyError::MissingField("token_uri")),
+        ("token_uri", json!("ftp://x.test/"), ServiceKeyError::MissingField("token_uri")),
     ] {
         let mut bad = good.clone();
         bad[name] = value;

@@ -70,8 +70,8 @@ fn route() -> CompletionRequest {
 
 fn ended_quietly(model: &Model) {
     assert_eq!(model.violations(), [""; 0]);
-    assert_eq!(model.unused(), [""; 0]);
-    assert_eq!(model.unexpected(), [Value::Null; 0]);
+    assert_eq!(model.list_unused(), [""; 0]);
+    assert_eq!(model.list_unexpected(), [Value::Null; 0]);
 }
 
 #[tokio::test]
@@ -117,8 +117,8 @@ async fn a_classification_comes_whole_by_its_schema() {
 #[tokio::test]
 async fn what_passes_is_tried_again() {
     for bad in [
-        Answer::text("never finished").cut_after(2),
-        Answer::dropped(),
+        Answer::text("never finished").with_cut_after(2),
+        Answer::drop_connection(),
         Answer::empty(),
         Answer::status(500, None),
         Answer::status(429, Some(0)),
@@ -334,12 +334,12 @@ async fn nobody_stands_in_for_a_bad_request_and_two_failures_are_both_told() {
 async fn whether_a_model_calls_tools_can_be_asked() {
     let (model, client) = world().await;
     model.will(Answer::tool("ready", json!({})));
-    assert_eq!(client.calls_tools(Tier::Reasoner).await, Ok(true));
+    assert_eq!(client.probe_tool_calls(Tier::Reasoner).await, Ok(true));
     model.will(Answer::text("I'd rather talk."));
-    assert_eq!(client.calls_tools(Tier::Reasoner).await, Ok(false));
+    assert_eq!(client.probe_tool_calls(Tier::Reasoner).await, Ok(false));
     model.will(Answer::integer_code(400, "m does not support tools"));
     assert_eq!(
-        client.calls_tools(Tier::Reasoner).await,
+        client.probe_tool_calls(Tier::Reasoner).await,
         Err(ModelError::ToolsUnsupported { model: "m".into() })
     );
     ended_quietly(&model);

@@ -60,13 +60,13 @@ async fn consent_gives_tokens_that_open_the_right_mailbox() {
     }
     assert!(!url.as_str().contains(VERIFIER));
     let back = google.consent(url.as_str(), ANA, None).unwrap();
-    let (tokens, whose) = oauth.exchange(&code(&back), &secret(VERIFIER), now()).await.unwrap();
+    let (tokens, whose) = oauth.exchange_code(&code(&back), &secret(VERIFIER), now()).await.unwrap();
     assert!(tokens.refresh.is_some());
     assert!(tokens.expires_at > now() + TimeDelta::minutes(30));
     assert_eq!(scopes::GOOGLE.missing_scopes(&tokens.scopes.unwrap(), &SCOPES), [""; 0]);
     assert_eq!(whose, ANA);
-    let twice = oauth.exchange(&code(&back), &secret(VERIFIER), now()).await;
-    assert!(matches!(twice, Err(OAuthError::Refused { .. })), "{twice:?}");
+    let twice = oauth.exchange_code(&code(&back), &secret(VERIFIER), now()).await;
+    assert!(matches!(twice, Err(OAuthError::Rejected { .. })), "{twice:?}");
 }
 
 #[tokio::test]
@@ -75,9 +75,12 @@ async fn an_unticked_scope_and_a_wrong_verifier_are_noticed() {
     let url = oauth.authorize("s", &secret(VERIFIER), &SCOPES, None).unwrap();
     let back = google.consent(url.as_str(), ANA, Some(&SCOPES[..1])).unwrap();
     let wrong = secret(&VERIFIER.replace('0', "x"));
-    assert!(matches!(oauth.exchange(&code(&back), &wrong, now()).await, Err(OAuthError::Refused { .. })));
+    assert!(matches!(
+        oauth.exchange_code(&code(&back), &wrong, now()).await,
+        Err(OAuthError::Rejected { .. })
+    ));
     let back = google.consent(url.as_str(), ANA, Some(&SCOPES[..1])).unwrap();
-    let (tokens, _) = oauth.exchange(&code(&back), &secret(VERIFIER), now()).await.unwrap();
+    let (tokens, _) = oauth.exchange_code(&code(&back), &secret(VERIFIER), now()).await.unwrap();
     assert_eq!(scopes::GOOGLE.missing_scopes(&tokens.scopes.unwrap(), &SCOPES), [SCOPES[1]]);
     let short = oauth.authorize("s", &secret("short"), &SCOPES, None);
     assert!(matches!(short, Err(OAuthError::Misconfigured { .. })));
@@ -92,9 +95,9 @@ async fn an_access_token_is_renewed_until_the_grant_is_taken_back() {
     let tokens = oauth.refresh(&refresh, now()).await.unwrap();
     assert_ne!(tokens.access.expose_secret(), granted.access_token);
     google.faults.next("oauth.token", Mishap::Status { code: 503, retry_after: None });
-    assert!(matches!(oauth.refresh(&refresh, now()).await, Err(OAuthError::Silent { .. })));
-    google.faults.next("oauth.token", Mishap::Drop);
-    assert!(matches!(oauth.refresh(&refresh, now()).await, Err(OAuthError::Silent { .. })));
+    assert!(matches!(oauth.refresh(&refresh, now()).await, Err(OAuthError::Unavailable { .. })));
+    google.faults.next("oauth.token", Mishap::DropConnection);
+    assert!(matches!(oauth.refresh(&refresh, now()).await, Err(OAuthError::Unavailable { .. })));
     google.revoke_grants(ANA);
     assert_eq!(oauth.refresh(&refresh, now()).await.unwrap_err(), OAuthError::Revoked);
     assert_eq!(google.faults.unused(), [""; 0]);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a story waits for its planned faults.
-const LONG: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A fault that one request meets.
 #[derive(Debug, Clone)]
@@ -19,21 +19,21 @@ pub enum Fault {
     Status { code: u16, retry_after: Option<u64> },
     /// Same, with this reason in the answer, as Google names it (`rateLimitExceeded`) or Slack (`msg_blocks_too_long`,
     /// which has the status 200); other fakes answer with the status only.
-    Reason { code: u16, reason: &'static str, retry_after: Option<u64> },
+    ErrorReason { code: u16, reason: &'static str, retry_after: Option<u64> },
     /// The connection is closed before anything is done.
-    Drop,
+    DropConnection,
     /// The operation is done, and the connection is closed before the answer.
-    LoseAnswer,
+    DropResponse,
     /// Nothing is done and nothing is answered until the client gives up or dies.
-    Hang,
+    HangBefore,
     /// The operation is done, and nothing is answered until the client gives up or dies.
     HangAfter,
     /// The operation is done and answered after this delay.
-    Delay(Duration),
+    DelayResponse(Duration),
 }
 
 #[derive(Debug)]
-struct Planned {
+struct PlannedFault {
     operation: String,
     fault: Fault,
 }
@@ -41,20 +41,20 @@ struct Planned {
 /// The pending faults, shared between a fake and the test that plans them.
 #[derive(Debug, Clone)]
 pub struct Faults {
-    planned: Arc<Mutex<VecDeque<Planned>>>,
-    met: Arc<watch::Sender<Vec<String>>>,
+    planned: Arc<Mutex<VecDeque<PlannedFault>>>,
+    triggered: Arc<watch::Sender<Vec<String>>>,
 }
 
 impl Default for Faults {
     fn default() -> Self {
-        Self { planned: Arc::default(), met: Arc::new(watch::channel(Vec::new()).0) }
+        Self { planned: Arc::default(), triggered: Arc::new(watch::channel(Vec::new()).0) }
     }
 }
 
 impl Faults {
     /// Plans a fault for the next call of `operation`. Several faults planned for one operation happen in order.
     pub fn next(&self, operation: &str, fault: Fault) {
-        self.planned().push_back(Planned { operation: operation.to_owned(), fault });
+        self.planned().push_back(PlannedFault { operation: operation.to_owned(), fault });
     }
 
     /// Same, for the next `times` calls.
@@ -71,7 +71,7 @@ impl Faults {
         let at = planned.iter().position(|p| p.operation == operation)?;
         let fault = planned.remove(at)?.fault;
         drop(planned);
-        self.met.send_modify(|met| met.push(operation.to_owned()));
+        self.triggered.send_modify(|met| met.push(operation.to_owned()));
         Some(fault)
     }
 
@@ -79,11 +79,11 @@ impl Faults {
     ///
     /// # Panics
     /// If that takes longer than a minute.
-    pub async fn met(&self, operation: &str, times: usize) {
-        let mut met = self.met.subscribe();
+    pub async fn wait_until_triggered(&self, operation: &str, times: usize) {
+        let mut met = self.triggered.subscribe();
         let enough = |all: &Vec<String>| all.iter().filter(|o| *o == operation).count() >= times;
-        let waited = tokio::time::timeout(LONG, met.wait_for(enough)).await;
-        assert!(waited.is_ok(), "{operation} was not called {times} times within {LONG:?}");
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, met.wait_for(enough)).await;
+        assert!(waited.is_ok(), "{operation} was not called {times} times within {WAIT_TIMEOUT:?}");
     }
 
     /// Returns the operations whose planned faults never happened.
@@ -97,7 +97,7 @@ impl Faults {
         self.planned().clear();
     }
 
-    fn planned(&self) -> MutexGuard<'_, VecDeque<Planned>> {
+    fn planned(&self) -> MutexGuard<'_, VecDeque<PlannedFault>> {
         self.planned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

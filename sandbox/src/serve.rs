@@ -24,44 +24,44 @@ use crate::Fault;
 
 /// Marks a response that must not be sent: the connection is closed instead.
 #[derive(Debug, Clone, Copy)]
-pub struct Dropped;
+pub struct DropConnection;
 
 /// Returns a response that closes the connection.
 #[must_use]
-pub fn dropped() -> axum::response::Response {
+pub fn drop_connection() -> axum::response::Response {
     let mut response = StatusCode::OK.into_response();
-    response.extensions_mut().insert(Dropped);
+    response.extensions_mut().insert(DropConnection);
     response
 }
 
 /// Runs `work` (the operation's effect and its answer) with a planned fault.
-pub async fn under<F>(fault: Option<Fault>, work: F) -> axum::response::Response
+pub async fn respond_with_fault<F>(fault: Option<Fault>, work: F) -> axum::response::Response
 where
     F: Future<Output = axum::response::Response>,
 {
     match fault {
         None => work.await,
-        Some(Fault::Status { code, retry_after } | Fault::Reason { code, retry_after, .. }) => {
-            refused(code, retry_after)
+        Some(Fault::Status { code, retry_after } | Fault::ErrorReason { code, retry_after, .. }) => {
+            status_response(code, retry_after)
         }
-        Some(Fault::Drop) => dropped(),
-        Some(Fault::LoseAnswer) => {
+        Some(Fault::DropConnection) => drop_connection(),
+        Some(Fault::DropResponse) => {
             work.await;
-            dropped()
+            drop_connection()
         }
-        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::HangBefore) => std::future::pending().await,
         Some(Fault::HangAfter) => {
             work.await;
             std::future::pending().await
         }
-        Some(Fault::Delay(long)) => {
+        Some(Fault::DelayResponse(long)) => {
             tokio::time::sleep(long.min(Duration::from_secs(120))).await;
             work.await
         }
     }
 }
 
-fn refused(code: u16, retry_after: Option<u64>) -> axum::response::Response {
+fn status_response(code: u16, retry_after: Option<u64>) -> axum::response::Response {
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = status.into_response();
     if let Some(seconds) = retry_after {
@@ -75,7 +75,7 @@ fn refused(code: u16, retry_after: Option<u64>) -> axum::response::Response {
 pub struct Server {
     address: SocketAddr,
     task: AbortHandle,
-    spent: Spent,
+    busy_time: Spent,
 }
 
 /// Microseconds spent on making answers, so that a benchmark can separate them from the program's own time.
@@ -90,8 +90,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let spent = Spent::default();
-        let task = tokio::spawn(accept(listener, router, spent.clone())).abort_handle();
-        Ok(Self { address, task, spent })
+        let task = tokio::spawn(accept_loop(listener, router, spent.clone())).abort_handle();
+        Ok(Self { address, task, busy_time: spent })
     }
 
     /// Returns `http://127.0.0.1:port`, without a trailing slash.
@@ -102,8 +102,8 @@ impl Server {
 
     /// Returns the total time that was spent on making answers.
     #[must_use]
-    pub fn spent(&self) -> Duration {
-        Duration::from_micros(self.spent.load(Ordering::Relaxed))
+    pub fn busy_time(&self) -> Duration {
+        Duration::from_micros(self.busy_time.load(Ordering::Relaxed))
     }
 
     /// Returns the address it listens on.
@@ -119,7 +119,7 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, spent: Spent) {
+async fn accept_loop(listener: TcpListener, router: Router, spent: Spent) {
     // Dropping the set with this task closes every connection too.
     let mut connections = JoinSet::new();
     loop {
@@ -127,7 +127,7 @@ async fn accept(listener: TcpListener, router: Router, spent: Spent) {
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
                     let _ = stream.set_nodelay(true);
-                    connections.spawn(connection(TokioIo::new(stream), router.clone(), spent.clone()));
+                    connections.spawn(serve_connection(TokioIo::new(stream), router.clone(), spent.clone()));
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -135,7 +135,7 @@ async fn accept(listener: TcpListener, router: Router, spent: Spent) {
     }
 }
 
-async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: Spent) {
+async fn serve_connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: Spent) {
     let service = hyper::service::service_fn(move |request| {
         let (router, spent) = (router.clone(), spent.clone());
         async move {
@@ -144,7 +144,7 @@ async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: S
             let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or_default();
             spent.fetch_add(took, Ordering::Relaxed);
             match response {
-                Ok(response) if response.extensions().get::<Dropped>().is_some() => Err("dropped"),
+                Ok(response) if response.extensions().get::<DropConnection>().is_some() => Err("dropped"),
                 Ok(response) => Ok(response),
                 Err(never) => match never {},
             }
@@ -154,7 +154,7 @@ async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: S
 }
 
 /// Returns a response that repeats the same bytes without end.
-pub(crate) fn endless(bytes: Vec<u8>) -> axum::response::Response {
+pub(crate) fn endless_response(bytes: Vec<u8>) -> axum::response::Response {
     let bytes = Bytes::from(bytes);
     let chunks = stream::unfold((), move |()| {
         let chunk = bytes.clone();

@@ -8,11 +8,11 @@ use nod_sandbox::slack::{self, Slack};
 use nod_sandbox::{Fault, Faults};
 use serde_json::{Value, json};
 
-use crate::{link_in, patience};
+use crate::{find_link, max_wait};
 
 /// Which platform a story is played on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum On {
+pub enum Platform {
     /// Slack.
     Slack,
     /// Discord.
@@ -21,7 +21,7 @@ pub enum On {
 
 /// The platform's fake, for actions that exist on both platforms.
 #[derive(Clone)]
-pub enum Chat {
+pub enum FakeChat {
     /// Slack's.
     Slack(Slack),
     /// Discord's.
@@ -30,59 +30,59 @@ pub enum Chat {
 
 /// The platform calls of Nod that a story can fail. Each platform has its own name for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum ChatOperation {
     /// Posts a message.
-    Posts,
+    PostMessage,
     /// Opens a thread for it; on Slack the first message does that.
-    OpensThread,
+    OpenThread,
     /// Edits a message.
-    Replaces,
+    UpdateMessage,
     /// Answers a click. On Slack this is no API call but uses the connection on which the click arrived.
-    Answers,
+    AnswerInteraction,
     /// Looks up a user.
-    LooksUp,
+    FetchProfile,
     /// Begins a streamed message.
-    Begins,
+    StartStream,
     /// Appends to it.
-    Grows,
+    AppendStream,
     /// Finishes it.
-    Ends,
+    StopStream,
 }
 
 /// Evaluates the expression on the fake of either platform.
 macro_rules! each {
     ($chat:expr, $fake:ident => $answer:expr) => {
         match $chat {
-            Chat::Slack($fake) => $answer,
-            Chat::Discord($fake) => $answer,
+            FakeChat::Slack($fake) => $answer,
+            FakeChat::Discord($fake) => $answer,
         }
     };
 }
 
-impl Chat {
+impl FakeChat {
     /// Sends a message as this user and returns its id.
     pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
-        each!(self, fake => fake.say(user, channel, thread, text))
+        each!(self, fake => fake.post_message(user, channel, thread, text))
     }
 
     /// Clicks a button of a message, and waits until the click was acknowledged.
-    pub async fn press(&self, user: &str, channel: &str, message: &str, label: &str) {
+    pub async fn click(&self, user: &str, channel: &str, message: &str, label: &str) {
         match self {
             Self::Slack(fake) => {
-                let pending = fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
+                let pending = fake.click(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
+                pending.wait_for_acknowledgement(max_wait()).await;
             }
             Self::Discord(fake) => {
-                let pending = fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
+                let pending = fake.click(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
+                pending.wait_for_acknowledgement(max_wait()).await;
             }
         }
     }
 
     /// Clicks this button on the user's newest ephemeral message that has it, and waits until it was acknowledged.
-    pub async fn press_whispered(&self, user: &str, label: &str) {
+    pub async fn click_ephemeral(&self, user: &str, label: &str) {
         let label_of = format!("\"{label}\"");
-        let none = || panic!("nothing was whispered to {user} with [{label}]:\n{}", self.everything());
+        let none = || panic!("nothing was whispered to {user} with [{label}]:\n{}", self.dump());
         let (channel, message) = match self {
             Self::Slack(fake) => {
                 let mut all = fake.ephemerals(user).into_iter().rev();
@@ -95,35 +95,35 @@ impl Chat {
                 found.map(|e| (e.channel, e.id)).unwrap_or_else(none)
             }
         };
-        self.press(user, &channel, &message, label).await;
+        self.click(user, &channel, &message, label).await;
     }
 
     /// Clicks a button if it still exists, and waits until the click was acknowledged.
-    pub async fn press_if_there(&self, user: &str, channel: &str, message: &str, label: &str) {
+    pub async fn click_if_present(&self, user: &str, channel: &str, message: &str, label: &str) {
         match self {
             Self::Slack(fake) => {
-                if let Ok(pending) = fake.press(user, channel, message, label) {
-                    pending.acknowledged(patience()).await;
+                if let Ok(pending) = fake.click(user, channel, message, label) {
+                    pending.wait_for_acknowledgement(max_wait()).await;
                 }
             }
             Self::Discord(fake) => {
-                if let Ok(pending) = fake.press(user, channel, message, label) {
-                    pending.acknowledged(patience()).await;
+                if let Ok(pending) = fake.click(user, channel, message, label) {
+                    pending.wait_for_acknowledgement(max_wait()).await;
                 }
             }
         }
     }
 
     /// Clicks a button without waiting for anything.
-    pub fn pushes(&self, user: &str, channel: &str, message: &str, label: &str) {
-        each!(self, fake => drop(fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"))));
+    pub fn click_without_waiting(&self, user: &str, channel: &str, message: &str, label: &str) {
+        each!(self, fake => drop(fake.click(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"))));
     }
 
     /// Sends a command, as typed after Slack's `/nod`, and waits until it was acknowledged.
-    pub async fn command(&self, user: &str, channel: &str, text: &str) {
+    pub async fn run_command(&self, user: &str, channel: &str, text: &str) {
         match self {
             Self::Slack(fake) => {
-                fake.slash(user, channel, "/nod", text).acknowledged(patience()).await;
+                fake.run_command(user, channel, "/nod", text).wait_for_acknowledgement(max_wait()).await;
             }
             Self::Discord(fake) => {
                 let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -132,19 +132,19 @@ impl Chat {
                     let command = w.commands.iter().find(|command| command["name"] == name);
                     command.and_then(|command| command["options"][0]["name"].as_str().map(str::to_owned))
                 });
-                let given = options(name, rest, registered.as_deref());
-                fake.slash(user, channel, name, &given).acknowledged(patience()).await;
+                let given = command_options(name, rest, registered.as_deref());
+                fake.run_command(user, channel, name, &given).wait_for_acknowledgement(max_wait()).await;
             }
         }
     }
 
     /// Fills in the form that the user has open and submits it, without waiting for anything.
-    pub fn sends_form(&self, user: &str, typed: &BTreeMap<String, String>) {
+    pub fn submit_form_without_waiting(&self, user: &str, typed: &BTreeMap<String, String>) {
         match self {
             Self::Slack(fake) => {
                 let id = fake.read(|w| w.user_id(user)).unwrap_or_else(|e| panic!("{e}"));
                 let open = fake.views().into_iter().rfind(|form| form.open && form.user == id);
-                let open = open.unwrap_or_else(|| panic!("no form is open:\n{}", fake.everything()));
+                let open = open.unwrap_or_else(|| panic!("no form is open:\n{}", fake.dump()));
                 fake.send_form(user, &open.id, typed).unwrap_or_else(|e| panic!("{e}"));
             }
             Self::Discord(fake) => drop(fake.submit(user, typed).unwrap_or_else(|e| panic!("{e}"))),
@@ -152,41 +152,41 @@ impl Chat {
     }
 
     /// Waits until the user has a form open.
-    pub async fn has_form(&self, user: &str) {
+    pub async fn wait_for_form(&self, user: &str) {
         match self {
             Self::Slack(fake) => {
                 let open = |w: &slack::World| {
                     let id = w.user_id(user).ok()?;
                     w.views.iter().any(|form| form.open && form.user == id).then_some(())
                 };
-                fake.wait_for("a form", patience(), open).await;
+                fake.wait_for("a form", max_wait(), open).await;
             }
             Self::Discord(fake) => {
                 let open = |w: &discord::World| {
                     let id = w.user_id(user).ok()?;
                     w.forms.iter().any(|form| form.open && form.user == id).then_some(())
                 };
-                fake.wait_for("a form", patience(), open).await;
+                fake.wait_for("a form", max_wait(), open).await;
             }
         }
     }
 
     /// Counts the clicks, commands and forms that got no response, which the platform reports to their user.
     #[must_use]
-    pub fn failed(&self) -> usize {
+    pub fn failed_interaction_count(&self) -> usize {
         match self {
             Self::Slack(fake) => {
                 let by_hand = |e: &slack::Envelope| e.kind != slack::EnvelopeKind::EventsApi;
                 let lost = |e: &slack::Envelope| e.state == slack::Delivery::Lost && by_hand(e);
                 fake.envelopes().iter().filter(|e| lost(e)).count()
             }
-            Self::Discord(fake) => fake.failed().len(),
+            Self::Discord(fake) => fake.list_failed().len(),
         }
     }
 
     /// Returns the open forms: each user and the form's title.
     #[must_use]
-    pub fn open_forms(&self) -> Vec<String> {
+    pub fn list_open_forms(&self) -> Vec<String> {
         let told = |user: &str, form: &Value| format!("{user}: {}", form["title"]);
         match self {
             Self::Slack(fake) => {
@@ -201,31 +201,31 @@ impl Chat {
 
     /// Waits until Nod has received everything that was sent. Slack acknowledges it; Discord does not, but dispatches
     /// in order, so an answer to this shows that everything before it was received.
-    pub async fn has_heard(&self, asker: &str) {
+    pub async fn wait_until_delivered(&self, asker: &str) {
         if let Self::Discord(fake) = self
             && let Ok(pending) = fake.complete(asker, "general", "memory", &json!({"forget": "~"}))
         {
-            pending.acknowledged(patience()).await;
+            pending.wait_for_acknowledgement(max_wait()).await;
         }
     }
 
     /// Sends a message that the platform delivers more than once.
-    pub fn say_twice(&self, user: &str, channel: &str, text: &str) {
+    pub fn say_with_duplicate(&self, user: &str, channel: &str, text: &str) {
         match self {
             Self::Slack(fake) => {
-                let deliver = slack::Deliver::Twice;
-                let say = slack::Say { deliver, ..slack::Say::new(user, channel, text) };
-                fake.say_with(say).unwrap_or_else(|e| panic!("{e}"));
+                let deliver = slack::EventDelivery::Duplicated;
+                let say = slack::NewMessage { deliver, ..slack::NewMessage::new(user, channel, text) };
+                fake.post_message_with(say).unwrap_or_else(|e| panic!("{e}"));
             }
             Self::Discord(fake) => {
                 fake.duplicate_next();
-                fake.say(user, channel, None, text);
+                fake.post_message(user, channel, None, text);
             }
         }
     }
 
     /// Removes Nod from a channel, or adds it again.
-    pub fn admits_nod(&self, channel: &str, admitted: bool) {
+    pub fn set_nod_access(&self, channel: &str, admitted: bool) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
                 let (id, bot) = (w.channel_id(channel).unwrap_or_default(), w.config.app.bot_user.clone());
@@ -243,7 +243,7 @@ impl Chat {
     }
 
     /// Makes the channel read-only: Slack archives it; on Discord its threads are locked.
-    pub fn closes(&self, channel: &str) {
+    pub fn close_channel(&self, channel: &str) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
                 let id = w.channel_id(channel).unwrap_or_default();
@@ -269,7 +269,7 @@ impl Chat {
     }
 
     /// Deletes everything in a channel and its threads without an event to Nod.
-    pub fn forgets_messages(&self, channel: &str) {
+    pub fn delete_all_messages(&self, channel: &str) {
         match self {
             Self::Slack(fake) => fake.change(|w| {
                 let id = w.channel_id(channel).unwrap_or_default();
@@ -293,7 +293,7 @@ impl Chat {
         match self {
             Self::Slack(fake) => fake.add_user(slack::User::new(user, name)),
             Self::Discord(fake) => {
-                fake.add_user(discord::User::new(user, name).stranger());
+                fake.add_user(discord::User::new(user, name).outside_guild());
                 fake.join(user);
             }
         }
@@ -322,13 +322,13 @@ impl Chat {
     #[must_use]
     pub fn lists_of_people(&self) -> usize {
         match self {
-            Self::Slack(fake) => fake.calls_of("users.list").len(),
-            Self::Discord(fake) => fake.calls_of("list_guild_members").len(),
+            Self::Slack(fake) => fake.list_calls_of("users.list").len(),
+            Self::Discord(fake) => fake.list_calls_of("list_guild_members").len(),
         }
     }
 
     /// Removes a user for good.
-    pub fn leaves(&self, user: &str) {
+    pub fn remove_user(&self, user: &str) {
         match self {
             Self::Slack(fake) => {
                 let person = fake.read(|w| w.users[&w.user_id(user).unwrap_or_default()].clone());
@@ -350,37 +350,42 @@ impl Chat {
     /// # Panics
     /// If the platform has no such call.
     #[must_use]
-    pub fn operation(&self, deed: Deed) -> &'static str {
+    pub fn operation_name(&self, deed: ChatOperation) -> &'static str {
         match (self, deed) {
-            (Self::Slack(_), Deed::OpensThread | Deed::Answers) => panic!("Slack has no call for {deed:?}"),
-            (Self::Slack(_), Deed::Posts) => "chat.postMessage",
-            (Self::Slack(_), Deed::Replaces) => "chat.update",
-            (Self::Slack(_), Deed::LooksUp) => "users.info",
-            (Self::Slack(_), Deed::Begins) => "chat.startStream",
-            (Self::Slack(_), Deed::Grows) => "chat.appendStream",
-            (Self::Slack(_), Deed::Ends) => "chat.stopStream",
-            (Self::Discord(_), Deed::Posts | Deed::Begins) => "create_message",
-            (Self::Discord(_), Deed::Answers) => "create_interaction_response",
-            (Self::Discord(_), Deed::OpensThread) => "create_thread_from_message",
-            (Self::Discord(_), Deed::Replaces | Deed::Grows | Deed::Ends) => "update_message",
-            (Self::Discord(_), Deed::LooksUp) => "get_guild_member",
+            (Self::Slack(_), ChatOperation::OpenThread | ChatOperation::AnswerInteraction) => {
+                panic!("Slack has no call for {deed:?}")
+            }
+            (Self::Slack(_), ChatOperation::PostMessage) => "chat.postMessage",
+            (Self::Slack(_), ChatOperation::UpdateMessage) => "chat.update",
+            (Self::Slack(_), ChatOperation::FetchProfile) => "users.info",
+            (Self::Slack(_), ChatOperation::StartStream) => "chat.startStream",
+            (Self::Slack(_), ChatOperation::AppendStream) => "chat.appendStream",
+            (Self::Slack(_), ChatOperation::StopStream) => "chat.stopStream",
+            (Self::Discord(_), ChatOperation::PostMessage | ChatOperation::StartStream) => "create_message",
+            (Self::Discord(_), ChatOperation::AnswerInteraction) => "create_interaction_response",
+            (Self::Discord(_), ChatOperation::OpenThread) => "create_thread_from_message",
+            (
+                Self::Discord(_),
+                ChatOperation::UpdateMessage | ChatOperation::AppendStream | ChatOperation::StopStream,
+            ) => "update_message",
+            (Self::Discord(_), ChatOperation::FetchProfile) => "get_guild_member",
         }
     }
 
     /// Makes the next such call fail.
-    pub fn fails(&self, deed: Deed, fault: Fault) {
-        self.faults().next(self.operation(deed), fault);
+    pub fn inject_fault(&self, deed: ChatOperation, fault: Fault) {
+        self.faults().next(self.operation_name(deed), fault);
     }
 
     /// Returns the calls that Nod made so far, by the platform's names, in order.
     #[must_use]
-    pub fn calls(&self) -> Vec<String> {
+    pub fn api_calls(&self) -> Vec<String> {
         each!(self, fake => fake.calls().into_iter().map(|call| call.method).collect())
     }
 
     /// Returns the calls that were rejected because they exceeded a rate limit.
     #[must_use]
-    pub fn too_early(&self) -> Vec<String> {
+    pub fn rate_limited_calls(&self) -> Vec<String> {
         let limited = |error: &str| error.contains("limited");
         each!(self, fake => {
             let all = fake.calls().into_iter().filter(|call| call.error.as_deref().is_some_and(limited));
@@ -390,17 +395,16 @@ impl Chat {
 
     /// Returns all messages that Nod posted so far, in any channel, in order and as they were sent.
     #[must_use]
-    pub fn posts(&self) -> Vec<String> {
-        let posts = self.operation(Deed::Posts);
-        each!(self, fake => fake.calls_of(posts).into_iter().map(|call| call.args.to_string()).collect())
+    pub fn posted_messages(&self) -> Vec<String> {
+        let posts = self.operation_name(ChatOperation::PostMessage);
+        each!(self, fake => fake.list_calls_of(posts).into_iter().map(|call| call.args.to_string()).collect())
     }
 
     /// Returns the intermediate texts of streamed messages, in order, without the final one.
     #[must_use]
-    pub fn grown(&self) -> Vec<String> {
-        let grows = self.operation(Deed::Grows);
-        let mut all: Vec<String> =
-            each!(self, fake => fake.calls_of(grows).into_iter().map(|call| call.args.to_string()).collect());
+    pub fn stream_updates(&self) -> Vec<String> {
+        let grows = self.operation_name(ChatOperation::AppendStream);
+        let mut all: Vec<String> = each!(self, fake => fake.list_calls_of(grows).into_iter().map(|call| call.args.to_string()).collect());
         // On Discord the final text is sent by the same call as the intermediate ones.
         all.truncate(all.len() - usize::from(matches!(self, Self::Discord(_)) && !all.is_empty()));
         all
@@ -408,10 +412,10 @@ impl Chat {
 
     /// Returns whether Nod has shown that it is thinking: Slack's status line, Discord's "is typing…".
     #[must_use]
-    pub fn shown_thinking(&self) -> bool {
+    pub fn has_shown_typing(&self) -> bool {
         match self {
             Self::Slack(fake) => {
-                let statuses = fake.calls_of("assistant.threads.setStatus");
+                let statuses = fake.list_calls_of("assistant.threads.setStatus");
                 statuses.first().is_some_and(|call| call.args["status"] == "is thinking…")
             }
             Self::Discord(fake) => fake.read(|w| !w.typing.is_empty()),
@@ -434,25 +438,25 @@ impl Chat {
 
     /// Returns whether anything waits for Nod's acknowledgement.
     #[must_use]
-    pub fn waits(&self) -> bool {
-        each!(self, fake => !fake.unanswered().is_empty())
+    pub fn has_unacknowledged(&self) -> bool {
+        each!(self, fake => !fake.list_unacknowledged().is_empty())
     }
 
     /// Returns the public messages of a channel.
     #[must_use]
-    pub fn spoken(&self, channel: &str) -> String {
-        each!(self, fake => fake.spoken(channel))
+    pub fn channel_text(&self, channel: &str) -> String {
+        each!(self, fake => fake.channel_text(channel))
     }
 
     /// Returns the ephemeral messages to a user.
     #[must_use]
-    pub fn whispers(&self, user: &str) -> Vec<String> {
-        each!(self, fake => fake.whispers(user))
+    pub fn ephemeral_texts(&self, user: &str) -> Vec<String> {
+        each!(self, fake => fake.ephemeral_texts(user))
     }
 
     /// Returns the newest ephemeral message to a user, as raw JSON.
     #[must_use]
-    pub fn newest_whisper(&self, user: &str) -> Option<String> {
+    pub fn newest_ephemeral(&self, user: &str) -> Option<String> {
         match self {
             Self::Slack(fake) => fake.ephemerals(user).pop().map(|e| json!(e.blocks).to_string()),
             Self::Discord(fake) => fake.ephemerals(user).pop().map(|e| json!(e.components).to_string()),
@@ -461,7 +465,7 @@ impl Chat {
 
     /// Returns the ids of the ephemeral messages to a user, oldest first.
     #[must_use]
-    pub fn whispered(&self, user: &str) -> Vec<String> {
+    pub fn ephemeral_ids(&self, user: &str) -> Vec<String> {
         match self {
             Self::Slack(fake) => fake.ephemerals(user).into_iter().map(|e| e.ts).collect(),
             Self::Discord(fake) => fake.ephemerals(user).into_iter().map(|e| e.id).collect(),
@@ -470,7 +474,7 @@ impl Chat {
 
     /// Returns the ids of the messages in a channel and its threads, oldest first.
     #[must_use]
-    pub fn messages(&self, channel: &str) -> Vec<String> {
+    pub fn message_ids(&self, channel: &str) -> Vec<String> {
         match self {
             Self::Slack(fake) => fake.messages(channel).into_iter().map(|m| m.ts).collect(),
             Self::Discord(fake) => fake.messages(channel).into_iter().map(|m| m.id).collect(),
@@ -479,20 +483,20 @@ impl Chat {
 
     /// Returns only those of Nod.
     #[must_use]
-    pub fn messages_of_nod(&self, channel: &str) -> Vec<String> {
+    pub fn nod_message_ids(&self, channel: &str) -> Vec<String> {
         match self {
             Self::Slack(fake) => {
-                fake.messages(channel).into_iter().filter(|m| m.by_bot).map(|m| m.ts).collect()
+                fake.messages(channel).into_iter().filter(|m| m.is_from_bot).map(|m| m.ts).collect()
             }
             Self::Discord(fake) => {
-                fake.messages(channel).into_iter().filter(|m| m.by_bot).map(|m| m.id).collect()
+                fake.messages(channel).into_iter().filter(|m| m.is_from_bot).map(|m| m.id).collect()
             }
         }
     }
 
     /// Returns the newest message of a channel that has a button with this label.
     #[must_use]
-    pub fn with_button(&self, channel: &str, label: &str) -> Option<String> {
+    pub fn find_message_with_button(&self, channel: &str, label: &str) -> Option<String> {
         let label = format!("\"{label}\"");
         match self {
             Self::Slack(fake) => {
@@ -508,45 +512,44 @@ impl Chat {
 
     /// Returns the newest link in a channel that connects an account.
     #[must_use]
-    pub fn newest_link(&self, channel: &str) -> Option<String> {
+    pub fn find_newest_link(&self, channel: &str) -> Option<String> {
         match self {
             Self::Slack(fake) => {
-                fake.messages(channel).iter().rev().find_map(|m| link_in(&json!(m.blocks).to_string()))
+                fake.messages(channel).iter().rev().find_map(|m| find_link(&json!(m.blocks).to_string()))
             }
             Self::Discord(fake) => {
-                fake.messages(channel).iter().rev().find_map(|m| link_in(&json!(m.components).to_string()))
+                fake.messages(channel).iter().rev().find_map(|m| find_link(&json!(m.components).to_string()))
             }
         }
     }
 
     /// Returns whether Nod has posted this text in a channel.
     #[must_use]
-    pub fn nod_said(&self, channel: &str, text: &str) -> bool {
+    pub fn has_nod_said(&self, channel: &str, text: &str) -> bool {
         match self {
-            Self::Slack(fake) => fake
-                .messages(channel)
-                .iter()
-                .any(|m| m.by_bot && (m.text.contains(text) || json!(m.blocks).to_string().contains(text))),
+            Self::Slack(fake) => fake.messages(channel).iter().any(|m| {
+                m.is_from_bot && (m.text.contains(text) || json!(m.blocks).to_string().contains(text))
+            }),
             Self::Discord(fake) => fake
                 .messages(channel)
                 .iter()
-                .any(|m| m.by_bot && json!(m.components).to_string().contains(text)),
+                .any(|m| m.is_from_bot && json!(m.components).to_string().contains(text)),
         }
     }
 
     /// Returns the ids of the channels in which Nod has posted; threads count as part of their channel.
     #[must_use]
-    pub fn channels_with_nod(&self) -> Vec<String> {
+    pub fn list_channels_with_nod(&self) -> Vec<String> {
         match self {
             Self::Slack(fake) => {
                 let all: Vec<String> = fake.read(|world| world.channels.keys().cloned().collect());
-                all.into_iter().filter(|id| fake.messages(id).iter().any(|m| m.by_bot)).collect()
+                all.into_iter().filter(|id| fake.messages(id).iter().any(|m| m.is_from_bot)).collect()
             }
             Self::Discord(fake) => {
                 let all: Vec<String> = fake.read(|world| {
                     world.channels.values().filter(|c| c.parent.is_none()).map(|c| c.id.clone()).collect()
                 });
-                all.into_iter().filter(|id| fake.messages(id).iter().any(|m| m.by_bot)).collect()
+                all.into_iter().filter(|id| fake.messages(id).iter().any(|m| m.is_from_bot)).collect()
             }
         }
     }
@@ -559,18 +562,18 @@ impl Chat {
 
     /// Returns everything on the platform, for the message of a failing story.
     #[must_use]
-    pub fn everything(&self) -> String {
-        each!(self, fake => fake.everything())
+    pub fn dump(&self) -> String {
+        each!(self, fake => fake.dump())
     }
 
     /// Waits until Nod is connected.
-    pub async fn connected(&self, within: Duration) {
-        each!(self, fake => fake.connected(within).await);
+    pub async fn wait_until_connected(&self, within: Duration) {
+        each!(self, fake => fake.wait_until_connected(within).await);
     }
 
     /// Counts the connections of Nod.
     #[must_use]
-    pub fn connections(&self) -> usize {
+    pub fn connection_count(&self) -> usize {
         each!(self, fake => fake.connections())
     }
 
@@ -583,7 +586,7 @@ impl Chat {
     /// Returns the requests and messages that should never occur on the platform.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
-        let pings = self.pings().into_iter().map(|who| format!("a ping: {who}"));
+        let pings = self.mentioned_users().into_iter().map(|who| format!("a ping: {who}"));
         let others: Vec<String> = match self {
             Self::Slack(fake) => fake.violations().into_iter().map(|v| format!("{v:?}")).collect(),
             Self::Discord(fake) => {
@@ -596,13 +599,13 @@ impl Chat {
 
     /// Returns the names of the users whom Nod's messages mentioned.
     #[must_use]
-    pub fn pings(&self) -> Vec<String> {
-        each!(self, fake => fake.pings())
+    pub fn mentioned_users(&self) -> Vec<String> {
+        each!(self, fake => fake.mentioned_users())
     }
 }
 
 /// Converts the text after a command to Discord's options; `registered` is the command's first option.
-fn options(command: &str, typed: &str, registered: Option<&str>) -> Value {
+fn command_options(command: &str, typed: &str, registered: Option<&str>) -> Value {
     let name = match command {
         "ask" => "question",
         "connect" if typed.contains('-') => "code",

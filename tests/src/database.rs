@@ -11,11 +11,11 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tokio::sync::OnceCell;
 
-static EMBEDDED: OnceCell<String> = OnceCell::const_new();
-static TEMPLATE: OnceCell<String> = OnceCell::const_new();
-static NEXT: AtomicU32 = AtomicU32::new(0);
+static EMBEDDED_URL: OnceCell<String> = OnceCell::const_new();
+static TEMPLATE_NAME: OnceCell<String> = OnceCell::const_new();
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A database of one test; dropped by [`TestDatabase::drop_it`].
+/// A database of one test; dropped by [`TestDatabase::drop_database`].
 pub struct TestDatabase {
     /// Its URL, with the server's password if it has one.
     pub url: String,
@@ -23,17 +23,17 @@ pub struct TestDatabase {
 }
 
 /// Connects to the given server, or to the embedded default. Both pass the same tests.
-async fn server() -> PgConnectOptions {
+async fn connect_options() -> PgConnectOptions {
     let url = match std::env::var("NOD_TEST_DATABASE_URL") {
         Ok(url) if !url.is_empty() => url,
-        _ => EMBEDDED.get_or_init(embedded).await.clone(),
+        _ => EMBEDDED_URL.get_or_init(start_embedded).await.clone(),
     };
     PgConnectOptions::from_str(&url).unwrap_or_else(|e| panic!("the test server's address: {e}"))
 }
 
 /// Starts the server on a thread that outlives every test, because each test has its own runtime. It ends with this
 /// process.
-async fn embedded() -> String {
+async fn start_embedded() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/embedded-test-database");
     let (tell, told) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
@@ -47,20 +47,20 @@ async fn embedded() -> String {
     told.await.unwrap_or_else(|_| panic!("the embedded database did not start"))
 }
 
-async fn admin() -> PgConnection {
-    server().await.connect().await.unwrap_or_else(|e| panic!("the test server does not answer: {e}"))
+async fn connect_admin() -> PgConnection {
+    connect_options().await.connect().await.unwrap_or_else(|e| panic!("the test server does not answer: {e}"))
 }
 
-async fn run(conn: &mut PgConnection, statement: String) {
+async fn execute(conn: &mut PgConnection, statement: String) {
     conn.execute(AssertSqlSafe(statement.clone())).await.unwrap_or_else(|e| panic!("{statement}: {e}"));
 }
 
-async fn template() -> String {
+async fn ensure_template() -> String {
     let name = format!("nod_template_{}", std::process::id());
-    let mut conn = admin().await;
-    run(&mut conn, format!("drop database if exists {name}")).await;
-    run(&mut conn, format!("create database {name}")).await;
-    let mut into = server().await.database(&name).connect().await.unwrap_or_else(|e| panic!("{e}"));
+    let mut conn = connect_admin().await;
+    execute(&mut conn, format!("drop database if exists {name}")).await;
+    execute(&mut conn, format!("create database {name}")).await;
+    let mut into = connect_options().await.database(&name).connect().await.unwrap_or_else(|e| panic!("{e}"));
     MIGRATOR.run(&mut into).await.unwrap_or_else(|e| panic!("migrations: {e}"));
     into.close().await.unwrap_or_else(|e| panic!("{e}"));
     name
@@ -69,22 +69,22 @@ async fn template() -> String {
 impl TestDatabase {
     /// Creates an empty database with the newest schema.
     pub async fn new() -> Self {
-        let template = TEMPLATE.get_or_init(template).await;
-        let name = format!("nod_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut conn = admin().await;
-        run(&mut conn, format!("drop database if exists {name} with (force)")).await;
-        run(&mut conn, format!("create database {name} template {template}")).await;
-        let url = server().await.database(&name).to_url_lossy().to_string();
+        let template = TEMPLATE_NAME.get_or_init(ensure_template).await;
+        let name = format!("nod_test_{}_{}", std::process::id(), NEXT_NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut conn = connect_admin().await;
+        execute(&mut conn, format!("drop database if exists {name} with (force)")).await;
+        execute(&mut conn, format!("create database {name} template {template}")).await;
+        let url = connect_options().await.database(&name).to_url_lossy().to_string();
         Self { url, name }
     }
 
     /// Creates a database without any schema.
-    pub async fn bare() -> Self {
-        let name = format!("nod_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut conn = admin().await;
-        run(&mut conn, format!("drop database if exists {name} with (force)")).await;
-        run(&mut conn, format!("create database {name}")).await;
-        let url = server().await.database(&name).to_url_lossy().to_string();
+    pub async fn without_schema() -> Self {
+        let name = format!("nod_test_{}_{}", std::process::id(), NEXT_NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut conn = connect_admin().await;
+        execute(&mut conn, format!("drop database if exists {name} with (force)")).await;
+        execute(&mut conn, format!("create database {name}")).await;
+        let url = connect_options().await.database(&name).to_url_lossy().to_string();
         Self { url, name }
     }
 
@@ -92,13 +92,13 @@ impl TestDatabase {
     pub async fn pool(&self, connections: u32) -> PgPool {
         PgPoolOptions::new()
             .max_connections(connections)
-            .connect_with(server().await.database(&self.name))
+            .connect_with(connect_options().await.database(&self.name))
             .await
             .unwrap_or_else(|e| panic!("the test database does not answer: {e}"))
     }
 
     /// Drops the database.
-    pub async fn drop_it(self) {
-        run(&mut admin().await, format!("drop database {} with (force)", self.name)).await;
+    pub async fn drop_database(self) {
+        execute(&mut connect_admin().await, format!("drop database {} with (force)", self.name)).await;
     }
 }

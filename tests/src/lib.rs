@@ -17,9 +17,9 @@ mod world;
 
 pub use database::TestDatabase;
 pub use forms::{ForgedForm, Form};
-pub use messages::{Dropped, Entry};
-pub use presses::{Button, Press};
+pub use messages::{MessageShortcut, SharedFile};
+pub use presses::{Button, Click};
 pub use program::{Program, free_port};
 pub use terminal::Terminal;
 pub use time::{TestClock, TestIds};
-pub use world::{Browser, Mode, World, link_in, patience, words_of};
+pub use world::{Browser, Mode, World, find_link, max_wait, page_text};

@@ -3,13 +3,13 @@
 use nod_sandbox::{Fault, discord, slack};
 
 use crate::World;
-use crate::chat::Chat;
-use crate::world::patience;
+use crate::chat::FakeChat;
+use crate::world::max_wait;
 
-impl Chat {
+impl FakeChat {
     /// Returns the first message of a channel.
     #[must_use]
-    pub fn first(&self, channel: &str) -> String {
+    pub fn first_message(&self, channel: &str) -> String {
         let first = match self {
             Self::Slack(fake) => fake.messages(channel).first().map(|m| m.ts.clone()),
             Self::Discord(fake) => fake.messages(channel).first().map(|m| m.id.clone()),
@@ -43,46 +43,54 @@ impl Chat {
 
     /// Sends a message with a file, and returns the message's id.
     #[must_use]
-    pub fn drop_file(&self, user: &str, channel: &str, text: &str, file: &Dropped) -> String {
-        let (name, kind, bytes) = (file.name, file.kind, file.bytes.clone());
+    pub fn share_file(&self, user: &str, channel: &str, text: &str, file: &SharedFile) -> String {
+        let (name, kind, bytes) = (file.name, file.media_type, file.bytes.clone());
         let said = match self {
             Self::Slack(fake) => {
                 let files = vec![fake.upload(name, kind, bytes)];
                 let subtype = Some("file_share".to_owned());
-                fake.say_with(slack::Say { files, subtype, ..slack::Say::new(user, channel, text) })
+                fake.post_message_with(slack::NewMessage {
+                    files,
+                    subtype,
+                    ..slack::NewMessage::new(user, channel, text)
+                })
             }
             Self::Discord(fake) => {
                 let files = vec![fake.upload(name, kind, bytes)];
-                fake.say_with(discord::Say { files, ..discord::Say::new(user, channel, text) })
+                fake.post_message_with(discord::NewMessage {
+                    files,
+                    ..discord::NewMessage::new(user, channel, text)
+                })
             }
         };
         said.unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// Picks an entry in the menu of a message, and waits until it was acknowledged.
-    pub async fn pick(&self, user: &str, channel: &str, message: &str, entry: Entry) {
+    pub async fn use_shortcut(&self, user: &str, channel: &str, message: &str, entry: MessageShortcut) {
         match self {
             Self::Slack(fake) => {
                 let id = match entry {
-                    Entry::Ask => "ask",
-                    Entry::Draft => "draft",
+                    MessageShortcut::AskNod => "ask",
+                    MessageShortcut::DraftReply => "draft",
                 };
-                let pending = fake.pick(user, channel, message, id).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
+                let pending = fake.use_shortcut(user, channel, message, id).unwrap_or_else(|e| panic!("{e}"));
+                pending.wait_for_acknowledgement(max_wait()).await;
             }
             Self::Discord(fake) => {
                 let name = match entry {
-                    Entry::Ask => "Ask Nod",
-                    Entry::Draft => "Draft a reply",
+                    MessageShortcut::AskNod => "Ask Nod",
+                    MessageShortcut::DraftReply => "Draft a reply",
                 };
-                let pending = fake.pick(user, channel, message, name).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
+                let pending =
+                    fake.use_message_command(user, channel, message, name).unwrap_or_else(|e| panic!("{e}"));
+                pending.wait_for_acknowledgement(max_wait()).await;
             }
         }
     }
 
     /// Makes Nod's next post fail.
-    pub fn next_post_meets(&self, fault: Fault) {
+    pub fn fail_next_post(&self, fault: Fault) {
         let post = match self {
             Self::Slack(_) => "chat.postMessage",
             Self::Discord(_) => "create_message",
@@ -91,7 +99,7 @@ impl Chat {
     }
 
     /// Makes Nod's next file upload fail.
-    pub fn next_file_meets(&self, fault: Fault) {
+    pub fn fail_next_upload(&self, fault: Fault) {
         let file = match self {
             Self::Slack(_) => "files.completeUploadExternal",
             Self::Discord(_) => "create_message",
@@ -100,7 +108,7 @@ impl Chat {
     }
 
     /// Makes Nod's next read of a thread fail.
-    pub fn next_look_into_a_thread_meets(&self, fault: Fault) {
+    pub fn fail_next_thread_history(&self, fault: Fault) {
         let look = match self {
             Self::Slack(_) => "conversations.replies",
             Self::Discord(_) => "list_messages",
@@ -118,22 +126,22 @@ impl Chat {
     }
 
     /// The platform never redelivers events that it could not deliver. Discord never does.
-    pub fn loses_events_while_away(&self) {
+    pub fn drop_undelivered_events(&self) {
         if let Self::Slack(fake) = self {
-            fake.lose_events_while_away(true);
+            fake.set_drop_events_while_disconnected(true);
         }
     }
 
     /// Cuts every connection without notice.
-    pub fn cut(&self) {
+    pub fn cut_connections(&self) {
         match self {
             Self::Slack(fake) => fake.drop_sockets(),
-            Self::Discord(fake) => fake.cut(),
+            Self::Discord(fake) => fake.drop_connections(),
         }
     }
 
     /// Asks every connection to reconnect.
-    pub fn ask_to_reconnect(&self) {
+    pub fn request_reconnect(&self) {
         match self {
             Self::Slack(fake) => fake.disconnect_sockets("refresh_requested"),
             Self::Discord(fake) => fake.reconnect(),
@@ -141,7 +149,7 @@ impl Chat {
     }
 
     /// Disturbs every connection: Slack sends a warning, Discord invalidates the session.
-    pub fn disturb(&self) {
+    pub fn disrupt_connections(&self) {
         match self {
             Self::Slack(fake) => fake.disconnect_sockets("warning"),
             Self::Discord(fake) => fake.invalidate(false),
@@ -150,25 +158,25 @@ impl Chat {
 
     /// Counts how often Nod has read a channel's history.
     #[must_use]
-    pub fn looks_into_channels(&self) -> usize {
+    pub fn history_call_count(&self) -> usize {
         match self {
-            Self::Slack(fake) => fake.calls_of("conversations.history").len(),
-            Self::Discord(fake) => fake.calls_of("list_messages").len(),
+            Self::Slack(fake) => fake.list_calls_of("conversations.history").len(),
+            Self::Discord(fake) => fake.list_calls_of("list_messages").len(),
         }
     }
 
     /// Sends a message without an event to Nod.
-    pub fn say_untold(&self, user: &str, channel: &str, text: &str) {
+    pub fn say_without_event(&self, user: &str, channel: &str, text: &str) {
         match self {
             Self::Slack(fake) => {
-                let deliver = slack::Deliver::Never;
-                let say = slack::Say { deliver, ..slack::Say::new(user, channel, text) };
-                drop(fake.say_with(say).unwrap_or_else(|e| panic!("{e}")));
+                let deliver = slack::EventDelivery::Never;
+                let say = slack::NewMessage { deliver, ..slack::NewMessage::new(user, channel, text) };
+                drop(fake.post_message_with(say).unwrap_or_else(|e| panic!("{e}")));
             }
             // Discord sends events only to open connections, and never later.
             Self::Discord(fake) => {
                 assert_eq!(fake.connections(), 0, "Nod would be told");
-                drop(fake.say(user, channel, None, text));
+                drop(fake.post_message(user, channel, None, text));
             }
         }
     }
@@ -188,14 +196,14 @@ impl Chat {
         match self {
             Self::Slack(fake) => fake.add_channel(slack::Channel::new(name, members)),
             Self::Discord(fake) => {
-                drop(fake.add_channel(discord::Channel::new(name, members).hidden_from_bot()));
+                drop(fake.add_channel(discord::Channel::new(name, members).without_bot_access()));
             }
         }
     }
 
     /// Returns the content of the newest file with this name.
     #[must_use]
-    pub fn file(&self, name: &str) -> Option<String> {
+    pub fn uploaded_file_text(&self, name: &str) -> Option<String> {
         match self {
             Self::Slack(fake) => fake.file(name),
             Self::Discord(fake) => fake.file(name),
@@ -204,7 +212,7 @@ impl Chat {
 
     /// Returns the permalink of a message.
     #[must_use]
-    pub fn link_to(&self, channel: &str, message: &str) -> String {
+    pub fn permalink(&self, channel: &str, message: &str) -> String {
         match self {
             Self::Slack(fake) => {
                 let found = fake.messages(channel).into_iter().find(|m| m.ts == message);
@@ -228,41 +236,41 @@ impl Chat {
 
 /// A file that a user attaches.
 #[derive(Debug, Clone)]
-pub struct Dropped {
+pub struct SharedFile {
     name: &'static str,
-    kind: &'static str,
+    media_type: &'static str,
     bytes: Vec<u8>,
 }
 
-impl Dropped {
+impl SharedFile {
     /// Creates a file with this name, media type and content.
     #[must_use]
     pub fn new(name: &'static str, kind: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { name, kind, bytes: bytes.into() }
+        Self { name, media_type: kind, bytes: bytes.into() }
     }
 }
 
 /// An entry in the menu of a message.
 #[derive(Debug, Clone, Copy)]
-pub enum Entry {
+pub enum MessageShortcut {
     /// "Ask Nod".
-    Ask,
+    AskNod,
     /// "Draft a reply".
-    Draft,
+    DraftReply,
 }
 
 impl World {
     /// Sends a message with a file.
-    pub async fn drops_file(&self, user: &str, channel: &str, text: &str, file: &Dropped) -> String {
-        let message = self.chat.drop_file(user, channel, text, file);
-        self.settles().await;
+    pub async fn share_file(&self, user: &str, channel: &str, text: &str, file: &SharedFile) -> String {
+        let message = self.chat.share_file(user, channel, text, file);
+        self.wait_until_idle().await;
         message
     }
 
     /// Returns the part of a channel that was not read before, as people read it.
-    pub fn reads_on(&mut self, channel: &str) -> String {
-        let before = self.was_read(channel);
-        let now = self.reads(channel);
+    pub fn read_rest(&mut self, channel: &str) -> String {
+        let before = self.read_so_far(channel);
+        let now = self.read_new(channel);
         let known = before.lines().zip(now.lines()).take_while(|(old, new)| old == new).count();
         now.lines().skip(known).collect::<Vec<_>>().join("\n")
     }

@@ -16,7 +16,7 @@ pub struct Program {
 impl Program {
     /// Starts `binary run` with only these variables set.
     #[must_use]
-    pub fn run(binary: &str, env: &[(String, String)]) -> Self {
+    pub fn start(binary: &str, env: &[(String, String)]) -> Self {
         let keep = ["PATH", "HOME"].into_iter().filter_map(|n| Some((n.to_owned(), std::env::var(n).ok()?)));
         let child = Command::new(binary)
             .arg("run")
@@ -41,15 +41,15 @@ impl Program {
 
     /// Sends SIGKILL, and waits until the process has ended.
     pub async fn kill(self) {
-        self.ends_by(Signal::SIGKILL).await;
+        self.terminate(Signal::SIGKILL).await;
     }
 
     /// Sends SIGTERM, and waits until the process has shut down.
     pub async fn stop(self) {
-        self.ends_by(Signal::SIGTERM).await;
+        self.terminate(Signal::SIGTERM).await;
     }
 
-    async fn ends_by(mut self, signal: Signal) {
+    async fn terminate(mut self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.id()).unwrap_or_else(|e| panic!("{e}")));
         kill(pid, signal).unwrap_or_else(|e| panic!("{signal}: {e}"));
         let _ = self.child.wait().await;
@@ -60,10 +60,10 @@ impl Program {
 /// process, one port after another.
 #[must_use]
 pub fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
+    static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
     let stretch = 10_000 + u16::try_from(std::process::id() % 44).unwrap_or_default() * 500;
     (0..500)
-        .map(|_| stretch + NEXT.fetch_add(1, Ordering::Relaxed) % 500)
+        .map(|_| stretch + NEXT_PORT.fetch_add(1, Ordering::Relaxed) % 500)
         .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
         .unwrap_or_else(|| panic!("no free port"))
 }

@@ -11,21 +11,21 @@ use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::patience;
+use crate::max_wait;
 
 /// The terminal.
 pub struct Terminal {
-    keys: OwnedWritePty,
+    pty_writer: OwnedWritePty,
     child: Child,
     screen: Arc<Mutex<String>>,
-    reading: JoinHandle<()>,
+    reader_task: JoinHandle<()>,
     /// The position up to which the screen was read.
-    read: usize,
+    read_offset: usize,
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.reading.abort();
+        self.reader_task.abort();
     }
 }
 
@@ -56,50 +56,54 @@ impl Terminal {
                 shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
             }
         });
-        Self { keys, child, screen, reading, read: 0 }
+        Self { pty_writer: keys, child, screen, reader_task: reading, read_offset: 0 }
     }
 
     /// Presses these keys.
-    pub async fn keys(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).await.unwrap_or_else(|e| panic!("keys: {e}"));
+    pub async fn press_keys(&mut self, keys: &str) {
+        self.pty_writer.write_all(keys.as_bytes()).await.unwrap_or_else(|e| panic!("keys: {e}"));
     }
 
     /// Types a line.
-    pub async fn types(&mut self, line: &str) {
-        self.keys(&format!("{line}\r")).await;
+    pub async fn type_line(&mut self, line: &str) {
+        self.press_keys(&format!("{line}\r")).await;
     }
 
     /// Waits until the screen shows these words after those that were read before, and marks them as read.
-    pub async fn reads(&mut self, words: &str) {
-        self.read = self.sees(words).await;
+    pub async fn wait_for_text(&mut self, words: &str) {
+        self.read_offset = self.find_text(words).await;
     }
 
     /// Waits until the screen shows these words without marking them as read. Returns where they end.
-    pub async fn sees(&self, words: &str) -> usize {
-        let until = Instant::now() + patience();
+    pub async fn find_text(&self, words: &str) -> usize {
+        let until = Instant::now() + max_wait();
         loop {
-            let screen = self.shown();
-            if let Some(at) = screen[self.read..].find(words) {
-                return self.read + at + words.len();
+            let screen = self.screen_text();
+            if let Some(at) = screen[self.read_offset..].find(words) {
+                return self.read_offset + at + words.len();
             }
-            assert!(Instant::now() < until, "“{words}” never came. On the screen:\n{}", &screen[self.read..]);
+            assert!(
+                Instant::now() < until,
+                "“{words}” never came. On the screen:\n{}",
+                &screen[self.read_offset..]
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
     /// Types the number of the newest button with this label.
-    pub async fn presses(&mut self, label: &str) {
-        let screen = self.shown();
+    pub async fn click(&mut self, label: &str) {
+        let screen = self.screen_text();
         let at = screen.rfind(&format!("] {label}")).unwrap_or_else(|| panic!("no [{label}]:\n{screen}"));
         let number: String = screen[..at].chars().rev().take_while(char::is_ascii_digit).collect();
         let number: String = number.chars().rev().collect();
-        self.types(&number).await;
+        self.type_line(&number).await;
     }
 
     /// Returns everything that was shown, without cursor movements and colours.
     #[must_use]
-    pub fn shown(&self) -> String {
-        plain(&self.screen.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn screen_text(&self) -> String {
+        strip_escapes(&self.screen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sends SIGKILL.
@@ -108,22 +112,22 @@ impl Terminal {
     }
 
     /// Presses Ctrl-D and returns the exit status.
-    pub async fn leaves(mut self) -> ExitStatus {
-        let until = Instant::now() + patience();
+    pub async fn close(mut self) -> ExitStatus {
+        let until = Instant::now() + max_wait();
         loop {
             // A key pressed between two lines, when no process reads keys, is lost, so Ctrl-D is pressed again. The
             // write fails if the program has ended meanwhile.
-            let _ = self.keys.write_all(b"\x04").await;
+            let _ = self.pty_writer.write_all(b"\x04").await;
             if let Ok(ended) = tokio::time::timeout(Duration::from_secs(2), self.child.wait()).await {
                 return ended.unwrap_or_else(|e| panic!("{e}"));
             }
-            assert!(Instant::now() < until, "it does not end:\n{}", self.shown());
+            assert!(Instant::now() < until, "it does not end:\n{}", self.screen_text());
         }
     }
 }
 
 /// Removes escape sequences.
-fn plain(screen: &str) -> String {
+fn strip_escapes(screen: &str) -> String {
     let mut text = String::with_capacity(screen.len());
     let mut letters = screen.chars().peekable();
     while let Some(letter) = letters.next() {

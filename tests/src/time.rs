@@ -22,7 +22,7 @@ impl Default for TestClock {
 
 impl TestClock {
     /// Advances the clock.
-    pub fn pass(&self, time: TimeDelta) {
+    pub fn advance(&self, time: TimeDelta) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += time;
     }
 }

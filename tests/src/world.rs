@@ -21,14 +21,14 @@ use nod_sandbox::model::{Model, ModelConfig};
 use nod_sandbox::slack::{Channel, Slack, SlackConfig, User};
 use sqlx::PgPool;
 
-use crate::chat::{Chat, On};
+use crate::chat::{FakeChat, Platform};
 use crate::{TestClock, TestDatabase, TestIds, free_port};
 
-pub use browser::{Browser, link_in, words_of};
+pub use browser::{Browser, find_link, page_text};
 
 /// How long a story waits for something before it fails.
 #[must_use]
-pub fn patience() -> Duration {
+pub fn max_wait() -> Duration {
     Duration::from_secs(60)
 }
 
@@ -49,9 +49,9 @@ pub struct World {
     /// The workspace.
     pub slack: Slack,
     /// The platform that the story is played on: the workspace, or a Discord server with the same people.
-    pub chat: Chat,
+    pub chat: FakeChat,
     /// The other platform, in a story on both.
-    beside: Option<Chat>,
+    other_chat: Option<FakeChat>,
     /// The mailboxes.
     pub google: Google,
     /// The model.
@@ -64,19 +64,19 @@ pub struct World {
     pub env: BTreeMap<String, String>,
     mode: Mode,
     /// The story's time, as the fakes read it.
-    told: nod_sandbox::slack::Clock,
+    fake_clock: nod_sandbox::slack::Clock,
     database: TestDatabase,
-    connections: u32,
+    max_connections: u32,
     ids: Arc<TestIds>,
     app: Option<App>,
     beside_the_house: Vec<fn() -> Plug>,
-    read: BTreeMap<String, String>,
-    heard: BTreeMap<String, usize>,
+    read_texts: BTreeMap<String, String>,
+    read_ephemerals: BTreeMap<String, usize>,
     expected_violations: BTreeSet<String>,
-    data: tempfile::TempDir,
+    data_dir: tempfile::TempDir,
 }
 
-fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackConfig {
+fn slack_config(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackConfig {
     let person = |handle: &str, name: &str| User::new(handle, name);
     let in_lisbon = |handle: &str, name: &str| User {
         tz: "Europe/Lisbon".to_owned(),
@@ -95,7 +95,7 @@ fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackCon
         .user(person("dana", "Dana Admin"))
         .user(guest)
         .user(closed)
-        .user(person("eve", "Eve Elsewhere").stranger("T0OTHER001"))
+        .user(person("eve", "Eve Elsewhere").external("T0OTHER001"))
         .channel(Channel::new("general", &[&everybody[..], &["eve"]].concat()))
         .channel(Channel::new("backroom", &["ana", "bo"]));
     config.clock = clock;
@@ -105,7 +105,11 @@ fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackCon
 }
 
 /// Returns the same people on Discord, which reveals no email addresses.
-fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>, signed_in: String) -> DiscordConfig {
+fn discord_config(
+    clock: nod_sandbox::discord::Clock,
+    specs: Option<PathBuf>,
+    signed_in: String,
+) -> DiscordConfig {
     let person = nod_sandbox::discord::User::new;
     let closed = nod_sandbox::discord::User { refuses_dms: true, ..person("eli", "Eli Closed") };
     let mut config = DiscordConfig::new("nod")
@@ -116,7 +120,7 @@ fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>, signed_in: 
         .user(person("cho", "Cho Park"))
         .user(person("dana", "Dana Admin"))
         .user(closed)
-        .user(person("eve", "Eve Elsewhere").stranger())
+        .user(person("eve", "Eve Elsewhere").outside_guild())
         .channel(nod_sandbox::discord::Channel::new("general", &[]))
         .channel(nod_sandbox::discord::Channel::new("backroom", &["ana", "bo"]));
     config.app.redirects = vec![signed_in];
@@ -135,29 +139,29 @@ impl World {
     }
 
     /// The same, with Slack reaching Nod in this mode.
-    pub async fn in_mode(mode: Mode) -> Self {
+    pub async fn with_slack_mode(mode: Mode) -> Self {
         let mut world = Self::without_nod().await;
-        world.reached_by(mode);
+        world.set_slack_mode(mode);
         world.start().await;
         world
     }
 
     /// The same with the default undo window. (In other worlds an approval takes effect at once.)
-    pub async fn with_undo() -> Self {
-        Self::with_undo_on(On::Slack).await
+    pub async fn with_undo_window() -> Self {
+        Self::with_undo_window_on(Platform::Slack).await
     }
 
     /// The same on this platform.
-    pub async fn with_undo_on(platform: On) -> Self {
+    pub async fn with_undo_window_on(platform: Platform) -> Self {
         let mut world = Self::without_nod().await;
-        world.play_on(platform).await;
+        world.use_platform(platform).await;
         world.env.remove("NOD_APPROVALS__UNDO");
         world.start().await;
         world
     }
 
     /// From the next start on, Slack reaches Nod in this mode.
-    pub fn reached_by(&mut self, mode: Mode) {
+    pub fn set_slack_mode(&mut self, mode: Mode) {
         self.mode = mode;
         if mode == Mode::Http {
             let secret = self.slack.read(|w| w.config.app.signing_secret.clone());
@@ -169,37 +173,37 @@ impl World {
 
     /// Returns the URL of Nod's server, without a trailing slash.
     #[must_use]
-    pub fn address(&self) -> String {
+    pub fn server_url(&self) -> String {
         format!("http://{}", self.env["NOD_SERVER__BIND"])
     }
 
     /// Creates a world with these policy rules.
     pub async fn with_rules(rules: &str) -> Self {
-        Self::with_rules_on(On::Slack, rules).await
+        Self::with_rules_on(Platform::Slack, rules).await
     }
 
     /// The same on this platform. `<bo>` in the rules is replaced by the user's name on the platform.
-    pub async fn with_rules_on(platform: On, rules: &str) -> Self {
+    pub async fn with_rules_on(platform: Platform, rules: &str) -> Self {
         let mut world = Self::without_nod().await;
-        world.play_on(platform).await;
-        world.lays_down(rules);
+        world.use_platform(platform).await;
+        world.set_rules(rules);
         world.start().await;
         world
     }
 
     /// Sets the policy rules from the next start on.
-    pub fn lays_down(&mut self, rules: &str) {
-        let file = self.data.path().join("policy.toml");
-        started(std::fs::write(&file, self.naming(rules)));
+    pub fn set_rules(&mut self, rules: &str) {
+        let file = self.data_dir.path().join("policy.toml");
+        expect_started(std::fs::write(&file, self.with_platform_ids(rules)));
         self.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
     }
 
     /// Replaces every `<user>` in the rules by the name that the platform's rules use.
     #[must_use]
-    pub fn naming(&self, rules: &str) -> String {
+    pub fn with_platform_ids(&self, rules: &str) -> String {
         let name = |user: &str| match &self.chat {
-            Chat::Slack(_) => format!("{user}@acme.test"),
-            Chat::Discord(discord) => {
+            FakeChat::Slack(_) => format!("{user}@acme.test"),
+            FakeChat::Discord(discord) => {
                 format!("discord:{}", discord.read(|w| w.user_id(user).unwrap_or_default()))
             }
         };
@@ -210,49 +214,51 @@ impl World {
     }
 
     /// Creates a world on this platform, and starts Nod.
-    pub async fn on(platform: On) -> Self {
+    pub async fn new_on(platform: Platform) -> Self {
         let mut world = Self::without_nod_on(platform).await;
         world.start().await;
         world
     }
 
     /// Moves the story to this platform. Must be called before Nod is started.
-    pub async fn play_on(&mut self, platform: On) {
-        if platform == On::Slack {
+    pub async fn use_platform(&mut self, platform: Platform) {
+        if platform == Platform::Slack {
             return;
         }
-        let discord = self.discord().await;
+        let discord = self.start_discord().await;
         self.env.retain(|name, _| !name.starts_with("NOD_SLACK__") && name != "NOD_ADMIN__SLACK");
-        self.chat = Chat::Discord(discord);
+        self.chat = FakeChat::Discord(discord);
     }
 
     /// Creates a world on Slack and Discord with the same people; the story begins on Slack.
-    pub async fn on_both() -> Self {
-        let mut world = Self::without_nod_on_both().await;
+    pub async fn on_both_platforms() -> Self {
+        let mut world = Self::without_nod_on_both_platforms().await;
         world.start().await;
         world
     }
 
     /// The same without starting Nod.
-    pub async fn without_nod_on_both() -> Self {
+    pub async fn without_nod_on_both_platforms() -> Self {
         let mut world = Self::without_nod().await;
-        world.beside = Some(Chat::Discord(world.discord().await));
+        world.other_chat = Some(FakeChat::Discord(world.start_discord().await));
         world
     }
 
     /// Continues a story of both platforms on the other one.
-    pub fn changes_over(&mut self) {
-        let beside = self.beside.as_mut().unwrap_or_else(|| panic!("there is no other platform"));
+    pub fn switch_platform(&mut self) {
+        let beside = self.other_chat.as_mut().unwrap_or_else(|| panic!("there is no other platform"));
         std::mem::swap(&mut self.chat, beside);
     }
 
-    fn chats(&self) -> impl Iterator<Item = &Chat> {
-        std::iter::once(&self.chat).chain(&self.beside)
+    fn chats(&self) -> impl Iterator<Item = &FakeChat> {
+        std::iter::once(&self.chat).chain(&self.other_chat)
     }
 
-    async fn discord(&mut self) -> Discord {
-        let signed_in = format!("{}/oauth/discord/callback", self.address());
-        let discord = started(Discord::start(guild(self.told.clone(), specs_dir(), signed_in)).await);
+    async fn start_discord(&mut self) -> Discord {
+        let signed_in = format!("{}/oauth/discord/callback", self.server_url());
+        let discord = expect_started(
+            Discord::start(discord_config(self.fake_clock.clone(), specs_dir(), signed_in)).await,
+        );
         let app = discord.read(|w| w.config.app.clone());
         let admin = discord.read(|w| w.user_id("dana").unwrap_or_default());
         for (name, value) in [
@@ -267,16 +273,16 @@ impl World {
     }
 
     /// Creates a world on this platform without starting Nod.
-    pub async fn without_nod_on(platform: On) -> Self {
+    pub async fn without_nod_on(platform: Platform) -> Self {
         let mut world = Self::without_nod().await;
-        world.play_on(platform).await;
+        world.use_platform(platform).await;
         world
     }
 
     /// Creates a world with the machine's clock on this platform, for Nod as a process.
-    pub async fn in_real_time_on(platform: On) -> Self {
-        let mut world = Self::in_real_time().await;
-        world.play_on(platform).await;
+    pub async fn with_real_clock_on(platform: Platform) -> Self {
+        let mut world = Self::with_real_clock().await;
+        world.use_platform(platform).await;
         world
     }
 
@@ -284,15 +290,15 @@ impl World {
     pub async fn without_nod() -> Self {
         let clock = TestClock::default();
         let told = clock.clone();
-        Self::built(clock, Arc::new(move || told.now()), false).await
+        Self::build(clock, Arc::new(move || told.now()), false).await
     }
 
     /// Creates a world with the machine's clock, for Nod as a process. Unscripted model requests are answered by rules.
-    pub async fn in_real_time() -> Self {
-        Self::built(TestClock::default(), Arc::new(chrono::Utc::now), true).await
+    pub async fn with_real_clock() -> Self {
+        Self::build(TestClock::default(), Arc::new(chrono::Utc::now), true).await
     }
 
-    async fn built(
+    async fn build(
         clock: TestClock,
         told: Arc<dyn Fn() -> chrono::DateTime<chrono::Utc> + Send + Sync>,
         rules: bool,
@@ -300,9 +306,9 @@ impl World {
         // Two tests of one process can both get here first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let specs = specs_dir();
-        let slack = started(Slack::start(company(told.clone(), specs.clone())).await);
+        let slack = expect_started(Slack::start(slack_config(told.clone(), specs.clone())).await);
         let port = free_port();
-        let google = started(
+        let google = expect_started(
             Google::start(GoogleConfig {
                 accounts: ["ana", "bo", "stone", "reyes", "cho", "eli"]
                     .map(|n| Account::new(&format!("{n}@acme.test"), n))
@@ -316,16 +322,17 @@ impl World {
             })
             .await,
         );
-        let model =
-            started(Model::start(ModelConfig { rules, specs_dir: specs, ..ModelConfig::default() }).await);
+        let model = expect_started(
+            Model::start(ModelConfig { rules, specs_dir: specs, ..ModelConfig::default() }).await,
+        );
         let database = TestDatabase::new().await;
-        let data = started(tempfile::tempdir());
-        let env = env(&slack, &google, &model, &database.url, data.path(), port);
+        let data = expect_started(tempfile::tempdir());
+        let env = base_env(&slack, &google, &model, &database.url, data.path(), port);
         let pool = database.pool(3).await;
         Self {
-            chat: Chat::Slack(slack.clone()),
-            beside: None,
-            told,
+            chat: FakeChat::Slack(slack.clone()),
+            other_chat: None,
+            fake_clock: told,
             slack,
             google,
             model,
@@ -334,20 +341,20 @@ impl World {
             env,
             mode: Mode::Socket,
             database,
-            connections: 10,
+            max_connections: 10,
             ids: Arc::default(),
             app: None,
             beside_the_house: Vec::new(),
-            read: BTreeMap::new(),
-            heard: BTreeMap::new(),
+            read_texts: BTreeMap::new(),
+            read_ephemerals: BTreeMap::new(),
             expected_violations: BTreeSet::new(),
-            data,
+            data_dir: data,
         }
     }
 
     /// Limits the database connections of Nod.
-    pub fn connections(&mut self, most: u32) {
-        self.connections = most;
+    pub fn set_max_connections(&mut self, most: u32) {
+        self.max_connections = most;
     }
 
     /// Starts Nod after an absence, and waits until what it missed is looked up or rescheduled: it learns only shortly
@@ -358,15 +365,15 @@ impl World {
     pub async fn comes_back(&mut self) {
         let back = self.clock.now();
         self.start().await;
-        self.is_written_down_as_hearing(back).await;
-        self.settles().await;
+        self.wait_until_ingest_recorded(back).await;
+        self.wait_until_idle().await;
     }
 
     /// Starts Nod inside the test.
     pub async fn start(&mut self) {
         let env = self.env.iter().map(|(k, v)| (k.clone(), v.clone()));
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
-        let pool = self.database.pool(self.connections).await;
+        let pool = self.database.pool(self.max_connections).await;
         let app =
             Box::pin(app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()))
                 .await;
@@ -374,13 +381,15 @@ impl World {
         match self.mode {
             Mode::Socket => {
                 for chat in self.chats() {
-                    chat.connected(patience()).await;
+                    chat.wait_until_connected(max_wait()).await;
                 }
             }
-            Mode::Http => self.slack.request_url(&self.address()).await.unwrap_or_else(|e| panic!("{e}")),
+            Mode::Http => {
+                self.slack.set_request_url(&self.server_url()).await.unwrap_or_else(|e| panic!("{e}"))
+            }
         }
         self.is_ready().await;
-        self.settles().await;
+        self.wait_until_idle().await;
     }
 
     /// From the next start on, Nod has this ability as well.
@@ -396,14 +405,14 @@ impl World {
     async fn is_ready(&self) {
         let ready = async {
             loop {
-                let answer = reqwest::get(format!("{}/readyz", self.address())).await;
+                let answer = reqwest::get(format!("{}/readyz", self.server_url())).await;
                 if answer.is_ok_and(|answer| answer.status().is_success()) {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(patience(), ready).await.unwrap_or_else(|_| panic!("nod did not become ready"));
+        tokio::time::timeout(max_wait(), ready).await.unwrap_or_else(|_| panic!("nod did not become ready"));
     }
 
     /// Returns the Nod that runs inside the test.
@@ -413,10 +422,10 @@ impl World {
     }
 
     /// Starts one more inside the test, on the same database. The caller stops it.
-    pub async fn another_nod(&self) -> App {
-        let env = self.env_of_a_replica().into_iter();
+    pub async fn start_in_process_replica(&self) -> App {
+        let env = self.replica_env().into_iter();
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
-        let pool = self.database.pool(self.connections).await;
+        let pool = self.database.pool(self.max_connections).await;
         let app =
             Box::pin(app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()))
                 .await;
@@ -426,17 +435,17 @@ impl World {
     /// Shuts Nod down.
     pub async fn stop(&mut self) {
         if let Some(app) = self.app.take() {
-            let before = self.chat.connections();
+            let before = self.chat.connection_count();
             app.stop().await;
             if self.mode == Mode::Socket {
                 // Slack notices a little later; if Nod is started again, it must not find the old socket.
-                self.sockets("a socket less", |now| now < before.max(1)).await;
+                self.wait_for_sockets("a socket less", |now| now < before.max(1)).await;
             }
         }
     }
 }
 
-fn started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+fn expect_started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -446,12 +455,12 @@ fn specs_dir() -> Option<PathBuf> {
 
 /// Returns the path of `nod`, built next to the tests: a test executable cannot act as the document reader.
 fn program() -> String {
-    let tests = started(std::env::current_exe());
+    let tests = expect_started(std::env::current_exe());
     let folder = tests.parent().and_then(std::path::Path::parent);
     folder.map(|folder| folder.join("nod-under-test").display().to_string()).unwrap_or_default()
 }
 
-fn env(
+fn base_env(
     slack: &Slack,
     google: &Google,
     model: &Model,

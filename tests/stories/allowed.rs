@@ -2,16 +2,16 @@
 
 use nod_connectors::google::scopes::{COMPOSE, READONLY};
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
-use nod_tests::{Browser, World, words_of};
+use nod_tests::chat::Platform;
+use nod_tests::{Browser, World, page_text};
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     a_request_asks_for_what_it_needs_beyond_what_is_there,
-    a_box_left_empty_is_told_and_the_rest_is_of_use,
-    who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing,
+    unticked_scope_is_reported_and_the_rest_is_used,
+    missing_scope_is_reported_and_nothing_is_lost,
     a_link_for_one_request_does_not_end_what_waits_for_another,
 );
 
@@ -20,7 +20,7 @@ fn recent() -> Answer {
 }
 
 /// Returns the scopes that a consent page asks for, without those that only identify the account.
-fn asked_for(consent: &str) -> Vec<String> {
+fn requested_scopes(consent: &str) -> Vec<String> {
     let address = url::Url::parse(consent).unwrap();
     let value = |wanted: &str| address.query_pairs().find(|(name, _)| name == wanted).unwrap().1.into_owned();
     assert_eq!(value("include_granted_scopes"), "true");
@@ -30,26 +30,28 @@ fn asked_for(consent: &str) -> Vec<String> {
 }
 
 /// Ana lets Nod read her mail, and grants nothing else.
-async fn ana_lets_nod_read(world: &mut World) {
-    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
+async fn connect_with_read_scope(world: &mut World) {
+    world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
     let browser = Browser::new();
-    let link = world.newest_link_for("ana");
-    let to_google = world.leads_to_google("ana", &browser, &link).await;
-    assert_eq!(asked_for(&to_google), [READONLY]);
-    browser.returns(&world.google.consent(&to_google, "ana@acme.test", None).unwrap(), &to_google).await;
-    world.settles().await;
-    world.reads("dm:ana");
+    let link = world.find_newest_link("ana");
+    let to_google = world.follow_to_google("ana", &browser, &link).await;
+    assert_eq!(requested_scopes(&to_google), [READONLY]);
+    browser
+        .follow_callback(&world.google.consent(&to_google, "ana@acme.test", None).unwrap(), &to_google)
+        .await;
+    world.wait_until_idle().await;
+    world.read_new("dm:ana");
 }
 
-async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
-    let mut world = World::on(platform).await;
-    world.can_be_written_to("bo").await;
-    ana_lets_nod_read(&mut world).await;
-    world.model_will("tool", [late()]);
-    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.make_mail_address_known("bo").await;
+    connect_with_read_scope(&mut world).await;
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
@@ -60,15 +62,17 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
         ");
     }
     let browser = Browser::new();
-    let link = world.newest_link_for("ana");
-    let page = browser.looks(&link).await;
+    let link = world.find_newest_link("ana");
+    let page = browser.open_page(&link).await;
     assert!(page.contains("Write drafts") && !page.contains("Search and read"), "{page}");
-    let to_google = world.leads_to_google("ana", &browser, &link).await;
-    assert_eq!(asked_for(&to_google), [COMPOSE]);
-    browser.returns(&world.google.consent(&to_google, "ana@acme.test", None).unwrap(), &to_google).await;
-    world.settles().await;
+    let to_google = world.follow_to_google("ana", &browser, &link).await;
+    assert_eq!(requested_scopes(&to_google), [COMPOSE]);
+    browser
+        .follow_callback(&world.google.consent(&to_google, "ana@acme.test", None).unwrap(), &to_google)
+        .await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
@@ -91,10 +95,10 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
         ");
     }
     // The earlier permission is still granted.
-    world.model_will("tool", [recent(), Answer::text("Still nothing.")]);
-    world.says("ana", "dm:ana", "and now?").await;
+    world.script_model("tool", [recent(), Answer::text("Still nothing.")]);
+    world.say("ana", "dm:ana", "and now?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
@@ -118,61 +122,64 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
             nod: Still nothing.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_box_left_empty_is_told_and_the_rest_is_of_use(platform: On) {
-    let mut world = World::on(platform).await;
-    let link = world.asks_for_link("ana").await;
-    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[READONLY])).await;
+async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let link = world.request_link("ana").await;
+    let page = world.consent_as("ana", &link, "ana@acme.test", Some(&[READONLY])).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(words_of(&page), @r"
+        insta::assert_snapshot!(page_text(&page), @r"
             Connected
             Nod can now work with ana@acme.test for you.
             Nod may not write mail for you, work with your calendar or see when people are busy: that was left unticked. Ask Nod in chat again, and tick it, if you want that.
             You can close this page. Whatever waited for this in chat goes on by itself.
         ");
     }
-    world.settles().await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
               I may read your mail, but not write mail for you, work with your calendar or see when people are busy: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
         ");
     }
-    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
               I may read your mail, but not write mail for you, work with your calendar or see when people are busy: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
             ana: what's new in my mail?
             nod: Nothing new.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing(platform: On) {
-    let mut world = World::on(platform).await;
-    world.can_be_written_to("bo").await;
-    ana_lets_nod_read(&mut world).await;
-    world.model_will("tool", [late(), Answer::text("I may not write mail for you, so Bo was not told.")]);
-    world.says("ana", "dm:ana", "tell Bo I'm late").await;
-    world.reads("dm:ana");
-    let link = world.newest_link_for("ana");
-    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[])).await;
+async fn missing_scope_is_reported_and_nothing_is_lost(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.make_mail_address_known("bo").await;
+    connect_with_read_scope(&mut world).await;
+    world.script_model(
+        "tool",
+        [late_mail_call(), Answer::text("I may not write mail for you, so Bo was not told.")],
+    );
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    world.read_new("dm:ana");
+    let link = world.find_newest_link("ana");
+    let page = world.consent_as("ana", &link, "ana@acme.test", Some(&[])).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(words_of(&page), @r"
+        insta::assert_snapshot!(page_text(&page), @r"
             Connected
             Nod can now work with ana@acme.test for you.
             Nod may not write mail for you: that was left unticked. Ask Nod in chat again, and tick it, if you want that.
             You can close this page. Whatever waited for this in chat goes on by itself.
         ");
     }
-    world.settles().await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
@@ -185,26 +192,26 @@ async fn who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing(platform
     }
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("did not tick every permission"), "{heard}");
-    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    assert!(world.reads("dm:ana").contains("Nothing new."));
-    world.ends().await;
+    world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    assert!(world.read_new("dm:ana").contains("Nothing new."));
+    world.finish().await;
 }
 
-async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: On) {
-    let mut world = World::on(platform).await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [recent()]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    let to_read = world.newest_link_for("ana");
-    world.model_will("tool", [late()]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    assert_ne!(world.newest_link_for("ana"), to_read);
+async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [recent()]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    let to_read = world.find_newest_link("ana");
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    assert_ne!(world.find_newest_link("ana"), to_read);
     world.model.will(Answer::text("Nothing new."));
-    world.consents_as("ana", &to_read, "ana@acme.test", None).await;
-    world.settles().await;
+    world.consent_as("ana", &to_read, "ana@acme.test", None).await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
             nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
@@ -213,10 +220,10 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: On
             nod: Nothing new.
         ");
     }
-    world.consents_as("ana", &world.newest_link_for("ana"), "ana@acme.test", None).await;
-    world.settles().await;
+    world.consent_as("ana", &world.find_newest_link("ana"), "ana@acme.test", None).await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: · Ana Silva, first I need access to your account. I have written to you directly.
                 nod: # Send this email? · rev 1 · db435d
@@ -235,26 +242,26 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: On
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_request_for_more_takes_the_connected_account_alone() {
-    let mut world = World::on(On::Discord).await;
-    world.can_be_written_to("bo").await;
-    ana_lets_nod_read(&mut world).await;
-    world.model_will("tool", [late(), Answer::text("Bo was not told.")]);
-    world.says("ana", "dm:ana", "tell Bo I'm late").await;
-    let link = world.newest_link_for("ana");
-    let page = world.consents_as("ana", &link, "ana.private@mail.test", None).await;
-    insta::assert_snapshot!(words_of(&page), @r"
+    let mut world = World::new_on(Platform::Discord).await;
+    world.make_mail_address_known("bo").await;
+    connect_with_read_scope(&mut world).await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Bo was not told.")]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    let link = world.find_newest_link("ana");
+    let page = world.consent_as("ana", &link, "ana.private@mail.test", None).await;
+    insta::assert_snapshot!(page_text(&page), @r"
         Not connected
         You signed in as ana.private@mail.test, and ana@acme.test is connected. Nothing was changed.
         Ask Nod in chat for a new link if you want to connect.
     ");
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: what's new in my mail?
         nod: · ✓ Google is connected: ana@acme.test
         nod: Nothing new.
@@ -270,5 +277,5 @@ async fn a_request_for_more_takes_the_connected_account_alone() {
             .await
             .unwrap();
     assert_eq!(accounts, ["ana@acme.test"]);
-    world.ends().await;
+    world.finish().await;
 }

@@ -4,13 +4,13 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
-    a_no_is_told_and_nothing_is_sent,
+    denied_request_is_reported_and_nothing_is_sent,
     only_the_person_whose_account_it_is_may_press,
     a_second_press_changes_nothing,
     a_receipt_whose_card_is_gone_is_told_anew,
@@ -26,15 +26,15 @@ on_each_platform!(
 );
 
 /// Ana has asked, and the card waits.
-async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> World {
-    asked_in(World::on(platform).await, answers).await
+async fn with_pending_request(platform: Platform, answers: impl IntoIterator<Item = Answer>) -> World {
+    request_approval_in(World::new_on(platform).await, answers).await
 }
 
-async fn asked_in(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late()].into_iter().chain(answers));
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+async fn request_approval_in(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call()].into_iter().chain(answers));
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     world
 }
 
@@ -43,28 +43,29 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-async fn a_no_is_told_and_nothing_is_sent(platform: On) {
-    let mut world = asked(platform, [Answer::text("All right, I did not send it.")]).await;
-    world.denies("ana", "general", "").await;
+async fn denied_request_is_reported_and_nothing_is_sent(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("All right, I did not send it.")]).await;
+    world.deny_request("ana", "general", "").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right, I did not send it.
               · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.calls().iter().all(|call| !call.operation.contains("drafts")));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_receipt_whose_card_is_gone_is_told_anew(platform: On) {
-    let mut world = asked_in(World::with_undo_on(platform).await, [Answer::text("Bo knows.")]).await;
-    let card = world.button("general", "Approve & send");
-    world.presses("ana", "general", "Approve & send").await;
+async fn a_receipt_whose_card_is_gone_is_told_anew(platform: Platform) {
+    let mut world =
+        request_approval_in(World::with_undo_window_on(platform).await, [Answer::text("Bo knows.")]).await;
+    let card = world.find_message_with_button("general", "Approve & send");
+    world.click("ana", "general", "Approve & send").await;
     world.chat.takes_away("general", &card);
-    world.the_window_passes().await;
+    world.advance_past_undo_window().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
@@ -72,90 +73,92 @@ async fn a_receipt_whose_card_is_gone_is_told_anew(platform: On) {
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn only_the_person_whose_account_it_is_may_press(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
-    world.presses("bo", "general", "Approve & send").await;
-    world.presses("bo", "general", "Deny").await;
+async fn only_the_person_whose_account_it_is_may_press(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
+    world.click("bo", "general", "Approve & send").await;
+    world.click("bo", "general", "Deny").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("bo"), @r"
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @r"
             (bo only) nod: Only Ana Silva can decide this. Nothing was done.
             (bo only) nod: Only Ana Silva can decide this. Nothing was done.
         ");
     }
-    assert!(world.google.sent("ana@acme.test").is_empty());
-    world.presses("ana", "general", "Approve & send").await;
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_second_press_changes_nothing(platform: On) {
-    let mut world = asked_in(World::with_undo_on(platform).await, [Answer::text("Done.")]).await;
+async fn a_second_press_changes_nothing(platform: Platform) {
+    let mut world =
+        request_approval_in(World::with_undo_window_on(platform).await, [Answer::text("Done.")]).await;
     // Two clicks before the card has changed: one wins, the other gets an explanation.
-    world.presses_twice("ana", "general", "Approve & send").await;
+    world.click_twice("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
     }
-    world.the_window_passes().await;
+    world.advance_past_undo_window().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_late_press_is_told_that_nobody_answered(platform: On) {
-    let mut world = asked(platform, [Answer::text("Nobody answered, so nothing was sent.")]).await;
-    let late = world.keeps_press("ana", "general", "Approve & send");
-    world.later(TimeDelta::hours(25)).await;
+async fn a_late_press_is_told_that_nobody_answered(platform: Platform) {
+    let mut world =
+        with_pending_request(platform, [Answer::text("Nobody answered, so nothing was sent.")]).await;
+    let late = world.prepare_click("ana", "general", "Approve & send");
+    world.advance(TimeDelta::hours(25)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Nobody answered in time. Not sent.
               [Ask again]
             nod: Nobody answered, so nothing was sent.
               · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.sends_press(&late).await;
+    world.send_click(&late).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This expired before anybody answered. Nothing was done; ask again.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This expired before anybody answered. Nothing was done; ask again.");
     }
     let prompt = world.model.requests().pop().unwrap();
     let heard = prompt["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(heard.contains("nobody answered in time") && !heard.contains("denied"), "{heard}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_lapsed_is_asked_for_again_by_a_press(platform: On) {
-    let mut world = asked(platform, [Answer::text("Nobody answered.")]).await;
-    world.later(TimeDelta::hours(25)).await;
-    let again = world.keeps_press("ana", "general", "Ask again");
-    world.sends_press(&again).await;
-    let read = world.reads("general");
+async fn what_lapsed_is_asked_for_again_by_a_press(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Nobody answered.")]).await;
+    world.advance(TimeDelta::hours(25)).await;
+    let again = world.prepare_click("ana", "general", "Ask again");
+    world.send_click(&again).await;
+    let read = world.read_new("general");
     assert_eq!(read.matches("Hi Bo,").count(), 2, "{read}");
     assert!(read.contains("Expires Sun 8 Mar 2026") && !read.contains("[Ask again]"), "{read}");
-    world.sends_press(&again).await;
-    assert!(world.whispers("ana").contains("I asked you again already"));
-    world.presses("ana", "general", "Approve & send").await;
+    world.send_click(&again).await;
+    assert!(world.read_ephemerals("ana").contains("I asked you again already"));
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    let read = world.reads("general");
+    let read = world.read_new("general");
     assert!(read.contains("→ Sent") && !read.contains("happen twice"), "{read}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: On) {
+async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platform) {
     let later = Answer::tool(
         "gmail_send_email",
         json!({ "to": ["bo@acme.test"], "subject": "Very late", "body": "Very." }),
     );
-    let mut world = asked(platform, []).await;
-    let root = world.chat.first("general");
+    let mut world = with_pending_request(platform, []).await;
+    let root = world.chat.first_message("general");
     // The run that waited reads the outcome once the new card is posted.
-    world.model_will("tool", [later, Answer::text("The first was replaced.")]);
-    world.replies("ana", "general", &root, "no, say very late").await;
+    world.script_model("tool", [later, Answer::text("The first was replaced.")]);
+    world.reply("ana", "general", &root, "no, say very late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: # Replaced: email not sent · rev 1 · db435d
                   From  ana@acme.test
@@ -185,28 +188,28 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: On) {
         ");
     }
     world.model.will(Answer::text("Sent the new one."));
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn pending_approvals_survive_a_restart(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
+async fn pending_approvals_survive_a_restart(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
     world.stop().await;
     world.start().await;
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_gmail_refuses_is_told_on_the_card(platform: On) {
-    let mut world = asked(platform, [Answer::text("It was not sent.")]).await;
+async fn what_gmail_refuses_is_told_on_the_card(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("It was not sent.")]).await;
     world.google.faults.next("gmail.users.drafts.send", Fault::Status { code: 400, retry_after: None });
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
               · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
@@ -214,74 +217,75 @@ async fn what_gmail_refuses_is_told_on_the_card(platform: On) {
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_lost_answer_is_looked_for_and_the_receipt_is_true(platform: On) {
-    let mut world = asked(platform, [Answer::text("Bo has it.")]).await;
-    world.google.faults.next("gmail.users.drafts.send", Fault::LoseAnswer);
-    world.presses("ana", "general", "Approve & send").await;
+async fn a_lost_answer_is_looked_for_and_the_receipt_is_true(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Bo has it.")]).await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::DropResponse);
+    world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 1), @"      Approved by Ana Silva 09:30 WET → Sending…");
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 1), @"      Approved by Ana Silva 09:30 WET → Sending…");
     }
-    world.later(TimeDelta::seconds(2)).await;
+    world.advance(TimeDelta::seconds(2)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: Bo has it.
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn where_nobody_can_tell_the_card_says_unknown(platform: On) {
-    let mut world = asked(platform, [Answer::text("Nobody can tell yet whether it went out.")]).await;
-    world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
-    world.presses("ana", "general", "Approve & send").await;
+async fn where_nobody_can_tell_the_card_says_unknown(platform: Platform) {
+    let mut world =
+        with_pending_request(platform, [Answer::text("Nobody can tell yet whether it went out.")]).await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::DropConnection);
+    world.click("ana", "general", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
     assert!(world.google.delete_draft("ana@acme.test", &draft));
     for _ in 0..8 {
-        world.later(TimeDelta::minutes(2)).await;
+        world.advance(TimeDelta::minutes(2)).await;
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
               [Check again] [Send again]
             nod: Nobody can tell yet whether it went out.
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_edit_in_gmail_does_not_slip_through(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
+async fn an_edit_in_gmail_does_not_slip_through(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
     world.google.faults.next("gmail.users.drafts.send", Fault::Status { code: 429, retry_after: Some(5) });
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
     let edit =
         nod_sandbox::google::DraftEdit { body: Some("Pay eve@x.test".to_owned()), ..Default::default() };
     assert!(world.google.edit_draft("ana@acme.test", &draft, &edit));
-    world.later(TimeDelta::seconds(15)).await;
+    world.advance(TimeDelta::seconds(15)).await;
     assert_eq!(
         world.google.inbox("bo@acme.test")[0].body.trim(),
         "Hi Bo,\r\n\r\nI'm running late.\r\n\r\nAna".replace("\r\n", "\n")
     );
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_draft_in_ones_own_mailbox_needs_no_nod(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn a_draft_in_ones_own_mailbox_needs_no_nod(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     let draft = json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo, the plan." });
-    world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
-    world.says("ana", "dm:ana", "draft a mail to Bo about the plan").await;
+    world.script_model("tool", [Answer::tool("gmail_create_draft", draft)]);
+    world.say("ana", "dm:ana", "draft a mail to Bo about the plan").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads_on("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
             ana: draft a mail to Bo about the plan
             nod: # Draft
               From  ana@acme.test
@@ -296,5 +300,5 @@ async fn a_draft_in_ones_own_mailbox_needs_no_nod(platform: On) {
     }
     assert_eq!(world.google.drafts("ana@acme.test").len(), 1);
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    world.ends().await;
+    world.finish().await;
 }

@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::{Value, json};
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     every_node_tool_and_model_call_is_kept,
@@ -22,22 +22,22 @@ async fn column(world: &World, query: &'static str) -> Vec<String> {
     sqlx::query_scalar(query).fetch_all(&world.pool).await.unwrap()
 }
 
-async fn sent_mail(platform: On) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will(
+async fn with_sent_mail(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model(
         "tool",
-        [Answer::tool("gmail_list_recent", json!({})), late(), Answer::text("Bo knows.")],
+        [Answer::tool("gmail_list_recent", json!({})), late_mail_call(), Answer::text("Bo knows.")],
     );
-    world.says("ana", "dm:ana", "look at my mail and tell Bo I'm late").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
-    world.reads("dm:ana");
+    world.say("ana", "dm:ana", "look at my mail and tell Bo I'm late").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.read_new("dm:ana");
     world
 }
 
-async fn every_node_tool_and_model_call_is_kept(platform: On) {
-    let world = sent_mail(platform).await;
+async fn every_node_tool_and_model_call_is_kept(platform: Platform) {
+    let world = with_sent_mail(platform).await;
     let steps = "select kind || ' ' || name || case when prompt_tokens > 0 and completion_tokens > 0
                      then ' (tokens)' else '' end || case when duration_us >= 0 then '' else ' (no time)' end
                  from run_steps order by seq";
@@ -76,19 +76,19 @@ async fn every_node_tool_and_model_call_is_kept(platform: On) {
             .await
             .unwrap();
     assert_eq!(outputs, 0);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn every_run_says_its_intent_and_its_way(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    world.says("ana", "dm:ana", "hello").await;
-    world.says("ana", "dm:ana", "help").await;
-    world.model_will("tool", [Answer::text("Which one?")]);
-    world.says("ana", "dm:ana", "send it").await;
+async fn every_run_says_its_intent_and_its_way(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "dm:ana", "hello").await;
+    world.say("ana", "dm:ana", "help").await;
+    world.script_model("tool", [Answer::text("Which one?")]);
+    world.say("ana", "dm:ana", "send it").await;
     world.model.router_will(Answer::text("neither JSON nor sense"));
     world.model.will(Answer::text("What?"));
-    world.says("ana", "dm:ana", "brrr").await;
+    world.say("ana", "dm:ana", "brrr").await;
     let ways = "select status || ' ' || coalesce(intent, '—') || ' ' || coalesce(routed_via, '—') from runs order by id";
     let kept = column(&world, ways).await.join("\n");
     insta::allow_duplicates! {
@@ -99,30 +99,30 @@ async fn every_run_says_its_intent_and_its_way(platform: On) {
             done tool fallback
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_was_said_is_kept_before_the_model_is_asked(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will(
+async fn what_was_said_is_kept_before_the_model_is_asked(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model(
         "conversational",
-        [Answer::text("Hello.").delayed(std::time::Duration::from_millis(700))],
+        [Answer::text("Hello.").with_delay(std::time::Duration::from_millis(700))],
     );
     world.chat.say("ana", "dm:ana", None, "remember this");
-    assert!(world.model.wait_for(|model| !model.requests().is_empty(), nod_tests::patience()).await);
+    assert!(world.model.wait_for(|model| !model.requests().is_empty(), nod_tests::max_wait()).await);
     assert_eq!(column(&world, "select turn->>'text' from messages").await, ["remember this"]);
-    world.settles().await;
+    world.wait_until_idle().await;
     assert_eq!(
         column(&world, "select turn->>'text' from messages order by seq").await,
         ["remember this", "Hello."]
     );
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn the_whole_turn_is_kept_under_one_run(platform: On) {
-    let world = sent_mail(platform).await;
+async fn the_whole_turn_is_kept_under_one_run(platform: Platform) {
+    let world = with_sent_mail(platform).await;
     let roles =
         "select role || case when jsonb_array_length(coalesce(nullif(turn->'calls', 'null'), '[]')) > 0
                      then ' calls' else '' end from messages order by seq";
@@ -139,11 +139,11 @@ async fn the_whole_turn_is_kept_under_one_run(platform: On) {
     }
     let runs = column(&world, "select distinct run_id::text from messages").await;
     assert_eq!(runs.len(), 1);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_asked_and_who_decided_is_kept_for_good(platform: On) {
-    let world = sent_mail(platform).await;
+async fn who_asked_and_who_decided_is_kept_for_good(platform: Platform) {
+    let world = with_sent_mail(platform).await;
     let lines = "select a.action || ' by ' || coalesce(p.full_name, 'nobody') || case when a.digest is null
                      then '' else ' ' || left(a.digest, 6) end
                  from audit a left join people p on p.tenant_id = a.tenant_id and p.id = a.person_id
@@ -164,19 +164,19 @@ async fn who_asked_and_who_decided_is_kept_for_good(platform: On) {
         let refused = sqlx::query(statement).execute(&world.pool).await;
         assert!(refused.is_err(), "{statement}");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_denial_and_a_silence_are_kept_apart(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late(), Answer::text("All right, not sent.")]);
-    world.says("ana", "dm:ana", "tell Bo I'm late").await;
-    world.denies("ana", "dm:ana", "").await;
-    world.model_will("tool", [late(), Answer::text("Nobody answered.")]);
-    world.says("ana", "dm:ana", "tell Bo I'm late").await;
-    world.later(TimeDelta::hours(25)).await;
+async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("All right, not sent.")]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    world.deny_request("ana", "dm:ana", "").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Nobody answered.")]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    world.advance(TimeDelta::hours(25)).await;
     let lines = "select action from audit where action like 'approval%' order by seq";
     let kept = column(&world, lines).await.join("\n");
     insta::allow_duplicates! {
@@ -191,7 +191,7 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: On) {
     assert!(heard.iter().any(|m| m.contains("the person said no")));
     assert!(heard.last().unwrap().contains("nobody answered in time"));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: tell Bo I'm late
             nod: # Email not sent · rev 1 · db435d
@@ -226,15 +226,15 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: On) {
               · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_error_is_in_the_record_with_the_run_that_people_were_told(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("tool", [Answer::status(401, None)]);
-    world.says("ana", "dm:ana", "hello").await;
+async fn an_error_is_in_the_record_with_the_run_that_people_were_told(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("tool", [Answer::status(401, None)]);
+    world.say("ana", "dm:ana", "hello").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: hello
             nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Nothing was sent or changed.
               · run ········
@@ -243,11 +243,11 @@ async fn an_error_is_in_the_record_with_the_run_that_people_were_told(platform: 
     }
     let run: String =
         column(&world, "select id::text from runs where status = 'failed' and error <> ''").await.remove(0);
-    let told = world.chat.spoken("dm:ana");
+    let told = world.chat.channel_text("dm:ana");
     let short = told.split("run ").nth(1).unwrap().split_whitespace().next().unwrap();
     assert!(run.replace('-', "").contains(short), "{run} {short}");
     let errors =
         column(&world, "select kind || ' ' || name from run_steps where error <> '' order by seq").await;
     assert_eq!(errors, ["model reasoner", "node think"]);
-    world.ends().await;
+    world.finish().await;
 }

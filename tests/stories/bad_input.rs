@@ -1,16 +1,16 @@
 //! Bad input gets a clear sentence and loses nothing.
 
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::{Forged, Say};
-use nod_tests::{World, patience};
+use nod_sandbox::slack::{ForgedClick, NewMessage};
+use nod_tests::{World, max_wait};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
-async fn connected() -> World {
+async fn with_connected_account() -> World {
     let mut world = World::new().await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     world
 }
 
@@ -18,7 +18,7 @@ fn mail(subject: &str, body: &str) -> Answer {
     Answer::tool("gmail_send_email", json!({ "to": ["Bo"], "subject": subject, "body": body }))
 }
 
-async fn unreadable(world: &World) -> Vec<Value> {
+async fn load_unreadable(world: &World) -> Vec<Value> {
     let query = "select raw from inbound where kind = 'unreadable' order by key";
     sqlx::query_scalar(query).fetch_all(&world.pool).await.unwrap()
 }
@@ -37,21 +37,21 @@ async fn what_cannot_be_read_is_kept_and_acknowledged() {
         .slack
         .deliver_raw(r#"{"type":"events_api","payload":{"event":{"type":"message","text":"\ud800"}}}"#)
         .unwrap();
-    world.settles().await;
-    assert!(world.slack.unanswered().is_empty());
-    let kept = unreadable(&world).await;
+    world.wait_until_idle().await;
+    assert!(world.slack.list_unacknowledged().is_empty());
+    let kept = load_unreadable(&world).await;
     assert!(kept.len() >= 4, "{kept:#?}");
-    world.model_will("conversational", [Answer::text("Still here.")]);
-    world.says("ana", "dm:ana", "are you there?").await;
-    assert!(world.reads("dm:ana").contains("Still here."));
-    world.ends().await;
+    world.script_model("conversational", [Answer::text("Still here.")]);
+    world.say("ana", "dm:ana", "are you there?").await;
+    assert!(world.read_new("dm:ana").contains("Still here."));
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn forged_buttons_do_nothing_but_say_so() {
-    let mut world = connected().await;
-    world.model_will("tool", [late()]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let mut world = with_connected_account().await;
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     let id: Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     let wrong = Uuid::from_u128(7);
     let presses = [
@@ -69,7 +69,7 @@ async fn forged_buttons_do_nothing_but_say_so() {
     ];
     let mut heard = String::new();
     for (user, value) in presses {
-        let forged = Forged {
+        let forged = ForgedClick {
             user: user.to_owned(),
             channel: "general".to_owned(),
             ts: "1.1".to_owned(),
@@ -77,10 +77,10 @@ async fn forged_buttons_do_nothing_but_say_so() {
             value: value.clone(),
             ..Default::default()
         };
-        world.slack.press_raw(forged).unwrap().acknowledged(patience()).await;
+        world.slack.click_forged(forged).unwrap().wait_for_acknowledgement(max_wait()).await;
         let value =
             value.replace(&id.to_string(), "ID").replace(&wrong.to_string(), "WRONG").replace('\0', "NUL");
-        heard.push_str(&format!("{value:.20} → {}\n", world.hears(user).await));
+        heard.push_str(&format!("{value:.20} → {}\n", world.wait_for_ephemeral(user).await));
     }
     insta::assert_snapshot!(heard, @r"
         approve:ID → (bo only) nod: Only Ana Silva can decide this. Nothing was done.
@@ -98,25 +98,25 @@ async fn forged_buttons_do_nothing_but_say_so() {
     let status: String =
         sqlx::query_scalar("select status from approvals").fetch_one(&world.pool).await.unwrap();
     assert_eq!(status, "pending");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_message_of_a_hundred_thousand_characters_is_said_to_be_too_long() {
     let mut world = World::new().await;
-    world.says("ana", "dm:ana", &"lorem ipsum ".repeat(8_334)).await;
-    let read = world.reads("dm:ana");
+    world.say("ana", "dm:ana", &"lorem ipsum ".repeat(8_334)).await;
+    let read = world.read_new("dm:ana");
     insta::assert_snapshot!(read.lines().last().unwrap(), @"nod: Your message has 100,007 characters; I read up to 40,000 at once. Nothing of it was used. Please send the part that matters.");
     assert!(world.model.requests().is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn an_empty_mention_gets_help() {
     let mut world = World::new().await;
-    world.says("ana", "general", "@nod").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
+    world.say("ana", "general", "@nod").await;
+    insta::assert_snapshot!(world.read_new("general"), @r"
     ana: @nod
         nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
 
@@ -127,7 +127,7 @@ async fn an_empty_mention_gets_help() {
 
           /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
     ");
-    insta::assert_snapshot!(world.commands("ana", "general", "").await, @r"
+    insta::assert_snapshot!(world.run_command("ana", "general", "").await, @r"
     (ana only) nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
 
     • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
@@ -137,21 +137,21 @@ async fn an_empty_mention_gets_help() {
 
     /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
     ");
-    insta::assert_snapshot!(world.commands("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
-    insta::assert_snapshot!(world.commands("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
-    insta::assert_snapshot!(world.commands("ana", "general", "connect myspace").await, @"(ana only) nod: /nod connect google connects your Google account, /nod connect chat tells me who you are where you also talk to me.");
-    insta::assert_snapshot!(world.commands("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
-    world.ends().await;
+    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "connect myspace").await, @"(ana only) nod: /nod connect google connects your Google account, /nod connect chat tells me who you are where you also talk to me.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn every_script_arrives_as_it_was_written() {
-    let mut world = connected().await;
+    let mut world = with_connected_account().await;
     let (subject, body) = ("Grüße 👩‍👩‍👧 שלום", "Жди меня 🚀\n\nمرحبا\ttab\n``` and *stars*");
-    world.model_will("tool", [mail(subject, body), Answer::text("👍 שלום")]);
-    world.says("ana", "general", "@nod 你好 👋 tell Bo").await;
-    world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
+    world.script_model("tool", [mail(subject, body), Answer::text("👍 שלום")]);
+    world.say("ana", "general", "@nod 你好 👋 tell Bo").await;
+    world.click("ana", "general", "Approve & send").await;
+    insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod 你好 👋 tell Bo
             nod: # Email sent · rev 1 · d60d2f
               From  ana@acme.test
@@ -170,30 +170,30 @@ async fn every_script_arrives_as_it_was_written() {
     ");
     let inbox = world.google.inbox("bo@acme.test");
     assert_eq!((inbox[0].subject.as_str(), inbox[0].body.trim_end()), (subject, body));
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_subject_cannot_smuggle_a_header_in() {
-    let mut world = connected().await;
+    let mut world = with_connected_account().await;
     let smuggled = mail("Hello\r\nBcc: evil@x.test", "Hi");
     let named = Answer::tool(
         "gmail_send_email",
         json!({ "to": ["Bo <bo@acme.test>\r\nBcc: evil@x.test"], "subject": "Hi", "body": "Hi" }),
     );
-    world.model_will(
+    world.script_model(
         "tool",
         [smuggled, named, mail("Hello", "Bcc: evil@x.test\r\n.\r\nQUIT"), Answer::text("Done.")],
     );
-    world.says("ana", "dm:ana", "say hello to Bo").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.say("ana", "dm:ana", "say hello to Bo").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     let inbox = world.google.inbox("bo@acme.test");
     assert_eq!(inbox.len(), 1);
     assert_eq!(inbox[0].header("Bcc"), None);
     assert_eq!(world.google.outbox().len(), 0);
     let heard = world.model.requests()[2]["messages"].to_string();
     assert!(heard.contains("a subject is one line"), "{heard}");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: say hello to Bo
         nod: # Email sent · rev 1 · a0d257
@@ -210,17 +210,17 @@ async fn a_subject_cannot_smuggle_a_header_in() {
           [Open in Gmail]
         nod: Done.
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn addresses_that_are_none_are_said_so() {
-    let mut world = connected().await;
+    let mut world = with_connected_account().await;
     for address in ["bo@", "@@", "a b@c.test", "bo@acme.test, eve@x.test", "bo@acme.test\u{0}"] {
         let call = Answer::tool("gmail_send_email", json!({ "to": [address], "subject": "s", "body": "b" }));
-        world.model_will("tool", [call, Answer::text("That is no address.")]);
-        world.says("ana", "dm:ana", "send it").await;
-        let heard = world.model.reasoned().pop().unwrap()["messages"].to_string();
+        world.script_model("tool", [call, Answer::text("That is no address.")]);
+        world.say("ana", "dm:ana", "send it").await;
+        let heard = world.model.list_reasoner_requests().pop().unwrap()["messages"].to_string();
         assert!(
             heard.contains("no email address") || heard.contains("is nobody") || heard.contains("invalid"),
             "{address}: {heard}"
@@ -229,8 +229,8 @@ async fn addresses_that_are_none_are_said_so() {
     let asked: i64 =
         sqlx::query_scalar("select count(*) from approvals").fetch_one(&world.pool).await.unwrap();
     assert_eq!(asked, 0);
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -238,9 +238,9 @@ async fn a_models_words_do_not_ping_and_do_not_lie() {
     let mut world = World::new().await;
     let words = "Hi <!channel> @here <@U0000BO> [your bank](https://evil.test/login) \
                  [https://bank.test](https://evil.test) ![](https://evil.test/p.png?q=secret)";
-    world.model_will("conversational", [Answer::text(words)]);
-    world.says("ana", "general", "@nod hello").await;
-    insta::assert_snapshot!(world.reads("general").replace('\u{200b}', "|"), @r"
+    world.script_model("conversational", [Answer::text(words)]);
+    world.say("ana", "general", "@nod hello").await;
+    insta::assert_snapshot!(world.read_new("general").replace('\u{200b}', "|"), @r"
         ana: @nod hello
             nod: Hi <|!channel> @|here <|@U0000BO> your bank (https://evil.test/login) https://bank.test/ (https://evil.test/) https://evil.test/p.png?q=secret
     ");
@@ -249,26 +249,26 @@ async fn a_models_words_do_not_ping_and_do_not_lie() {
     assert!(!blocks.contains("\"type\":\"broadcast\"") && !blocks.contains("\"type\":\"user\""), "{blocks}");
     assert!(!blocks.contains("\"type\":\"image\""), "{blocks}");
     assert!(!posted.text.contains("<!channel>") && !posted.text.contains("<@U"), "{}", posted.text);
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_null_byte_is_survived_wherever_it_comes_from() {
-    let mut world = connected().await;
+    let mut world = with_connected_account().await;
     world.google.deliver("ana@acme.test", "bo@acme.test", "nul", "a\u{0}b").unwrap();
     let nul = Answer::malformed_arguments("gmail_search_messages", r#"{"query":"a\u0000b"}"#);
     let thread = world.google.inbox("ana@acme.test")[0].thread_id.clone();
     let read = Answer::tool("gmail_read_thread", json!({ "thread_id": thread }));
-    world.model_will("tool", [nul, read, Answer::text("a\u{0}b")]);
-    let say = Say { raw: true, ..Say::new("ana", "dm:ana", "what\u{0} is new?") };
-    world.slack.say_with(say).unwrap();
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana").replace('\0', "NUL"), @r"
+    world.script_model("tool", [nul, read, Answer::text("a\u{0}b")]);
+    let say = NewMessage { raw: true, ..NewMessage::new("ana", "dm:ana", "what\u{0} is new?") };
+    world.slack.post_message_with(say).unwrap();
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_new("dm:ana").replace('\0', "NUL"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: whatNUL is new?
         nod: a�b
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -281,11 +281,11 @@ async fn markup_in_a_name_stays_a_name() {
         user.display_name = user.real_name.clone();
     });
     world.start().await;
-    world.connects("ana").await;
-    world.model_will("tool", [late(), Answer::text("Done.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(world.reads("general").replace('\u{200b}', "|"), @r"
+    world.connect_google("ana").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Done.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.click("ana", "general", "Approve & send").await;
+    insta::assert_snapshot!(world.read_new("general").replace('\u{200b}', "|"), @r"
         ana: @nod tell Bo I'm late
             nod: # Email sent · rev 1 · db435d
               From  ana@acme.test
@@ -305,20 +305,23 @@ async fn markup_in_a_name_stays_a_name() {
     ");
     let blocks = json!(world.slack.messages("general")).to_string();
     assert!(!blocks.contains("\"broadcast\"") && !blocks.contains("<!channel>"), "{blocks}");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn the_same_message_told_many_times_is_one_message() {
     let mut world = World::new().await;
-    world.model_will("conversational", [Answer::text("Once.")]);
-    let say = Say { deliver: nod_sandbox::slack::Deliver::Twice, ..Say::new("ana", "general", "@nod hello") };
-    world.slack.say_with(say).unwrap();
+    world.script_model("conversational", [Answer::text("Once.")]);
+    let say = NewMessage {
+        deliver: nod_sandbox::slack::EventDelivery::Duplicated,
+        ..NewMessage::new("ana", "general", "@nod hello")
+    };
+    world.slack.post_message_with(say).unwrap();
     world.slack.redeliver_last();
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod hello
             nod: Once.
     ");
-    world.ends().await;
+    world.finish().await;
 }

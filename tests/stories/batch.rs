@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::{Deed, On};
-use nod_tests::{Press, World};
+use nod_tests::chat::{ChatOperation, Platform};
+use nod_tests::{Click, World};
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -22,41 +22,41 @@ fn mail(to: &str, body: &str) -> (&'static str, Value) {
 }
 
 /// Ana has asked for three mails, and the card waits.
-async fn three(mut world: World, answer: &str) -> World {
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+async fn with_three_pending_mails(mut world: World, answer: &str) -> World {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     let all = Answer::tools(vec![
         mail("Bo", "Late, Bo."),
         mail("Cho", "Late, Cho."),
         mail("eve@x.test", "Late, Eve."),
     ]);
-    world.model_will("tool", [all, Answer::text(answer)]);
-    world.says("ana", "general", "@nod tell Bo, Cho and Eve I'm late").await;
+    world.script_model("tool", [all, Answer::text(answer)]);
+    world.say("ana", "general", "@nod tell Bo, Cho and Eve I'm late").await;
     world
 }
 
 /// Returns the labels of the card's primary buttons.
 fn green(world: &World) -> Vec<String> {
-    let all = world.chat.buttons("general").into_iter().filter(|button| button.green);
+    let all = world.chat.buttons("general").into_iter().filter(|button| button.is_primary);
     all.map(|button| button.label).collect()
 }
 
 /// Removes blank lines and the rows of buttons, which differ by platform.
-fn closely(text: &str) -> String {
+fn compact(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with('['));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 fn got(world: &World) -> (usize, usize, usize) {
     let inbox = |who: &str| world.google.inbox(&format!("{who}@acme.test")).len();
-    (inbox("bo"), inbox("cho"), world.google.sent("ana@acme.test").len())
+    (inbox("bo"), inbox("cho"), world.google.list_sent("ana@acme.test").len())
 }
 
-async fn three_mails_are_approved_at_once(platform: On) {
-    let mut world = three(World::on(platform).await, "All three know.").await;
+async fn three_mails_are_approved_at_once(platform: Platform) {
+    let mut world = with_three_pending_mails(World::new_on(platform).await, "All three know.").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(closely(&world.reads("general")), @r"
+        insta::assert_snapshot!(compact(&world.read_new("general")), @r"
             ana: @nod tell Bo, Cho and Eve I'm late
                 nod: # 3 emails: approve all, or untick some
                   ☑ 1. Send this email? · rev 1 · 9914c5
@@ -92,12 +92,12 @@ async fn three_mails_are_approved_at_once(platform: On) {
         "[☑ 1 · bo@acme.test] [☑ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] \
          [Deny all]"
     );
-    world.presses("bo", "general", "Approve all").await;
+    world.click("bo", "general", "Approve all").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
     }
-    world.presses("ana", "general", "Approve all").await;
-    let read = world.reads("general");
+    world.click("ana", "general", "Approve all").await;
+    let read = world.read_new("general");
     assert_eq!((1..4).filter(|n| read.contains(&format!("  {n}. Email sent · rev 1"))).count(), 3, "{read}");
     assert!(
         read.contains("# 3 emails\n") && read.contains("[Open in Gmail (1)] [Open in Gmail (2)]"),
@@ -105,76 +105,77 @@ async fn three_mails_are_approved_at_once(platform: On) {
     );
     assert_eq!(read.matches("Approved by Ana Silva 09:30 WET → Sent 09:30 WET").count(), 3, "{read}");
     assert_eq!(got(&world), (1, 1, 3));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_is_unticked_is_not_sent(platform: On) {
-    let mut world = three(World::on(platform).await, "Bo and Eve know.").await;
+async fn what_is_unticked_is_not_sent(platform: Platform) {
+    let mut world = with_three_pending_mails(World::new_on(platform).await, "Bo and Eve know.").await;
     assert_eq!(green(&world), ["Approve all"]);
-    world.presses("ana", "general", "☑ 2 · cho@acme.test").await;
+    world.click("ana", "general", "☑ 2 · cho@acme.test").await;
     assert_eq!(
         world.button_labels("general"),
         "[☑ 1 · bo@acme.test] [☐ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] \
          [Approve selected (2)] [Deny all]"
     );
     assert_eq!(green(&world), ["Approve selected (2)"]);
-    assert!(world.reads("general").contains("[Approve selected] denies what is not ticked."));
-    world.presses("bo", "general", "☐ 2 · cho@acme.test").await;
-    assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
-    world.presses("ana", "general", "Approve selected (2)").await;
-    let read = world.reads("general");
+    assert!(world.read_new("general").contains("[Approve selected] denies what is not ticked."));
+    world.click("bo", "general", "☐ 2 · cho@acme.test").await;
+    assert!(world.read_ephemerals("bo").contains("Only Ana Silva can decide this."));
+    world.click("ana", "general", "Approve selected (2)").await;
+    let read = world.read_new("general");
     assert_eq!(
         (read.matches("→ Sent").count(), read.matches("Denied by Ana Silva").count()),
         (2, 1),
         "{read}"
     );
     assert_eq!(got(&world), (1, 0, 2));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn each_of_several_can_be_undone_alone(platform: On) {
-    let mut world = three(World::with_undo_on(platform).await, "Bo and Eve know.").await;
-    world.presses("ana", "general", "Approve all").await;
+async fn each_of_several_can_be_undone_alone(platform: Platform) {
+    let mut world =
+        with_three_pending_mails(World::with_undo_window_on(platform).await, "Bo and Eve know.").await;
+    world.click("ana", "general", "Approve all").await;
     assert_eq!(world.button_labels("general"), "[Undo (1)] [Undo (2)] [Undo (3)]");
-    world.presses("ana", "general", "Undo (2)").await;
-    world.the_window_passes().await;
-    let read = world.reads("general");
+    world.click("ana", "general", "Undo (2)").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("general");
     assert_eq!(
         (read.matches("→ Sent").count(), read.matches("Undone by Ana Silva").count()),
         (2, 1),
         "{read}"
     );
     assert_eq!(got(&world), (1, 0, 2));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn several_expire_with_one_reminder(platform: On) {
-    let mut world = three(World::on(platform).await, "Nobody answered.").await;
-    world.later(TimeDelta::hours(23)).await;
-    assert_eq!(world.reads("general").matches("still waits for your nod").count(), 1);
-    world.later(TimeDelta::hours(1)).await;
-    let read = world.reads("general");
+async fn several_expire_with_one_reminder(platform: Platform) {
+    let mut world = with_three_pending_mails(World::new_on(platform).await, "Nobody answered.").await;
+    world.advance(TimeDelta::hours(23)).await;
+    assert_eq!(world.read_new("general").matches("still waits for your nod").count(), 1);
+    world.advance(TimeDelta::hours(1)).await;
+    let read = world.read_new("general");
     assert_eq!(read.matches("Nobody answered in time. Not sent.").count(), 3, "{read}");
     assert_eq!(got(&world), (0, 0, 0));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn presses_on_several_count_once_and_only_for_what_was_shown(platform: On) {
-    let mut world = three(World::on(platform).await, "None was sent.").await;
-    let approve = world.keeps_press("ana", "general", "Approve all");
-    let deny = world.keeps_press("ana", "general", "Deny all");
-    let shown = approve.verb.rsplit_once(':').unwrap().0.to_owned();
-    let stale = Press { verb: format!("{shown}:2"), ..approve.clone() };
-    let bare = Press { verb: shown, ..approve.clone() };
+async fn presses_on_several_count_once_and_only_for_what_was_shown(platform: Platform) {
+    let mut world = with_three_pending_mails(World::new_on(platform).await, "None was sent.").await;
+    let approve = world.prepare_click("ana", "general", "Approve all");
+    let deny = world.prepare_click("ana", "general", "Deny all");
+    let shown = approve.action.rsplit_once(':').unwrap().0.to_owned();
+    let stale = Click { action: format!("{shown}:2"), ..approve.clone() };
+    let bare = Click { action: shown, ..approve.clone() };
     for forged in [stale, bare] {
-        world.sends_press(&forged).await;
-        let said = world.hears("ana").await;
+        world.send_click(&forged).await;
+        let said = world.wait_for_ephemeral("ana").await;
         assert!(said.contains("This card has changed since it was shown to you. Nothing was done"), "{said}");
     }
     for late in [deny.clone(), deny, approve] {
-        world.sends_press(&late).await;
+        world.send_click(&late).await;
     }
-    let said = world.hears("ana").await;
+    let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
@@ -182,65 +183,65 @@ async fn presses_on_several_count_once_and_only_for_what_was_shown(platform: On)
         ");
     }
     assert_eq!(got(&world), (0, 0, 0));
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_does_not_fit_one_message_has_a_card_each(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+async fn what_does_not_fit_one_message_has_a_card_each(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     let long = "All the reasons why I am late. ".repeat(120);
     let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
-    world.model_will("tool", [all, Answer::text("All three know.")]);
-    world.says("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;
-    let read = world.reads("dm:ana");
+    world.script_model("tool", [all, Answer::text("All three know.")]);
+    world.say("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;
+    let read = world.read_new("dm:ana");
     assert_eq!(read.matches("# Send this email?").count(), 3, "{read}");
     for _ in 0..3 {
-        world.presses("ana", "dm:ana", "Approve & send").await;
+        world.click("ana", "dm:ana", "Approve & send").await;
     }
     assert_eq!(got(&world), (1, 1, 3));
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_just_fits_is_shown_whole_before_and_after(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+async fn what_just_fits_is_shown_whole_before_and_after(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     // The size limit of a message differs by platform.
     let times = match platform {
-        On::Slack => 38,
-        On::Discord => 25,
+        Platform::Slack => 38,
+        Platform::Discord => 25,
     };
     let long = "All the reasons why I am late. ".repeat(times);
     let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
-    world.model_will("tool", [all, Answer::text("All three know.")]);
-    world.says("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;
+    world.script_model("tool", [all, Answer::text("All three know.")]);
+    world.say("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;
     let whole = |read: &str| (read.matches(long.trim()).count(), read.contains("more characters"));
-    assert_eq!(whole(&world.reads("dm:ana")), (3, false));
-    world.presses("ana", "dm:ana", "Approve all").await;
-    assert_eq!(whole(&world.reads("dm:ana")), (3, false));
+    assert_eq!(whole(&world.read_new("dm:ana")), (3, false));
+    world.click("ana", "dm:ana", "Approve all").await;
+    assert_eq!(whole(&world.read_new("dm:ana")), (3, false));
     assert_eq!(got(&world), (1, 1, 3));
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Slack has its own measure of length, and it applies only when the card is sent.
 #[tokio::test]
 async fn what_slack_finds_too_long_is_not_approved_unread() {
-    let mut world = World::on(On::Slack).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [Answer::tools(vec![mail("Bo", "Late, Bo."), mail("Cho", "Late, Cho.")])]);
-    let posts = world.chat.operation(Deed::Posts);
-    let too_long = Fault::Reason { code: 200, reason: "msg_blocks_too_long", retry_after: None };
+    let mut world = World::new_on(Platform::Slack).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [Answer::tools(vec![mail("Bo", "Late, Bo."), mail("Cho", "Late, Cho.")])]);
+    let posts = world.chat.operation_name(ChatOperation::PostMessage);
+    let too_long = Fault::ErrorReason { code: 200, reason: "msg_blocks_too_long", retry_after: None };
     world.chat.faults().next(posts, too_long);
-    world.says("ana", "general", "@nod tell Bo and Cho I'm late").await;
+    world.say("ana", "general", "@nod tell Bo and Cho I'm late").await;
     assert!(!world.button_labels("general").contains("Approve"), "{}", world.button_labels("general"));
-    let read = world.reads("general");
+    let read = world.read_new("general");
     assert!(read.contains("the chat refused the message (msg_blocks_too_long)"), "{read}");
-    world.ends().await;
+    world.finish().await;
 }

@@ -1,8 +1,8 @@
 //! A person's calendar: read only for them, and changed once after an approval.
 
-use nod_sandbox::google::{Appointment, Meeting, MeetingEdit, News};
+use nod_sandbox::google::{CalendarEvent, EventEdit, InvitationKind, NewEvent};
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use nod_tests::{World, hostile};
 use serde_json::{Value, json};
 
@@ -27,14 +27,14 @@ pub(crate) const ANA: &str = "ana@acme.test";
 pub(crate) const BO: &str = "bo@acme.test";
 const GENERAL: &str = "general";
 
-pub(crate) async fn at_work(platform: On) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    if platform == On::Discord {
+pub(crate) async fn with_calendars(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    if platform == Platform::Discord {
         // Slack reports these time zones.
-        world.works_in("ana", "Europe/Lisbon").await;
-        world.works_in("bo", "Europe/Berlin").await;
+        world.set_time_zone("ana", "Europe/Lisbon").await;
+        world.set_time_zone("bo", "Europe/Berlin").await;
     }
     world
 }
@@ -51,8 +51,8 @@ pub(crate) fn compact(shown: String) -> String {
 }
 
 /// Returns the time without the zone: in winter Lisbon's time is UTC.
-pub(crate) fn when(event: &Meeting) -> String {
-    event.when().trim_end_matches(" Europe/Lisbon").trim_end_matches(" UTC").to_owned()
+pub(crate) fn event_time(event: &CalendarEvent) -> String {
+    event.describe_time().trim_end_matches(" Europe/Lisbon").trim_end_matches(" UTC").to_owned()
 }
 
 pub(crate) fn create(args: Value) -> Answer {
@@ -63,19 +63,19 @@ fn lunch() -> Value {
     json!({ "title": "Lunch", "when": "next Tuesday at noon", "minutes": 60, "guests": ["Bo"] })
 }
 
-pub(crate) fn appointment(title: &str, start: &str, end: &str) -> Appointment {
-    Appointment { title: title.into(), start: start.into(), end: end.into(), ..Appointment::default() }
+pub(crate) fn appointment(title: &str, start: &str, end: &str) -> NewEvent {
+    NewEvent { title: title.into(), start: start.into(), end: end.into(), ..NewEvent::default() }
 }
 
-fn standup() -> Appointment {
-    Appointment { guests: vec![BO.into()], ..appointment("Standup", "2026-03-09 10:00", "2026-03-09 10:30") }
+fn standup() -> NewEvent {
+    NewEvent { guests: vec![BO.into()], ..appointment("Standup", "2026-03-09 10:00", "2026-03-09 10:30") }
 }
 
-async fn an_invitation_waits_for_a_yes(platform: On) {
-    let mut world = at_work(platform).await;
-    world.model_will("tool", [create(lunch()), Answer::text("Bo is invited.")]);
-    world.says("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+async fn an_invitation_waits_for_a_yes(platform: Platform) {
+    let mut world = with_calendars(platform).await;
+    world.script_model("tool", [create(lunch()), Answer::text("Bo is invited.")]);
+    world.say("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod lunch with Bo next Tuesday at noon, an hour
             nod: # Send this invitation? · rev 1
               Calendar  ana@acme.test
@@ -89,8 +89,8 @@ async fn an_invitation_waits_for_a_yes(platform: On) {
     "); }
     assert!(world.google.events(ANA).is_empty());
 
-    world.presses("ana", GENERAL, "Approve & invite").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+    world.click("ana", GENERAL, "Approve & invite").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod lunch with Bo next Tuesday at noon, an hour
             nod: # Invitation created · rev 1
               Calendar  ana@acme.test
@@ -104,51 +104,51 @@ async fn an_invitation_waits_for_a_yes(platform: On) {
     "); }
     let events = world.google.events(BO);
     let [event] = &events[..] else { panic!("{events:?}") };
-    assert_eq!((event.title.as_str(), when(event).as_str()), ("Lunch", "2026-03-10 12:00–13:00"));
+    assert_eq!((event.title.as_str(), event_time(event).as_str()), ("Lunch", "2026-03-10 12:00–13:00"));
     let told = world.google.invitations(BO);
-    assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Invited]);
-    world.ends().await;
+    assert_eq!(told.iter().map(|one| &one.kind).collect::<Vec<_>>(), [&InvitationKind::Invited]);
+    world.finish().await;
 }
 
-async fn a_day_is_told_to_its_owner_alone(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_day_is_told_to_its_owner_alone(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let google = &world.google;
     google.add_event(ANA, &standup()).unwrap();
     google.add_event(ANA, &appointment("Dentist", "2026-03-09 15:00", "2026-03-09 16:00")).unwrap();
     google.add_event(ANA, &appointment("Retreat", "2026-03-08", "2026-03-10")).unwrap();
-    world.model_will(
+    world.script_model(
         "tool",
         [
             Answer::tool("calendar_get_agenda", json!({ "when": "Monday" })),
             Answer::text("Standup with Bo at 10:00 and the dentist at 15:00."),
         ],
     );
-    world.says("ana", GENERAL, "@nod what's on my calendar on Monday?").await;
+    world.say("ana", GENERAL, "@nod what's on my calendar on Monday?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: Standup with Bo at 10:00 and the dentist at 15:00.
         ");
-        insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
             ana: @nod what's on my calendar on Monday?
                 nod: · Answered Ana Silva privately.
                   [Share here]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_meeting_is_moved_after_a_yes(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_meeting_is_moved_after_a_yes(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let id = world.google.add_event(ANA, &standup()).unwrap();
     world.google.add_event(ANA, &appointment("Dentist", "2026-03-09 15:00", "2026-03-09 16:00")).unwrap();
     let change = json!({ "event": id, "when": "Monday at 3pm", "title": "Late standup" });
-    world.model_will(
+    world.script_model(
         "tool",
         [Answer::tool("calendar_update_event", change), Answer::text("It is at three now.")],
     );
-    world.says("ana", "dm:ana", "move Monday's standup to 3pm").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.say("ana", "dm:ana", "move Monday's standup to 3pm").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
         nod: # Change this event? · rev 1
@@ -162,8 +162,8 @@ async fn a_meeting_is_moved_after_a_yes(platform: On) {
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }
-    world.presses("ana", "dm:ana", "Approve & change").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.click("ana", "dm:ana", "Approve & change").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
         nod: # Event changed · rev 1
@@ -178,20 +178,23 @@ async fn a_meeting_is_moved_after_a_yes(platform: On) {
         nod: It is at three now.
     "); }
     let event = world.google.event(BO, &id).unwrap();
-    assert_eq!((event.title.as_str(), when(&event).as_str()), ("Late standup", "2026-03-09 15:00–15:30"));
+    assert_eq!(
+        (event.title.as_str(), event_time(&event).as_str()),
+        ("Late standup", "2026-03-09 15:00–15:30")
+    );
     assert_eq!(world.google.invitations(BO).len(), 1);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_meeting_is_cancelled_after_a_yes(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_meeting_is_cancelled_after_a_yes(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let id = world.google.add_event(ANA, &standup()).unwrap();
-    world.model_will(
+    world.script_model(
         "tool",
         [Answer::tool("calendar_cancel_event", json!({ "event": id })), Answer::text("It is off.")],
     );
-    world.says("ana", "dm:ana", "cancel Monday's standup").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.say("ana", "dm:ana", "cancel Monday's standup").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: cancel Monday's standup
         nod: # Cancel this event? · rev 1
@@ -203,22 +206,22 @@ async fn a_meeting_is_cancelled_after_a_yes(platform: On) {
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & cancel it] [Deny]
     "); }
-    world.presses("ana", "dm:ana", "Approve & cancel it").await;
-    world.reads("dm:ana");
+    world.click("ana", "dm:ana", "Approve & cancel it").await;
+    world.read_new("dm:ana");
     assert!(world.google.events(ANA).is_empty() && world.google.events(BO).is_empty());
     let told = world.google.invitations(BO);
-    assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Cancelled]);
-    world.ends().await;
+    assert_eq!(told.iter().map(|one| &one.kind).collect::<Vec<_>>(), [&InvitationKind::Cancelled]);
+    world.finish().await;
 }
 
-async fn an_invitation_is_answered_after_a_yes(platform: On) {
-    let mut world = at_work(platform).await;
-    let theirs = Appointment { organizer: Some("eve@partner.example".into()), ..standup() };
+async fn an_invitation_is_answered_after_a_yes(platform: Platform) {
+    let mut world = with_calendars(platform).await;
+    let theirs = NewEvent { organizer: Some("eve@partner.example".into()), ..standup() };
     let id = world.google.add_event(ANA, &theirs).unwrap();
     let answer = json!({ "event": id, "answer": "no", "note": "On a plane then" });
-    world.model_will("tool", [Answer::tool("calendar_respond", answer), Answer::text("Eve knows.")]);
-    world.says("ana", "dm:ana", "decline Eve's meeting, I'm on a plane").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.script_model("tool", [Answer::tool("calendar_respond", answer), Answer::text("Eve knows.")]);
+    world.say("ana", "dm:ana", "decline Eve's meeting, I'm on a plane").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: decline Eve's meeting, I'm on a plane
         nod: # Answer this invitation? · rev 1
@@ -235,31 +238,31 @@ async fn an_invitation_is_answered_after_a_yes(platform: On) {
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Answer No] [Deny]
     "); }
-    world.presses("ana", "dm:ana", "Answer No").await;
-    world.reads("dm:ana");
+    world.click("ana", "dm:ana", "Answer No").await;
+    world.read_new("dm:ana");
     let event = world.google.event(ANA, &id).unwrap();
     assert_eq!(event.response(ANA), Some("declined"));
     assert_eq!(event.response(BO), Some("needsAction"));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: On) {
-    let mut world = at_work(platform).await;
+async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let id = world.google.add_event(ANA, &standup()).unwrap();
     let change = json!({ "event": id, "when": "Monday at 3pm" });
-    world.model_will(
+    world.script_model(
         "tool",
         [
             Answer::tool("calendar_update_event", change),
             Answer::text("It was moved meanwhile, so I left it."),
         ],
     );
-    world.says("ana", "dm:ana", "move Monday's standup to 3pm").await;
+    world.say("ana", "dm:ana", "move Monday's standup to 3pm").await;
     let time = Some(("2026-03-09 11:00".to_owned(), "2026-03-09 11:30".to_owned()));
-    assert!(world.google.edit_event(ANA, &id, &MeetingEdit { time, ..MeetingEdit::default() }));
-    world.reads("dm:ana");
-    world.presses("ana", "dm:ana", "Approve & change").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    assert!(world.google.edit_event(ANA, &id, &EventEdit { time, ..EventEdit::default() }));
+    world.read_new("dm:ana");
+    world.click("ana", "dm:ana", "Approve & change").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
         nod: # Event not changed · rev 1
@@ -273,18 +276,18 @@ async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: On) {
         nod: It was moved meanwhile, so I left it.
           · For the record: nothing was sent or changed in this turn.
     "); }
-    assert_eq!(when(&world.google.event(ANA, &id).unwrap()), "2026-03-09 11:00–11:30");
-    world.ends().await;
+    assert_eq!(event_time(&world.google.event(ANA, &id).unwrap()), "2026-03-09 11:00–11:30");
+    world.finish().await;
 }
 
-async fn a_guest_who_answers_meanwhile_changes_nothing(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_guest_who_answers_meanwhile_changes_nothing(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let id = world.google.add_event(ANA, &standup()).unwrap();
     let change = json!({ "event": id, "place": "Room 2", "add_guests": ["cy@partner.example"] });
-    world.model_will("tool", [Answer::tool("calendar_update_event", change), Answer::text("Done.")]);
-    world.says("ana", "dm:ana", "standup is in room 2, and Cy of the partners comes too").await;
+    world.script_model("tool", [Answer::tool("calendar_update_event", change), Answer::text("Done.")]);
+    world.say("ana", "dm:ana", "standup is in room 2, and Cy of the partners comes too").await;
     assert!(world.google.respond_as(BO, &id, "accepted"));
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: standup is in room 2, and Cy of the partners comes too
         nod: # Change this event? · rev 1
@@ -299,23 +302,23 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: On) {
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }
-    world.presses("ana", "dm:ana", "Approve & change").await;
-    world.reads("dm:ana");
+    world.click("ana", "dm:ana", "Approve & change").await;
+    world.read_new("dm:ana");
     let event = world.google.event(ANA, &id).unwrap();
     assert_eq!((event.location.as_str(), event.response(BO)), ("Room 2", Some("accepted")));
     assert_eq!(event.response("cy@partner.example"), Some("needsAction"));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_weekly_meeting_follows_its_zone(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_weekly_meeting_follows_its_zone(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let weekly = json!({
         "title": "One to one", "when": "Mon 9–9:30", "guests": ["Bo"], "meet": true, "reminders": [10],
         "repeats": { "every": "week", "times": 4 }, "text": "How is it going?",
     });
-    world.model_will("tool", [create(weekly), Answer::text("It stands.")]);
-    world.says("ana", "dm:ana", "a one to one with Bo every Monday at 9, four times").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.script_model("tool", [create(weekly), Answer::text("It stands.")]);
+    world.say("ana", "dm:ana", "a one to one with Bo every Monday at 9, four times").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: a one to one with Bo every Monday at 9, four times
         nod: # Send this invitation? · rev 1
@@ -334,8 +337,8 @@ async fn a_weekly_meeting_follows_its_zone(platform: On) {
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & invite] [Edit] [Deny]
     "); }
-    world.presses("ana", "dm:ana", "Approve & invite").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.click("ana", "dm:ana", "Approve & invite").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: a one to one with Bo every Monday at 9, four times
         nod: # Invitation created · rev 1
@@ -358,16 +361,16 @@ async fn a_weekly_meeting_follows_its_zone(platform: On) {
     let when: Vec<String> = all.iter().map(|one| one.start.format("%-d %b %H:%M UTC").to_string()).collect();
     // Lisbon is an hour ahead of UTC from 29 March on.
     assert_eq!(when, ["9 Mar 09:00 UTC", "16 Mar 09:00 UTC", "23 Mar 09:00 UTC", "30 Mar 08:00 UTC"]);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_invitation_is_edited_before_the_yes(platform: On) {
-    let mut world = at_work(platform).await;
-    world.model_will("tool", [create(lunch()), Answer::text("Bo is invited.")]);
-    world.says("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
-    world.reads(GENERAL);
-    world.edits("ana", GENERAL, &[("When", "Wed 11 Mar 2026 12:30"), ("Place", "Canteen")]).await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+async fn an_invitation_is_edited_before_the_yes(platform: Platform) {
+    let mut world = with_calendars(platform).await;
+    world.script_model("tool", [create(lunch()), Answer::text("Bo is invited.")]);
+    world.say("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
+    world.read_new(GENERAL);
+    world.edit_request("ana", GENERAL, &[("When", "Wed 11 Mar 2026 12:30"), ("Place", "Canteen")]).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod lunch with Bo next Tuesday at noon, an hour
             nod: # Send this invitation? · rev 2
               Calendar  ana@acme.test
@@ -381,56 +384,56 @@ async fn an_invitation_is_edited_before_the_yes(platform: On) {
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
-    world.presses("ana", GENERAL, "Approve & invite").await;
-    world.reads(GENERAL);
+    world.click("ana", GENERAL, "Approve & invite").await;
+    world.read_new(GENERAL);
     let events = world.google.events(BO);
     assert_eq!(
-        (when(&events[0]).as_str(), events[0].location.as_str()),
+        (event_time(&events[0]).as_str(), events[0].location.as_str()),
         ("2026-03-11 12:30–13:30", "Canteen")
     );
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn free_times_are_told_without_what_others_do(platform: On) {
-    let mut world = at_work(platform).await;
+async fn free_times_are_told_without_what_others_do(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     world
         .google
         .add_event(BO, &appointment("Secret merger", "2026-03-09 09:00", "2026-03-09 12:00"))
         .unwrap();
     let within = json!({ "within": "Monday", "people": ["Bo"], "minutes": 60, "max": 3 });
-    world.model_will(
+    world.script_model(
         "tool",
         [
             Answer::tool("calendar_find_free_slots", within),
             Answer::text("You both can at noon, at one, or at two."),
         ],
     );
-    world.says("ana", "dm:ana", "when do Bo and I have an hour on Monday?").await;
-    world.reads("dm:ana");
-    let seen = world.rows().await;
+    world.say("ana", "dm:ana", "when do Bo and I have an hour on Monday?").await;
+    world.read_new("dm:ana");
+    let seen = world.dump_rows().await;
     assert!(!seen.contains("merger"));
     let slots: Vec<&str> =
         seen.split("\"when\": \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(slots.iter().any(|slot| slot.starts_with("Mon 9 Mar, 12:00–13:00")), "{slots:?}");
     assert!(slots.iter().all(|slot| !slot.contains("09:00–10:00")), "{slots:?}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_week_becomes_a_time_by_a_button(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_week_becomes_a_time_by_a_button(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let planning = json!({ "title": "Planning", "when": "next week", "minutes": 45, "guests": ["Bo"] });
-    world.model_will("tool", [create(planning), Answer::text("Bo is invited.")]);
-    world.says("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
+    world.script_model("tool", [create(planning), Answer::text("Bo is invited.")]);
+    world.say("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod find 45 minutes with Bo next week for planning
             nod: · Asked Ana Silva privately.
     ");
     }
-    let asked = world.reads("dm:ana");
+    let asked = world.read_new("dm:ana");
     assert!(asked.contains("nod: # Everybody is free then. Which time?"), "{asked}");
-    world.presses("ana", "dm:ana", "Mon 9 Mar, 09:00–09:45 WET").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+    world.click("ana", "dm:ana", "Mon 9 Mar, 09:00–09:45 WET").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         nod: · When is “next week”? → Mon 9 Mar, 09:00–09:45 WET
         nod: # Send this invitation? · rev 1
@@ -443,28 +446,28 @@ async fn a_week_becomes_a_time_by_a_button(platform: On) {
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & invite] [Edit] [Deny]
     "); }
-    world.presses("ana", "dm:ana", "Approve & invite").await;
-    world.reads("dm:ana");
-    world.reads(GENERAL);
-    assert_eq!(when(&world.google.events(BO)[0]), "2026-03-09 09:00–09:45");
-    world.ends().await;
+    world.click("ana", "dm:ana", "Approve & invite").await;
+    world.read_new("dm:ana");
+    world.read_new(GENERAL);
+    assert_eq!(event_time(&world.google.events(BO)[0]), "2026-03-09 09:00–09:45");
+    world.finish().await;
 }
 
-async fn a_double_booking_is_said_to_its_person_alone(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_double_booking_is_said_to_its_person_alone(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     world.google.add_event(BO, &appointment("Gym", "2026-03-10 12:00", "2026-03-10 13:00")).unwrap();
     world.google.add_event(ANA, &appointment("Dentist", "2026-03-10 11:00", "2026-03-10 12:30")).unwrap();
     for place in [GENERAL, "dm:ana"] {
-        world.model_will("tool", [create(lunch())]);
-        world.says("ana", place, "@nod lunch with Bo next Tuesday at noon, an hour").await;
-        let card = world.reads(place);
+        world.script_model("tool", [create(lunch())]);
+        world.say("ana", place, "@nod lunch with Bo next Tuesday at noon, an hour").await;
+        let card = world.read_new(place);
         assert_eq!(card.contains("bo@acme.test is busy then"), place == "dm:ana", "{card}");
         let booked = "your calendar has “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         assert!(place == "dm:ana" || !card.contains("your calendar"), "{card}");
         // A new title does not change the time.
-        world.edits("ana", place, &[("Title", "Long lunch")]).await;
-        let card = world.reads(place);
+        world.edit_request("ana", place, &[("Title", "Long lunch")]).await;
+        let card = world.read_new(place);
         assert!(card.contains("rev 2"), "{card}");
         assert_eq!(
             card.matches("bo@acme.test is busy then").count(),
@@ -473,20 +476,20 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: On) {
         );
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         world.model.will(Answer::text("As you like."));
-        world.denies("ana", place, "").await;
-        world.reads(place);
+        world.deny_request("ana", place, "").await;
+        world.read_new(place);
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn guests_elsewhere_read_their_own_time_on_the_card(platform: On) {
-    let mut world = at_work(platform).await;
-    world.can_be_written_to("cho").await;
-    world.works_in("cho", "Asia/Tokyo").await;
+async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
+    let mut world = with_calendars(platform).await;
+    world.make_mail_address_known("cho").await;
+    world.set_time_zone("cho", "Asia/Tokyo").await;
     let review = json!({ "title": "Review", "when": "today at 3pm", "guests": ["Bo", "Cho"] });
-    world.model_will("tool", [create(review), Answer::text("Both are invited.")]);
-    world.says("ana", GENERAL, "@nod a review with Bo and Cho today at 3").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+    world.script_model("tool", [create(review), Answer::text("Both are invited.")]);
+    world.say("ana", GENERAL, "@nod a review with Bo and Cho today at 3").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod a review with Bo and Cho today at 3
             nod: # Send this invitation? · rev 1
               Calendar  ana@acme.test
@@ -499,8 +502,8 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: On) {
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
-    world.edits("ana", GENERAL, &[("When", "Mon 9 Mar 2026 09:00")]).await;
-    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+    world.edit_request("ana", GENERAL, &[("When", "Mon 9 Mar 2026 09:00")]).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod a review with Bo and Cho today at 3
             nod: # Send this invitation? · rev 2
               Calendar  ana@acme.test
@@ -514,38 +517,38 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: On) {
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
-    world.presses("ana", GENERAL, "Approve & invite").await;
-    world.reads(GENERAL);
-    assert_eq!(when(&world.google.events(BO)[0]), "2026-03-09 09:00–09:30");
-    world.ends().await;
+    world.click("ana", GENERAL, "Approve & invite").await;
+    world.read_new(GENERAL);
+    assert_eq!(event_time(&world.google.events(BO)[0]), "2026-03-09 09:00–09:30");
+    world.finish().await;
 }
 
 /// Slack reports time zones; Discord does not, so its users learn how to set theirs.
 #[tokio::test]
 async fn who_never_said_their_zone_is_told_that_times_are_utc() {
-    let mut world = World::on(On::Discord).await;
-    world.connects("ana").await;
+    let mut world = World::new_on(Platform::Discord).await;
+    world.connect_google("ana").await;
     for known in [false, true] {
-        world.model_will("tool", [create(json!({ "title": "Focus", "when": "today at 3pm" }))]);
-        world.says("ana", GENERAL, "@nod block 3pm for me").await;
-        let card = world.reads(GENERAL);
+        world.script_model("tool", [create(json!({ "title": "Focus", "when": "today at 3pm" }))]);
+        world.say("ana", GENERAL, "@nod block 3pm for me").await;
+        let card = world.read_new(GENERAL);
         let told = "the time zone of Ana Silva is not known, so times are in";
         assert_eq!(card.contains(told), !known, "{card}");
         world.model.will(Answer::text("As you like."));
-        world.denies("ana", GENERAL, "").await;
-        world.reads(GENERAL);
-        world.works_in("ana", "Europe/Lisbon").await;
+        world.deny_request("ana", GENERAL, "").await;
+        world.read_new(GENERAL);
+        world.set_time_zone("ana", "Europe/Lisbon").await;
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_description_that_kills_its_reader_is_told(platform: On) {
-    let mut world = at_work(platform).await;
+async fn a_description_that_kills_its_reader_is_told(platform: Platform) {
+    let mut world = with_calendars(platform).await;
     let bomb = hostile::html_that_eats_memory(450, 500);
     assert!(bomb.len() < 8_192, "Calendar takes as much");
     for event in [
-        Appointment { description: bomb, ..standup() },
-        Appointment {
+        NewEvent { description: bomb, ..standup() },
+        NewEvent {
             description: "Bring <b>the plan</b>".into(),
             ..appointment("Review", "2026-03-09 11:00", "2026-03-09 11:30")
         },
@@ -553,11 +556,11 @@ async fn a_description_that_kills_its_reader_is_told(platform: On) {
         world.google.add_event(ANA, &event).unwrap();
     }
     let look = Answer::tool("calendar_get_agenda", json!({ "when": "Monday" }));
-    world.model_will("tool", [look, Answer::text("Two.")]);
-    world.says("ana", "dm:ana", "what is on Monday?").await;
+    world.script_model("tool", [look, Answer::text("Two.")]);
+    world.say("ana", "dm:ana", "what is on Monday?").await;
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("(not read: reading it took more memory than I give to a text)"), "{asked}");
     assert!(asked.contains("Bring the plan"), "{asked}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }

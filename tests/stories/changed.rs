@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
-use nod_tests::{Mode, Press, World};
+use nod_tests::chat::Platform;
+use nod_tests::{Click, Mode, World};
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     an_edit_while_nod_was_away_is_found,
@@ -19,55 +19,55 @@ on_each_platform!(
     what_was_done_already_stays_done_and_is_said,
 );
 
-fn to_cho() -> Answer {
+fn mail_to_cho() -> Answer {
     Answer::tool("gmail_send_email", json!({ "to": ["Cho"], "subject": "Running late", "body": "Hi Cho!" }))
 }
 
-fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+fn text_after<'a>(text: &'a str, mark: &str) -> &'a str {
     &text[text.find(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
 }
 
-async fn an_edit_while_nod_was_away_is_found(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [late()]);
-    let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
+async fn an_edit_while_nod_was_away_is_found(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [late_mail_call()]);
+    let ts = world.say("ana", "general", "@nod tell Bo I'm late").await;
     world.stop().await;
-    world.chat.loses_events_while_away();
-    world.clock.pass(chrono::TimeDelta::minutes(10));
+    world.chat.drop_undelivered_events();
+    world.clock.advance(chrono::TimeDelta::minutes(10));
     world.chat.edit("ana", "general", &ts, "@nod tell Cho I'm late");
-    world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
+    world.script_model("tool", [mail_to_cho(), Answer::text("Cho knows.")]);
     world.start().await;
-    world.hears_nod("general", "cho@acme.test").await;
-    world.presses("ana", "general", "Approve & send").await;
-    assert!(world.reads("general").contains("Cho knows."));
+    world.wait_for_nod_message("general", "cho@acme.test").await;
+    world.click("ana", "general", "Approve & send").await;
+    assert!(world.read_new("general").contains("Cho knows."));
     assert_eq!((world.google.inbox("bo@acme.test").len(), world.google.inbox("cho@acme.test").len()), (0, 1));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_edit_before_the_nod_starts_over_with_the_new_words(platform: On) {
-    starts_over(World::on(platform).await).await;
+async fn an_edit_before_the_nod_starts_over_with_the_new_words(platform: Platform) {
+    assert_starts_over(World::new_on(platform).await).await;
 }
 
 #[tokio::test]
 async fn an_edit_that_slack_posts_starts_over_too() {
-    starts_over(World::in_mode(Mode::Http).await).await;
+    assert_starts_over(World::with_slack_mode(Mode::Http).await).await;
 }
 
-async fn starts_over(mut world: World) {
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [late()]);
-    let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
+async fn assert_starts_over(mut world: World) {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [late_mail_call()]);
+    let ts = world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.script_model("tool", [mail_to_cho(), Answer::text("Cho knows.")]);
     world.chat.edit("ana", "general", &ts, "@nod tell Cho I'm late");
-    world.settles().await;
-    world.presses("ana", "general", "Approve & send").await;
+    world.wait_until_idle().await;
+    world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Cho I'm late (edited)
                 nod: # Email not sent · rev 1 · db435d
                   From  ana@acme.test
@@ -96,22 +96,22 @@ async fn starts_over(mut world: World) {
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
     assert_eq!(world.google.inbox("cho@acme.test").len(), 1);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_deleted_message_takes_its_request_back(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [late()]);
-    let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
+async fn a_deleted_message_takes_its_request_back(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [late_mail_call()]);
+    let ts = world.say("ana", "general", "@nod tell Bo I'm late").await;
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     world.chat.delete("ana", "general", &ts);
-    world.settles().await;
+    world.wait_until_idle().await;
     // Each platform has its own text in the place of a deleted message.
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("general"), "nod: # Email"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "nod: # Email"), @r"
             nod: # Email not sent · rev 1 · db435d
                   From  ana@acme.test
                   To  bo@acme.test
@@ -127,8 +127,8 @@ async fn a_deleted_message_takes_its_request_back(platform: On) {
         ");
     }
     // A client might still show the button.
-    world.sends_press(&Press::forged("ana", "general", format!("approve:{id}"))).await;
-    let said = world.hears("ana").await;
+    world.send_click(&Click::forged("ana", "general", format!("approve:{id}"))).await;
+    let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(ana only) nod: The message that asked for this was changed or deleted. Nothing was done.");
     }
@@ -141,66 +141,66 @@ async fn a_deleted_message_takes_its_request_back(platform: On) {
     .await
     .unwrap();
     assert_eq!(said, 0);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn after_the_answer_an_edit_is_no_new_question(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text("4.")]);
-    let ts = world.says("ana", "general", "@nod 2+2?").await;
+async fn after_the_answer_an_edit_is_no_new_question(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("4.")]);
+    let ts = world.say("ana", "general", "@nod 2+2?").await;
     let asked = world.model.requests().len();
     world.chat.edit("ana", "general", &ts, "@nod 2+3?");
     world.chat.delete("ana", "general", &ts);
-    world.settles().await;
+    world.wait_until_idle().await;
     assert_eq!(world.model.requests().len(), asked);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_link_that_is_unfurled_is_no_edit(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [late()]);
-    let ts = world.says("ana", "general", "@nod tell Bo I'm late, see https://acme.test/timetable").await;
+async fn a_link_that_is_unfurled_is_no_edit(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [late_mail_call()]);
+    let ts = world.say("ana", "general", "@nod tell Bo I'm late, see https://acme.test/timetable").await;
     let asked = world.model.requests().len();
     world.chat.unfurl("general", &ts);
-    world.settles().await;
+    world.wait_until_idle().await;
     assert_eq!(world.model.requests().len(), asked);
-    assert!(world.reads("general").contains("[Approve & send]"));
-    world.ends().await;
+    assert!(world.read_new("general").contains("[Approve & send]"));
+    world.finish().await;
 }
 
-async fn an_edit_while_nod_is_thinking_is_what_is_answered(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text("Oslo.").delayed(Duration::from_millis(500))]);
+async fn an_edit_while_nod_is_thinking_is_what_is_answered(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("Oslo.").with_delay(Duration::from_millis(500))]);
     let ts = world.chat.say("ana", "dm:ana", None, "capital of Norway?");
-    world.asked(2).await;
-    world.model_will("conversational", [Answer::text("Stockholm.")]);
+    world.wait_for_model_requests(2).await;
+    world.script_model("conversational", [Answer::text("Stockholm.")]);
     world.chat.edit("ana", "dm:ana", &ts, "capital of Sweden?");
-    world.settles().await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: capital of Sweden? (edited)
             nod: Stockholm.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_was_done_already_stays_done_and_is_said(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [late(), to_cho(), Answer::text("Bo has it, Cho does not.")]);
-    let ts = world.says("ana", "general", "@nod tell Bo and then Cho I'm late").await;
-    world.presses("ana", "general", "Approve & send").await;
+async fn what_was_done_already_stays_done_and_is_said(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [late_mail_call(), mail_to_cho(), Answer::text("Bo has it, Cho does not.")]);
+    let ts = world.say("ana", "general", "@nod tell Bo and then Cho I'm late").await;
+    world.click("ana", "general", "Approve & send").await;
     world.chat.edit("ana", "general", &ts, "@nod tell nobody");
-    world.settles().await;
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell nobody (edited)
                 nod: # Email sent · rev 1 · db435d
                   From  ana@acme.test
@@ -230,5 +230,5 @@ async fn what_was_done_already_stays_done_and_is_said(platform: On) {
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     assert!(world.google.inbox("cho@acme.test").is_empty());
-    world.ends().await;
+    world.finish().await;
 }

@@ -14,128 +14,128 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::discord::{Channel, Discord};
 use nod_sandbox::model::Answer;
-use nod_tests::chat::{Chat, On};
+use nod_tests::chat::{FakeChat, Platform};
 use nod_tests::{Program, World};
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 
 async fn world() -> (World, Discord) {
-    let world = World::on(On::Discord).await;
+    let world = World::new_on(Platform::Discord).await;
     let discord = server(&world);
     (world, discord)
 }
 
 fn server(world: &World) -> Discord {
     match &world.chat {
-        Chat::Discord(discord) => discord.clone(),
-        Chat::Slack(_) => panic!("the story is played on Discord"),
+        FakeChat::Discord(discord) => discord.clone(),
+        FakeChat::Slack(_) => panic!("the story is played on Discord"),
     }
 }
 
-async fn asked() -> (World, Discord) {
+async fn with_pending_request() -> (World, Discord) {
     let (mut world, discord) = world().await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late()]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     (world, discord)
 }
 
-fn typed(changes: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn form_values(changes: &[(&str, &str)]) -> BTreeMap<String, String> {
     changes.iter().map(|(field, text)| ((*field).to_owned(), (*text).to_owned())).collect()
 }
 
 #[tokio::test]
 async fn a_follow_up_in_the_thread_needs_no_mention_and_talk_beside_it_is_not_heard() {
     let (mut world, _) = world().await;
-    world.model_will("conversational", [Answer::text("On Friday."), Answer::text("At noon.")]);
-    let thread = world.says("ana", "general", "@nod when is the launch?").await;
+    world.script_model("conversational", [Answer::text("On Friday."), Answer::text("At noon.")]);
+    let thread = world.say("ana", "general", "@nod when is the launch?").await;
     world.model.router_will(Answer::json(&serde_json::json!({"intent": "conversational", "tool": null})));
-    world.replies("bo", "general", &thread, "at what time?").await;
-    world.says("bo", "general", "lunch?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
+    world.reply("bo", "general", &thread, "at what time?").await;
+    world.say("bo", "general", "lunch?").await;
+    insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod when is the launch?
             nod: On Friday.
             bo: at what time?
             nod: At noon.
         bo: lunch?
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_direct_message_needs_no_mention() {
     let (mut world, _) = world().await;
-    world.model_will("conversational", [Answer::text("Hello, Ana!")]);
-    world.says("ana", "dm:ana", "hello").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    world.script_model("conversational", [Answer::text("Hello, Ana!")]);
+    world.say("ana", "dm:ana", "hello").await;
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: hello
         nod: Hello, Ana!
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_was_written_directly_while_nod_was_away_is_answered() {
     let (mut world, discord) = world().await;
-    world.model_will("conversational", [Answer::text("Hello, Ana!")]);
-    world.says("ana", "dm:ana", "hello").await;
+    world.script_model("conversational", [Answer::text("Hello, Ana!")]);
+    world.say("ana", "dm:ana", "hello").await;
     world.stop().await;
-    discord.say("ana", "dm:ana", None, "are you there?");
-    world.model_will("conversational", [Answer::text("Here I am.")]);
+    discord.post_message("ana", "dm:ana", None, "are you there?");
+    world.script_model("conversational", [Answer::text("Here I am.")]);
     world.start().await;
-    world.hears_nod("dm:ana", "Here I am.").await;
-    assert_eq!(world.reads("dm:ana").matches("Here I am.").count(), 1);
-    world.ends().await;
+    world.wait_for_nod_message("dm:ana", "Here I am.").await;
+    assert_eq!(world.read_new("dm:ana").matches("Here I am.").count(), 1);
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn an_answer_that_discord_did_not_confirm_stands_once() {
     let (mut world, discord) = world().await;
-    world.model_will("conversational", [Answer::text("On Friday.")]);
-    discord.faults().next("create_message", Fault::LoseAnswer);
-    world.says("ana", "general", "@nod when is the launch?").await;
-    world.later(TimeDelta::seconds(3)).await;
-    assert_eq!(world.reads("general").matches("On Friday.").count(), 1);
-    world.ends().await;
+    world.script_model("conversational", [Answer::text("On Friday.")]);
+    discord.faults().next("create_message", Fault::DropResponse);
+    world.say("ana", "general", "@nod when is the launch?").await;
+    world.advance(TimeDelta::seconds(3)).await;
+    assert_eq!(world.read_new("general").matches("On Friday.").count(), 1);
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_full_channel_is_waited_for() {
     let (mut world, discord) = world().await;
-    world.model_will("conversational", [Answer::text("On Friday.")]);
+    world.script_model("conversational", [Answer::text("On Friday.")]);
     discord.faults().next("create_message", Fault::Status { code: 429, retry_after: Some(2) });
-    world.says("ana", "general", "@nod when is the launch?").await;
-    world.later(TimeDelta::seconds(6)).await;
-    assert_eq!(world.reads("general").matches("On Friday.").count(), 1);
-    world.ends().await;
+    world.say("ana", "general", "@nod when is the launch?").await;
+    world.advance(TimeDelta::seconds(6)).await;
+    assert_eq!(world.read_new("general").matches("On Friday.").count(), 1);
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_is_edited_is_what_is_sent() {
-    let (mut world, discord) = asked().await;
+    let (mut world, discord) = with_pending_request().await;
     world.model.will(Answer::text("Sent."));
-    world.presses("ana", "general", "Edit").await;
-    world.chat.submit("ana", &typed(&[("Subject", "Very late")])).await;
-    world.settles().await;
-    let read = world.reads("general");
-    assert!(read.contains("rev 2"), "{read}\n{}", world.whispers("ana"));
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Edit").await;
+    world.chat.submit_form("ana", &form_values(&[("Subject", "Very late")])).await;
+    world.wait_until_idle().await;
+    let read = world.read_new("general");
+    assert!(read.contains("rev 2"), "{read}\n{}", world.read_ephemerals("ana"));
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
     assert!(discord.forms("ana").is_empty());
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_is_wrong_in_a_form_is_said_with_what_was_typed() {
-    let (mut world, _) = asked().await;
-    world.presses("ana", "general", "Edit").await;
-    world.chat.submit("ana", &typed(&[("To", "Zoe")])).await;
-    world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @r"
+    let (mut world, _) = with_pending_request().await;
+    world.click("ana", "general", "Edit").await;
+    world.chat.submit_form("ana", &form_values(&[("To", "Zoe")])).await;
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
         (ana only) nod: # That was not saved.
         ⚠ Zoe is nobody in this workspace; an address is needed.
         bcc  —
@@ -149,62 +149,62 @@ async fn what_is_wrong_in_a_form_is_said_with_what_was_typed() {
         to  Zoe
     ");
     world.model.will(Answer::text("All right."));
-    world.presses("ana", "general", "Deny").await;
-    world.chat.submit("ana", &typed(&[])).await;
-    world.settles().await;
-    assert!(world.reads("general").contains("Denied by Ana Silva"));
-    world.ends().await;
+    world.click("ana", "general", "Deny").await;
+    world.chat.submit_form("ana", &form_values(&[])).await;
+    world.wait_until_idle().await;
+    assert!(world.read_new("general").contains("Denied by Ana Silva"));
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_no_form_holds_is_said_to_be_changed_in_another_way() {
     let (mut world, _) = world().await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     let body = "All work and no play makes a long mail.\n".repeat(150);
     let mail = serde_json::json!({ "to": ["Bo"], "subject": "Long", "body": body });
-    world.model_will("tool", [Answer::tool("gmail_send_email", mail)]);
-    world.says("ana", "general", "@nod send Bo the long mail").await;
-    world.presses("ana", "general", "Edit").await;
-    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This is longer than a form of Discord's. Nothing was changed; tell me what should be different, and I will prepare it anew.");
-    world.reads("general");
-    world.ends().await;
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.say("ana", "general", "@nod send Bo the long mail").await;
+    world.click("ana", "general", "Edit").await;
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This is longer than a form of Discord's. Nothing was changed; tell me what should be different, and I will prepare it anew.");
+    world.read_new("general");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn another_persons_press_does_nothing() {
-    let (mut world, _) = asked().await;
-    world.presses("bo", "general", "Approve & send").await;
-    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
-    assert!(world.google.sent("ana@acme.test").is_empty());
-    world.reads("general");
-    world.ends().await;
+    let (mut world, _) = with_pending_request().await;
+    world.click("bo", "general", "Approve & send").await;
+    insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
+    world.read_new("general");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_was_said_while_the_gateway_was_down_is_answered_once() {
     let (mut world, discord) = world().await;
-    world.model_will("conversational", [Answer::text("On Friday.")]);
+    world.script_model("conversational", [Answer::text("On Friday.")]);
     discord.invalidate(false);
-    discord.say("ana", "general", None, "@nod when is the launch?");
-    world.hears_nod("general", "On Friday.").await;
-    assert_eq!(world.reads("general").matches("On Friday.").count(), 1);
-    world.ends().await;
+    discord.post_message("ana", "general", None, "@nod when is the launch?");
+    world.wait_for_nod_message("general", "On Friday.").await;
+    assert_eq!(world.read_new("general").matches("On Friday.").count(), 1);
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_dropped_connection_is_resumed_and_nothing_is_heard_twice() {
     let (mut world, discord) = world().await;
-    world.model_will("conversational", [Answer::text("On Friday.")]);
-    discord.cut();
-    discord.say("ana", "general", None, "@nod when is the launch?");
-    world.hears_nod("general", "On Friday.").await;
-    world.model_will("conversational", [Answer::text("At noon.")]);
+    world.script_model("conversational", [Answer::text("On Friday.")]);
+    discord.drop_connections();
+    discord.post_message("ana", "general", None, "@nod when is the launch?");
+    world.wait_for_nod_message("general", "On Friday.").await;
+    world.script_model("conversational", [Answer::text("At noon.")]);
     discord.duplicate_next();
-    world.says("bo", "general", "@nod at what time?").await;
-    let read = world.reads("general");
+    world.say("bo", "general", "@nod at what time?").await;
+    let read = world.read_new("general");
     assert_eq!((read.matches("On Friday.").count(), read.matches("At noon.").count()), (1, 1), "{read}");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -212,46 +212,46 @@ async fn commands_are_registered_once() {
     let (mut world, discord) = world().await;
     world.stop().await;
     world.start().await;
-    assert_eq!(discord.calls_of("bulk_set_application_commands").len(), 1);
-    let help = world.commands("ana", "general", "help").await;
+    assert_eq!(discord.list_calls_of("bulk_set_application_commands").len(), 1);
+    let help = world.run_command("ana", "general", "help").await;
     assert!(help.contains("I read your mail"), "{help}");
-    let shown = discord.whispers("ana").join("\n");
+    let shown = discord.ephemeral_texts("ana").join("\n");
     assert!(shown.contains("`/memory` shows") && !shown.contains("/nod"), "{shown}");
     assert!(
         shown.contains("`/ask question:…` asks") && shown.contains("`/connect account:google`"),
         "{shown}"
     );
-    let later = world.commands("ana", "general", "task").await;
+    let later = world.run_command("ana", "general", "task").await;
     insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `runs`, `settings`.");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_question_by_command_is_answered_in_its_thread() {
     let (mut world, _) = world().await;
-    world.model_will("conversational", [Answer::text("On Friday.")]);
-    let said = world.commands("ana", "general", "ask when is the launch?").await;
+    world.script_model("conversational", [Answer::text("On Friday.")]);
+    let said = world.run_command("ana", "general", "ask when is the launch?").await;
     insta::assert_snapshot!(said, @"(ana only) nod: On it.");
-    insta::assert_snapshot!(world.reads("general"), @r"
+    insta::assert_snapshot!(world.read_new("general"), @r"
         nod: # Ana Silva asks
           when is the launch?
             nod: @ana
               On Friday.
     ");
-    world.expects("a ping: ana");
-    world.ends().await;
+    world.expect_loose_end("a ping: ana");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_question_by_command_in_a_thread_is_answered_there() {
     let (mut world, _) = world().await;
-    let thread = world.says("bo", "general", "the launch is on Friday").await;
+    let thread = world.say("bo", "general", "the launch is on Friday").await;
     world.chat.say("cho", "general", Some(&thread), "at noon");
-    world.model_will("conversational", [Answer::text("On Friday.")]);
-    insta::assert_snapshot!(world.commands("ana", &thread, "ask when is the launch?").await, @"(ana only) nod: On it.");
+    world.script_model("conversational", [Answer::text("On Friday.")]);
+    insta::assert_snapshot!(world.run_command("ana", &thread, "ask when is the launch?").await, @"(ana only) nod: On it.");
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("at noon"), "what stands in the thread is what it is about: {asked}");
-    insta::assert_snapshot!(world.reads("general"), @r"
+    insta::assert_snapshot!(world.read_new("general"), @r"
         bo: the launch is on Friday
             cho: at noon
             nod: # Ana Silva asks
@@ -259,57 +259,60 @@ async fn a_question_by_command_in_a_thread_is_answered_there() {
             nod: @ana
               On Friday.
     ");
-    world.expects("a ping: ana");
-    world.ends().await;
+    world.expect_loose_end("a ping: ana");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_is_remembered_completes_the_command_that_forgets_it() {
     let (mut world, discord) = world().await;
-    world.model_will("conversational", [Answer::text("Noted.")]);
+    world.script_model("conversational", [Answer::text("Noted.")]);
     let facts = serde_json::json!([{"name": "Launch", "value": "Friday", "about": "channel", "message": 1}]);
     let noted = serde_json::json!({"summary": "", "goal": null, "facts": facts, "forget": []});
     world.model.summariser_will(Answer::json(&noted));
-    world.says("ana", "general", "@nod remember that the launch is on Friday").await;
+    world.say("ana", "general", "@nod remember that the launch is on Friday").await;
     let typing = discord.complete("ana", "general", "memory", &serde_json::json!({"forget": "lau"})).unwrap();
-    let offered = typing.acknowledged(nod_tests::patience()).await.payload.unwrap();
+    let offered = typing.wait_for_acknowledgement(nod_tests::max_wait()).await.payload.unwrap();
     let choice = &offered["data"]["choices"][0];
     assert_eq!(choice["name"], "Launch: Friday");
     let chosen = serde_json::json!({"forget": choice["value"]});
-    discord.slash("ana", "general", "memory", &chosen).acknowledged(nod_tests::patience()).await;
-    world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @r"
+    discord
+        .run_command("ana", "general", "memory", &chosen)
+        .wait_for_acknowledgement(nod_tests::max_wait())
+        .await;
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
         (ana only) nod: # What I remember
         · Forgotten: Launch: Friday
         Nothing yet, neither about this channel nor about you. Tell me: “remember that the launch is on Friday”.
     ");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 /// Two replicas, of which only one receives events. It is killed, and a message is sent meanwhile.
 #[tokio::test]
 async fn the_gateway_passes_to_the_other_replica_and_nothing_is_lost_or_answered_twice() {
-    let mut world = World::in_real_time().await;
-    world.play_on(On::Discord).await;
+    let mut world = World::with_real_clock().await;
+    world.use_platform(Platform::Discord).await;
     let discord = server(&world);
     let first = world.start_program(NOD).await;
-    world.says("ana", "general", "@nod hello").await;
-    world.hears_nod("general", "Hello").await;
-    let env: Vec<(String, String)> = world.env_of_a_replica().into_iter().collect();
-    let second = Program::run(NOD, &env);
+    world.say("ana", "general", "@nod hello").await;
+    world.wait_for_nod_message("general", "Hello").await;
+    let env: Vec<(String, String)> = world.replica_env().into_iter().collect();
+    let second = Program::start(NOD, &env);
     first.kill().await;
-    let lost = discord.say("ana", "general", None, "@nod hello again");
+    let lost = discord.post_message("ana", "general", None, "@nod hello again");
     let answered = |w: &nod_sandbox::discord::World| {
         let channel = w.channel_id("general").ok()?;
-        let there = |m: &&nod_sandbox::discord::Message| m.by_bot && m.channel == lost;
+        let there = |m: &&nod_sandbox::discord::Message| m.is_from_bot && m.channel == lost;
         w.messages(&channel).into_iter().find(there).map(|_| ())
     };
-    discord.wait_for("an answer to what was said meanwhile", nod_tests::patience(), answered).await;
-    assert_eq!(discord.identified(), 2);
-    world.settles().await;
-    let read = world.reads("general");
+    discord.wait_for("an answer to what was said meanwhile", nod_tests::max_wait(), answered).await;
+    assert_eq!(discord.identify_count(), 2);
+    world.wait_until_idle().await;
+    let read = world.read_new("general");
     assert_eq!(read.lines().filter(|line| line.contains("nod:")).count(), 2, "{read}");
-    world.kills(second).await;
-    world.ends().await;
+    world.kill_program(second).await;
+    world.finish().await;
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
-use nod_sandbox::google::{DraftEdit, Mail};
+use nod_sandbox::google::{DraftEdit, MailMessage};
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use nod_tests::{World, hostile};
 use serde_json::{Value, json};
 
@@ -39,15 +39,15 @@ on_each_platform!(
 const ANA: &str = "ana@acme.test";
 
 /// Ana has asked for a draft, and it is posted in #general.
-pub async fn drafted(platform: On) -> (World, String) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+pub async fn with_open_draft(platform: Platform) -> (World, String) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     let draft =
         json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo,\n\nHere is the plan. It is long.\n\nAna" });
-    world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
-    let thread = world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
+    world.script_model("tool", [Answer::tool("gmail_create_draft", draft)]);
+    let thread = world.say("ana", "general", "@nod draft a mail to Bo about the plan").await;
     (world, thread)
 }
 
@@ -57,20 +57,20 @@ fn change(world: &World, change: Value) {
     world.model.will(Answer::tool("gmail_update_draft", change));
 }
 
-fn only_draft(world: &World) -> Mail {
+fn only_draft(world: &World) -> MailMessage {
     let drafts = world.google.drafts(ANA);
     assert_eq!(drafts.len(), 1, "{drafts:#?}");
     drafts[0].clone()
 }
 
-fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+fn text_after<'a>(text: &'a str, mark: &str) -> &'a str {
     &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
 }
 
-async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it(platform: On) {
-    let (mut world, _) = drafted(platform).await;
+async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it(platform: Platform) {
+    let (mut world, _) = with_open_draft(platform).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: # Draft
                   From  ana@acme.test
@@ -91,18 +91,18 @@ async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it(platform: On) {
     assert_eq!((draft.subject.as_str(), draft.to.as_slice()), ("Plan", &["bo@acme.test".to_owned()][..]));
     assert!(world.google.inbox("bo@acme.test").is_empty());
     assert_eq!(world.model.requests().len(), 2, "the router, and the reasoner once");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn it_is_changed_in_its_place(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn it_is_changed_in_its_place(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     let first = only_draft(&world);
     change(&world, json!({ "body": "Hi Bo,\n\nHere is the plan.\n\nAna" }));
-    world.replies("ana", "general", &thread, "make it shorter").await;
+    world.reply("ana", "general", &thread, "make it shorter").await;
     change(&world, json!({ "cc": ["Cho"] }));
-    world.replies("ana", "general", &thread, "add Cho in copy").await;
+    world.reply("ana", "general", &thread, "add Cho in copy").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: · An earlier version of this draft.
                 ana: make it shorter
@@ -129,13 +129,13 @@ async fn it_is_changed_in_its_place(platform: On) {
         (last.body.as_str(), last.cc.as_slice()),
         ("Hi Bo,\n\nHere is the plan.\n\nAna", &["cho@acme.test".to_owned()][..])
     );
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     change(&world, json!({ "body": "Short." }));
-    world.replies("ana", "general", &thread, "make it shorter").await;
+    world.reply("ana", "general", &thread, "make it shorter").await;
     let requests = world.model.requests();
     let [_, _, router, reasoner] = &requests[..] else { panic!("{} requests", requests.len()) };
     let last = |request: &Value| request["messages"].as_array().unwrap().last().unwrap()["content"].clone();
@@ -170,18 +170,18 @@ async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: On
     insta::allow_duplicates! {
         insta::assert_snapshot!(last(reasoner).as_str().unwrap(), @r#"{"bcc":[],"body":"Hi Bo,\n\nHere is the plan. It is long.\n\nAna","cc":[],"id":"r-7000000000000000003","subject":"Plan","to":["bo@acme.test"]}"#);
     }
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_bare_send_goes_to_the_card_with_no_model(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.replies("ana", "general", &thread, "send it").await;
+async fn a_bare_send_goes_to_the_card_with_no_model(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.model.requests().len(), 2, "both were for the draft");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "ana: send it"), @r"
             ana: send it
                 nod: # Email sent · rev 1 · befb74
                   From  ana@acme.test
@@ -200,7 +200,7 @@ async fn a_bare_send_goes_to_the_card_with_no_model(platform: On) {
                 nod: Sent “Plan” to bo@acme.test.
         ");
     }
-    let sent = &world.google.sent(ANA)[..];
+    let sent = &world.google.list_sent(ANA)[..];
     assert_eq!((sent.len(), sent[0].subject.as_str()), (1, "Plan"));
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     assert!(world.google.drafts(ANA).is_empty());
@@ -210,57 +210,57 @@ async fn a_bare_send_goes_to_the_card_with_no_model(platform: On) {
         .unwrap();
     assert_eq!(routed.last().unwrap().as_deref(), Some("rule:send_draft"));
     // The draft is closed: the same words are an ordinary message now.
-    world.model_will("conversational", [Answer::text("Send what?")]);
-    world.replies("ana", "general", &thread, "send it").await;
-    assert!(world.reads("general").contains("Send what?"));
-    world.ends().await;
+    world.script_model("conversational", [Answer::text("Send what?")]);
+    world.reply("ana", "general", &thread, "send it").await;
+    assert!(world.read_new("general").contains("Send what?"));
+    world.finish().await;
 }
 
-async fn a_send_right_behind_a_change_shows_what_it_became(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn a_send_right_behind_a_change_shows_what_it_became(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     change(&world, json!({ "body": "Short." }));
-    world.google.faults.next("gmail.users.drafts.update", Fault::Delay(Duration::from_millis(500)));
+    world.google.faults.next("gmail.users.drafts.update", Fault::DelayResponse(Duration::from_millis(500)));
     world.chat.say("ana", "general", Some(&thread), "make it shorter");
-    world.google.faults.met("gmail.users.drafts.update", 1).await;
+    world.google.faults.wait_until_triggered("gmail.users.drafts.update", 1).await;
     world.chat.say("ana", "general", Some(&thread), "send it");
-    world.model_will("conversational", [Answer::text("You are welcome.")]);
-    world.replies("ana", "general", &thread, "and thanks, that is kind").await;
-    world.later(TimeDelta::seconds(1)).await;
-    let read = world.reads("general");
-    let asked = after(&read, "# Send this email?");
+    world.script_model("conversational", [Answer::text("You are welcome.")]);
+    world.reply("ana", "general", &thread, "and thanks, that is kind").await;
+    world.advance(TimeDelta::seconds(1)).await;
+    let read = world.read_new("general");
+    let asked = text_after(&read, "# Send this email?");
     assert!(asked.contains("Short.") && asked.contains("You are welcome."), "{read}");
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Short.");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn nobody_else_sends_it(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.model_will("conversational", [Answer::text("I have no draft of yours.")]);
-    world.replies("bo", "general", &thread, "send it").await;
-    world.presses("bo", "general", "Send…").await;
+async fn nobody_else_sends_it(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.script_model("conversational", [Answer::text("I have no draft of yours.")]);
+    world.reply("bo", "general", &thread, "send it").await;
+    world.click("bo", "general", "Send…").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: This is somebody else's draft. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: This is somebody else's draft. Nothing was done.");
     }
-    world.presses("bo", "general", "Discard").await;
-    assert!(world.whispers("bo").contains("somebody else's draft"));
+    world.click("bo", "general", "Discard").await;
+    assert!(world.read_ephemerals("bo").contains("somebody else's draft"));
     only_draft(&world);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let edit =
         DraftEdit { body: Some("Bo, the plan is called Marmalade.".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
     change(&world, json!({ "cc": ["Cho"] }));
-    world.replies("ana", "general", &thread, "add Cho in copy").await;
+    world.reply("ana", "general", &thread, "add Cho in copy").await;
     assert_eq!(only_draft(&world).body, "Bo, the plan is called Marmalade.");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: · An earlier version of this draft.
                 ana: add Cho in copy
@@ -268,7 +268,7 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: O
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads_on("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
             nod: # Draft
               From  ana@acme.test
               To  bo@acme.test
@@ -280,57 +280,57 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: O
               [Send…] [Discard] [Open in Gmail]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_address_picked_by_hand_is_the_one_it_is_sent_from(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn an_address_picked_by_hand_is_the_one_it_is_sent_from(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     world.google.settings(ANA, |account| account.aliases = vec!["sales@acme.test".to_owned()]);
     let id = only_draft(&world).draft_id.unwrap();
     let edit = DraftEdit { from: Some("Sales <sales@acme.test>".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
     change(&world, json!({ "cc": ["Cho"] }));
-    world.replies("ana", "general", &thread, "add Cho in copy").await;
+    world.reply("ana", "general", &thread, "add Cho in copy").await;
     assert_eq!(only_draft(&world).from, "sales@acme.test");
-    assert!(world.reads("dm:ana").contains("From  sales@acme.test"), "{}", world.reads("dm:ana"));
-    world.says("ana", "dm:ana", "send it").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert!(world.read_new("dm:ana").contains("From  sales@acme.test"), "{}", world.read_new("dm:ana"));
+    world.say("ana", "dm:ana", "send it").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, "sales@acme.test");
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn an_edit_while_the_model_thinks_is_not_overwritten(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn an_edit_while_the_model_thinks_is_not_overwritten(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let google = world.google.clone();
     let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
     world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
-    let first = nod_sandbox::model::ModelScript::from(Answer::tool(
+    let first = nod_sandbox::model::ScriptedAnswer::from(Answer::tool(
         "gmail_update_draft",
         json!({ "body": "Short." }),
     ));
-    world.model.script(first.when(move |_| google.edit_draft(ANA, &id, &edit)));
+    world.model.script(first.with_condition(move |_| google.edit_draft(ANA, &id, &edit)));
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "By hand, shorter." })));
-    world.replies("ana", "general", &thread, "make it shorter").await;
+    world.reply("ana", "general", &thread, "make it shorter").await;
     let heard = world.model.requests().last().unwrap()["messages"].to_string();
     assert!(heard.contains("By hand.") && heard.contains("changed in Gmail meanwhile"), "{heard}");
     assert_eq!(only_draft(&world).body, "By hand, shorter.");
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_card_that_shows_another_text_sends_nothing(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.replies("ana", "general", &thread, "send it").await;
+async fn a_card_that_shows_another_text_sends_nothing(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
     let id = only_draft(&world).draft_id.unwrap();
     let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("general"), "Approved by"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
                   · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing was sent; ask again once that is mended.
                 nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. The draft stays open.
@@ -339,21 +339,21 @@ async fn a_card_that_shows_another_text_sends_nothing(platform: On) {
     assert_eq!(only_draft(&world).body, "By hand.");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // Requested again, the card shows the current text, and only to Ana.
-    world.replies("ana", "general", &thread, "send the draft").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.reply("ana", "general", &thread, "send the draft").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, "By hand.");
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_change_makes_the_card_that_waits_old(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.replies("ana", "general", &thread, "send it").await;
+async fn a_change_makes_the_card_that_waits_old(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
     change(&world, json!({ "body": "Shorter." }));
-    world.replies("ana", "general", &thread, "make it shorter").await;
+    world.reply("ana", "general", &thread, "make it shorter").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "ana: send it"), @r"
             ana: send it
                 nod: # Replaced: email not sent · rev 1 · befb74
                   From  ana@acme.test
@@ -379,82 +379,82 @@ async fn a_change_makes_the_card_that_waits_old(platform: On) {
                   [Send…] [Discard] [Open in Gmail]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_no_leaves_the_draft_open(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.presses("ana", "general", "Send…").await;
-    world.denies("ana", "general", "").await;
+async fn a_no_leaves_the_draft_open(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.click("ana", "general", "Send…").await;
+    world.deny_request("ana", "general", "").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("general"), "Denied by"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "Denied by"), @r"
             Denied by Ana Silva 09:30 WET. Not sent.
                 nod: Not sent. The draft stays open: tell me what to change, or say “send it”.
         ");
     }
     only_draft(&world);
-    world.replies("ana", "general", &thread, "send it").await;
-    world.presses("ana", "general", "Approve & send").await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn discard_throws_it_away_once(platform: On) {
-    let (mut world, _) = drafted(platform).await;
-    world.presses_twice("ana", "general", "Discard").await;
+async fn discard_throws_it_away_once(platform: Platform) {
+    let (mut world, _) = with_open_draft(platform).await;
+    world.click_twice("ana", "general", "Discard").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: · The draft was thrown away. It was not sent.
         ");
     }
     assert!(world.google.drafts(ANA).is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_the_rules_never_allow_no_button_throws_away(platform: On) {
-    let (mut world, _) = drafted(platform).await;
+async fn what_the_rules_never_allow_no_button_throws_away(platform: Platform) {
+    let (mut world, _) = with_open_draft(platform).await;
     world.stop().await;
-    world.lays_down("[[rule]]\ntool = \"gmail_discard_draft\"\nnever = \"mail is kept\"");
+    world.set_rules("[[rule]]\ntool = \"gmail_discard_draft\"\nnever = \"mail is kept\"");
     world.start().await;
-    world.presses("ana", "general", "Discard").await;
+    world.click("ana", "general", "Discard").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(
-            world.whispers("ana"),
+            world.read_ephemerals("ana"),
             @"(ana only) nod: The rules here never allow this: mail is kept. Nothing was done."
         );
     }
-    assert!(world.reads("general").contains("[Send…] [Discard]"));
+    assert!(world.read_new("general").contains("[Send…] [Discard]"));
     only_draft(&world);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_left_by_hand_is_not_said_to_be_thrown_away(platform: On) {
-    let (mut world, _) = drafted(platform).await;
+async fn what_left_by_hand_is_not_said_to_be_thrown_away(platform: Platform) {
+    let (mut world, _) = with_open_draft(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     assert!(world.google.delete_draft(ANA, &id));
-    world.presses("ana", "general", "Discard").await;
+    world.click("ana", "general", "Discard").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: · This draft is not in Gmail any more: it was sent or thrown away there.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_was_changed_by_hand_is_not_thrown_away_unseen(platform: On) {
-    let (mut world, _) = drafted(platform).await;
+async fn what_was_changed_by_hand_is_not_thrown_away_unseen(platform: Platform) {
+    let (mut world, _) = with_open_draft(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
-    world.presses("ana", "general", "Discard").await;
+    world.click("ana", "general", "Discard").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: # Draft
                   · It was changed in Gmail since it was shown here, so I did not throw it away.
@@ -462,133 +462,133 @@ async fn what_was_changed_by_hand_is_not_thrown_away_unseen(platform: On) {
         ");
     }
     assert_eq!(only_draft(&world).body, "By hand.");
-    world.presses("ana", "general", "Discard all the same").await;
+    world.click("ana", "general", "Discard all the same").await;
     assert!(world.google.drafts(ANA).is_empty());
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_draft_that_is_gone_is_said_so(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
+async fn a_draft_that_is_gone_is_said_so(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     assert!(world.google.delete_draft(ANA, &id));
-    world.replies("ana", "general", &thread, "send it").await;
+    world.reply("ana", "general", &thread, "send it").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: · This draft is not in Gmail any more: it was sent or thrown away there.
                 ana: send it
                 nod: That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_draft_to_nobody_is_not_sent(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.model_will(
+async fn a_draft_to_nobody_is_not_sent(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.script_model(
         "tool",
         [Answer::tool("gmail_create_draft", json!({ "subject": "Plan", "body": "The plan." }))],
     );
-    world.says("ana", "dm:ana", "draft a mail about the plan").await;
-    world.says("ana", "dm:ana", "send it").await;
+    world.say("ana", "dm:ana", "draft a mail about the plan").await;
+    world.say("ana", "dm:ana", "send it").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "ana: send it"), @r"
             ana: send it
             nod: Not sent: a mail needs somebody to go to. The draft stays open.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn of_several_open_drafts_the_person_picks(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn of_several_open_drafts_the_person_picks(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     for subject in ["One", "Two"] {
         let draft = json!({ "to": ["Bo"], "subject": subject, "body": subject });
-        world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
-        world.says("ana", "dm:ana", "draft a mail to Bo").await;
-        world.later(TimeDelta::seconds(1)).await;
+        world.script_model("tool", [Answer::tool("gmail_create_draft", draft)]);
+        world.say("ana", "dm:ana", "draft a mail to Bo").await;
+        world.advance(TimeDelta::seconds(1)).await;
     }
-    world.model_will("conversational", [Answer::text("You're welcome.")]);
-    world.says("ana", "dm:ana", "thanks").await;
-    world.says("ana", "dm:ana", "send it").await;
+    world.script_model("conversational", [Answer::text("You're welcome.")]);
+    world.say("ana", "dm:ana", "thanks").await;
+    world.say("ana", "dm:ana", "send it").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "ana: send it"), @r"
             ana: send it
             nod: # Which draft?
               [“Two” to bo@acme.test] [“One” to bo@acme.test] [None of these]
         ");
     }
-    world.presses("ana", "dm:ana", "“One” to bo@acme.test").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.click("ana", "dm:ana", "“One” to bo@acme.test").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "One");
     assert_eq!(only_draft(&world).subject, "Two");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_was_changed_on_the_card_is_what_leaves(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.replies("ana", "general", &thread, "send it").await;
-    world.edits("ana", "general", &[("Body", "Changed on the card.")]).await;
-    world.presses("ana", "general", "Approve & send").await;
+async fn what_was_changed_on_the_card_is_what_leaves(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.edit_request("ana", "general", &[("Body", "Changed on the card.")]).await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Changed on the card.");
     assert!(world.google.drafts(ANA).is_empty());
     assert_eq!(world.model.requests().len(), 2, "both were for the draft");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_no_with_a_reason_is_for_the_model_to_work_with(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.replies("ana", "general", &thread, "send it").await;
+async fn a_no_with_a_reason_is_for_the_model_to_work_with(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
     world.model.will(Answer::tool("gmail_read_draft", json!({})));
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "Friendly." })));
-    world.denies("ana", "general", "make it friendlier").await;
+    world.deny_request("ana", "general", "make it friendlier").await;
     let heard = world.model.requests()[2]["messages"].to_string();
     assert!(heard.contains("make it friendlier"), "{heard}");
     assert_eq!(only_draft(&world).body, "Friendly.");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_draft_that_quotes_a_harmful_mail_is_still_a_draft(platform: On) {
-    let (mut world, _) = drafted(platform).await;
+async fn a_draft_that_quotes_a_harmful_mail_is_still_a_draft(platform: Platform) {
+    let (mut world, _) = with_open_draft(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let bomb = hostile::html_that_eats_memory(3_000, 5_000);
     let edit = DraftEdit { html: Some(format!("<div>Ready.</div>{bomb}")), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
     let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
-    world.model_will("tool", [open, Answer::text("Here it is.")]);
-    world.says("ana", "dm:ana", "open my draft to Bo").await;
-    let said = world.reads("dm:ana");
+    world.script_model("tool", [open, Answer::text("Here it is.")]);
+    world.say("ana", "dm:ana", "open my draft to Bo").await;
+    let said = world.read_new("dm:ana");
     assert!(said.contains("Ready.") && said.contains("Formatting  made in Gmail"), "{said}");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_was_formatted_in_gmail_is_said_before_it_is_lost(platform: On) {
+async fn what_was_formatted_in_gmail_is_said_before_it_is_lost(platform: Platform) {
     let lost = "formatting made in Gmail is lost; send it there to keep it";
     for (html, formatted) in [("The plan is <b>ready</b>.", true), ("The plan<br>is ready.", false)] {
-        let (mut world, _) = drafted(platform).await;
+        let (mut world, _) = with_open_draft(platform).await;
         let id = only_draft(&world).draft_id.unwrap();
         let html = format!("<div dir=\"ltr\">{html}<div><br></div></div>");
         let edit = DraftEdit { html: Some(html), ..DraftEdit::default() };
         assert!(world.google.edit_draft(ANA, &id, &edit));
         let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
-        world.model_will("tool", [open, Answer::text("Here it is.")]);
-        world.says("ana", "dm:ana", "open my draft to Bo").await;
-        assert_eq!(world.reads("dm:ana").contains("Formatting  made in Gmail"), formatted);
-        world.says("ana", "dm:ana", "send it").await;
-        let card = world.reads("dm:ana");
+        world.script_model("tool", [open, Answer::text("Here it is.")]);
+        world.say("ana", "dm:ana", "open my draft to Bo").await;
+        assert_eq!(world.read_new("dm:ana").contains("Formatting  made in Gmail"), formatted);
+        world.say("ana", "dm:ana", "send it").await;
+        let card = world.read_new("dm:ana");
         assert_eq!(card.contains(lost), formatted, "{card}");
-        world.presses("ana", "dm:ana", "Approve & send").await;
+        world.click("ana", "dm:ana", "Approve & send").await;
         assert!(world.google.inbox("bo@acme.test")[0].body.contains("ready"));
-        world.reads("general");
-        world.reads("dm:ana");
-        world.ends().await;
+        world.read_new("general");
+        world.read_new("dm:ana");
+        world.finish().await;
     }
 }

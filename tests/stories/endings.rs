@@ -4,36 +4,36 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::{Deed, On};
+use nod_tests::chat::{ChatOperation, Platform};
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     an_unknown_outcome_is_never_told_as_nothing_sent,
-    a_draft_that_nobody_got_is_no_acquaintance,
-    what_cannot_be_shown_whole_is_not_asked_about,
-    a_thread_that_others_were_quicker_in_does_not_block_its_channel,
-    a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on,
+    draft_recipient_is_not_a_known_contact,
+    undisplayable_request_is_not_asked,
+    thread_opened_by_others_does_not_block_its_channel,
+    failing_job_is_dead_lettered_and_its_lane_continues,
     whatever_a_model_claims_without_a_receipt_is_set_right,
 );
 
 /// The model stops answering right after a mail with an unknown outcome.
-async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late()]);
-    world.says("ana", "dm:ana", "tell Bo I'm late").await;
-    world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
-    world.presses("ana", "dm:ana", "Approve & send").await;
+async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::DropConnection);
+    world.click("ana", "dm:ana", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
     assert!(world.google.delete_draft("ana@acme.test", &draft));
     world.model.will(Answer::status(401, None));
     for _ in 0..10 {
-        world.later(TimeDelta::minutes(1)).await;
+        world.advance(TimeDelta::minutes(1)).await;
     }
-    let read = world.reads("dm:ana");
+    let read = world.read_new("dm:ana");
     insta::allow_duplicates! {
         insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
@@ -43,38 +43,38 @@ async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: On) {
               [Try again]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_draft_that_nobody_got_is_no_acquaintance(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn draft_recipient_is_not_a_known_contact(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     let to_eve = || json!({ "to": ["eve@evil.test"], "subject": "Hi", "body": "Hi." });
-    world.model_will("tool", [Answer::tool("gmail_create_draft", to_eve())]);
-    world.says("ana", "dm:ana", "draft a hello to eve@evil.test").await;
-    world.model_will("tool", [Answer::tool("gmail_send_email", to_eve()), Answer::text("Not sent.")]);
-    world.says("ana", "dm:ana", "send eve@evil.test a hello").await;
-    let read = world.reads("dm:ana");
+    world.script_model("tool", [Answer::tool("gmail_create_draft", to_eve())]);
+    world.say("ana", "dm:ana", "draft a hello to eve@evil.test").await;
+    world.script_model("tool", [Answer::tool("gmail_send_email", to_eve()), Answer::text("Not sent.")]);
+    world.say("ana", "dm:ana", "send eve@evil.test a hello").await;
+    let read = world.read_new("dm:ana");
     assert!(read.contains("Nod's first mail to eve@evil.test"), "{read}");
-    world.denies("ana", "dm:ana", "").await;
-    world.reads("dm:ana");
-    world.ends().await;
+    world.deny_request("ana", "dm:ana", "").await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_cannot_be_shown_whole_is_not_asked_about(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn undisplayable_request_is_not_asked(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     let many: Vec<String> = (0..90)
         .map(|n| format!("somebody.of.that.number.{n}@a-very-long-name-of-a-house.example.test"))
         .collect();
     let mail = json!({ "to": many, "subject": "News", "body": "word ".repeat(1_500) });
-    world.model_will(
+    world.script_model(
         "tool",
         [Answer::tool("gmail_send_email", mail), Answer::text("It is too long to show you whole.")],
     );
-    world.says("ana", "dm:ana", "send the news to everybody").await;
+    world.say("ana", "dm:ana", "send the news to everybody").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: send the news to everybody
             nod: It is too long to show you whole.
@@ -88,21 +88,21 @@ async fn what_cannot_be_shown_whole_is_not_asked_about(platform: On) {
         heard.contains("more than can be shown for approval") && heard.contains("90 recipients"),
         "{heard}"
     );
-    world.ends().await;
+    world.finish().await;
 }
 
 /// The question is posted, Nod does not know it yet, and a user writes into its thread.
-async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel(platform: On) {
-    let mut world = World::on(platform).await;
-    world.chat.faults().next(world.chat.operation(Deed::Posts), Fault::LoseAnswer);
-    world.model_will("conversational", [Answer::text("Forty-two.")]);
-    world.commands("ana", "general", "ask what is the answer?").await;
-    let root = world.chat.messages("general")[0].clone();
-    world.model_will("conversational", [Answer::text("To you as well.")]);
-    world.replies("bo", "general", &root, "@nod and hello").await;
-    world.later(TimeDelta::seconds(5)).await;
+async fn thread_opened_by_others_does_not_block_its_channel(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.chat.faults().next(world.chat.operation_name(ChatOperation::PostMessage), Fault::DropResponse);
+    world.script_model("conversational", [Answer::text("Forty-two.")]);
+    world.run_command("ana", "general", "ask what is the answer?").await;
+    let root = world.chat.message_ids("general")[0].clone();
+    world.script_model("conversational", [Answer::text("To you as well.")]);
+    world.reply("bo", "general", &root, "@nod and hello").await;
+    world.advance(TimeDelta::seconds(5)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             nod: # Ana Silva asks
               what is the answer?
                 bo: @nod and hello
@@ -111,12 +111,12 @@ async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel(platfor
                 nod: To you as well.
         ");
     }
-    world.expects("a ping: ana");
-    world.ends().await;
+    world.expect_loose_end("a ping: ana");
+    world.finish().await;
 }
 
-async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on(platform: On) {
-    let mut world = World::on(platform).await;
+async fn failing_job_is_dead_lettered_and_its_lane_continues(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     let tenant = "select id, $1, now() - interval '1 year' from tenants";
     let lane = uuid::Uuid::from_u128(7);
     let text = format!("insert into lanes (tenant_id, id, due_at) {tenant}");
@@ -131,7 +131,7 @@ async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on(platform: On)
     .await
     .unwrap();
     for _ in 0..40 {
-        world.later(TimeDelta::seconds(70)).await;
+        world.advance(TimeDelta::seconds(70)).await;
     }
     let (dead, left): (i64, i64) =
         sqlx::query_as("select (select count(*) from dead_jobs), (select count(*) from lanes where id = $1)")
@@ -140,14 +140,14 @@ async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on(platform: On)
             .await
             .unwrap();
     assert_eq!((dead, left), (1, 0));
-    world.model_will("conversational", [Answer::text("All is well.")]);
-    world.says("ana", "dm:ana", "are you well?").await;
-    world.reads("dm:ana");
-    world.ends().await;
+    world.script_model("conversational", [Answer::text("All is well.")]);
+    world.say("ana", "dm:ana", "are you well?").await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 /// The user asked for a mail; the model calls no tool and says that it is done.
-async fn whatever_a_model_claims_without_a_receipt_is_set_right(platform: On) {
+async fn whatever_a_model_claims_without_a_receipt_is_set_right(platform: Platform) {
     const CLAIMS: [&str; 14] = [
         "Consider it sent.",
         "Email delivered to bo@acme.test.",
@@ -164,18 +164,18 @@ async fn whatever_a_model_claims_without_a_receipt_is_set_right(platform: On) {
         "Boにメールを送りました。",
         "👍",
     ];
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     for claim in CLAIMS {
         world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_send_email" })));
         world.model.will(Answer::text(claim));
-        world.says("ana", "dm:ana", "tell Bo I'm late").await;
-        let said = world.reads("dm:ana");
+        world.say("ana", "dm:ana", "tell Bo I'm late").await;
+        let said = world.read_new("dm:ana");
         let newest: Vec<&str> = said.lines().rev().take(2).map(str::trim).collect();
         assert_eq!(
             newest[0], "· For the record: nothing was sent or changed in this turn.",
             "{claim}:\n{said}"
         );
     }
-    world.ends().await;
+    world.finish().await;
 }

@@ -1,11 +1,11 @@
 //! The forms behind a card's buttons: edit it, deny it, show all of it.
 
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
-use nod_tests::{ForgedForm, Form, Press, World};
+use nod_tests::chat::Platform;
+use nod_tests::{Click, ForgedForm, Form, World};
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     where_no_form_opens_edit_says_so_and_deny_denies,
@@ -24,13 +24,13 @@ on_each_platform!(
 );
 
 /// Ana has asked, and the card waits.
-async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
-    world.model_will("tool", [late()].into_iter().chain(answers));
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+async fn with_pending_request(platform: Platform, answers: impl IntoIterator<Item = Answer>) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    world.script_model("tool", [late_mail_call()].into_iter().chain(answers));
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     world
 }
 
@@ -40,25 +40,25 @@ fn last_lines(text: &str, n: usize) -> String {
 }
 
 /// Returns the model's last input.
-fn heard(world: &World) -> String {
+fn last_prompt(world: &World) -> String {
     let prompt = world.model.requests().pop().unwrap();
     prompt["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
-async fn pressed(world: &mut World, press: &Press) -> String {
-    world.sends_press(press).await;
-    world.hears(&press.user).await
+async fn send_click(world: &mut World, press: &Click) -> String {
+    world.send_click(press).await;
+    world.wait_for_ephemeral(&press.user).await
 }
 
-async fn status(world: &World) -> (String, i32) {
+async fn load_status(world: &World) -> (String, i32) {
     sqlx::query_as("select status, revision from approvals").fetch_one(&world.pool).await.unwrap()
 }
 
-async fn a_mail_can_be_changed_before_the_nod(platform: On) {
-    let mut world = asked(platform, [Answer::text("Bo and Cho know.")]).await;
-    world.opens("ana", "general", "Edit").await;
+async fn a_mail_can_be_changed_before_the_nod(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Bo and Cho know.")]).await;
+    world.open_form("ana", "general", "Edit").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads_form("ana"), @r"
+        insta::assert_snapshot!(world.form_text("ana"), @r"
             # Change this email
             To: bo@acme.test
             Cc (optional): 
@@ -71,13 +71,13 @@ async fn a_mail_can_be_changed_before_the_nod(platform: On) {
             Ana
         ");
     }
-    let left = world.submits(
+    let left = world.submit_form(
         "ana",
         &[("To", "Bo, cho@acme.test"), ("Subject", "Very late"), ("Body", "Hi both,\n\nan hour.")],
     );
     assert_eq!(left.await, "");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: # Send this email? · rev 2 · d58267
                   From  ana@acme.test
@@ -93,11 +93,11 @@ async fn a_mail_can_be_changed_before_the_nod(platform: On) {
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     let mail = &world.google.inbox("cho@acme.test")[0];
     assert_eq!((mail.subject.as_str(), mail.body.trim_end()), ("Very late", "Hi both,\n\nan hour."));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard(&world), @r#"{"changed_by_the_person":{"detail":"the person changed this before deciding; these values took the place of yours","to":{"body":"Hi both,\n\nan hour.","subject":"Very late","to":["bo@acme.test","cho@acme.test"]}},"id":"019a400000000005","link":"https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005","message_id":"<CAsandbox00000004@mail.gmail.com>","status":"sent","thread_id":"019a400000000002","to":["bo@acme.test","cho@acme.test"]}"#);
+        insta::assert_snapshot!(last_prompt(&world), @r#"{"changed_by_the_person":{"detail":"the person changed this before deciding; these values took the place of yours","to":{"body":"Hi both,\n\nan hour.","subject":"Very late","to":["bo@acme.test","cho@acme.test"]}},"id":"019a400000000005","link":"https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005","message_id":"<CAsandbox00000004@mail.gmail.com>","status":"sent","thread_id":"019a400000000002","to":["bo@acme.test","cho@acme.test"]}"#);
     }
     let told: Vec<(String, serde_json::Value)> =
         sqlx::query_as("select action, detail from audit where action like 'approval.%' order by at, action")
@@ -111,17 +111,17 @@ async fn a_mail_can_be_changed_before_the_nod(platform: On) {
             approval.edited {"changed":["body","subject","to"],"revision":2,"tool":"gmail_send_email","was":"db435dfbd27c2c84cfca6040c11045fece92f4f25185ae05ad3ba479bd4d1be1"}
         "#);
     }
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn buttons_of_an_older_revision_do_nothing(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
-    let old = ["Approve & send", "Edit", "Deny"].map(|label| world.keeps_press("ana", "general", label));
-    world.edits("ana", "general", &[("Subject", "Very late")]).await;
+async fn buttons_of_an_older_revision_do_nothing(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
+    let old = ["Approve & send", "Edit", "Deny"].map(|label| world.prepare_click("ana", "general", label));
+    world.edit_request("ana", "general", &[("Subject", "Very late")]).await;
     let mut said = String::new();
     for press in old {
-        said.push_str(&pressed(&mut world, &press).await);
+        said.push_str(&send_click(&mut world, &press).await);
         said.push('\n');
     }
     insta::allow_duplicates! {
@@ -131,19 +131,19 @@ async fn buttons_of_an_older_revision_do_nothing(platform: On) {
             (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
         ");
     }
-    assert_eq!(status(&world).await, ("pending".to_owned(), 2));
-    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(load_status(&world).await, ("pending".to_owned(), 2));
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 /// Discord closes every submitted form; it has its own stories.
 #[tokio::test]
 async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
-    let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
+    let mut world = with_pending_request(Platform::Slack, [Answer::text("Done.")]).await;
     let wrong = [("To", "Bob, zoe, bo@"), ("Cc", "bo@localhost"), ("Body", "  "), ("Subject", "Hello there")];
-    let said = world.edits("ana", "general", &wrong).await;
+    let said = world.edit_request("ana", "general", &wrong).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r#"
             # Change this email
@@ -157,9 +157,9 @@ async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
               ✗ A mail needs some text.
         "#);
     }
-    assert_eq!(status(&world).await, ("pending".to_owned(), 1));
+    assert_eq!(load_status(&world).await, ("pending".to_owned(), 1));
     // Clients do not check this: only a comma means no recipient.
-    let said = world.submits("ana", &[("To", " , "), ("Cc", ""), ("Body", "Hi")]).await;
+    let said = world.submit_form("ana", &[("To", " , "), ("Cc", ""), ("Body", "Hi")]).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             # Change this email
@@ -171,96 +171,96 @@ async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
             Body: Hi
         ");
     }
-    assert_eq!(world.submits("ana", &[("To", "Bob Stone")]).await, "");
-    world.presses("ana", "general", "Approve & send").await;
-    assert_eq!(world.google.sent("ana@acme.test")[0].subject, "Hello there");
-    world.reads("general");
-    world.ends().await;
+    assert_eq!(world.submit_form("ana", &[("To", "Bob Stone")]).await, "");
+    world.click("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.list_sent("ana@acme.test")[0].subject, "Hello there");
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn saving_without_a_change_is_no_revision(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
-    let press = world.keeps_press("ana", "general", "Approve & send");
-    assert_eq!(world.edits("ana", "general", &[]).await, "");
-    assert_eq!(status(&world).await, ("pending".to_owned(), 1));
-    world.sends_press(&press).await;
+async fn saving_without_a_change_is_no_revision(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
+    let press = world.prepare_click("ana", "general", "Approve & send");
+    assert_eq!(world.edit_request("ana", "general", &[]).await, "");
+    assert_eq!(load_status(&world).await, ("pending".to_owned(), 1));
+    world.send_click(&press).await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_no_can_say_why(platform: On) {
-    let mut world = asked(platform, [Answer::text("All right, on Monday.")]).await;
-    world.opens("ana", "general", "Deny").await;
+async fn a_no_can_say_why(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("All right, on Monday.")]).await;
+    world.open_form("ana", "general", "Deny").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads_form("ana"), @r"
+        insta::assert_snapshot!(world.form_text("ana"), @r"
             # Deny this email
             · email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET.
             · Nod reads your reason, and the card shows it.
             Reason (optional): 
         ");
     }
-    world.submits("ana", &[("Reason", "not before *Monday* <!channel>")]).await;
+    world.submit_form("ana", &[("Reason", "not before *Monday* <!channel>")]).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3).replace('\u{200b}', ""), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3).replace('\u{200b}', ""), @r"
               Denied by Ana Silva 09:30 WET (not before *Monday* <!channel>). Not sent.
             nod: All right, on Monday.
               · For the record: nothing was sent or changed in this turn.
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard(&world), @r#"{"about":"email to bo@acme.test “Running late”","detail":"the person said no, for the reason in their own words; nothing was done","reason":"not before *Monday* <!channel>","status":"denied"}"#);
+        insta::assert_snapshot!(last_prompt(&world), @r#"{"about":"email to bo@acme.test “Running late”","detail":"the person said no, for the reason in their own words; nothing was done","reason":"not before *Monday* <!channel>","status":"denied"}"#);
     }
-    assert!(world.google.sent("ana@acme.test").is_empty());
-    world.ends().await;
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
+    world.finish().await;
 }
 
-async fn closing_the_form_denies_nothing(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
-    world.opens("ana", "general", "Deny").await;
-    world.closes_form("ana");
-    assert_eq!(status(&world).await, ("pending".to_owned(), 1));
-    world.presses("ana", "general", "Approve & send").await;
+async fn closing_the_form_denies_nothing(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
+    world.open_form("ana", "general", "Deny").await;
+    world.close_form("ana");
+    assert_eq!(load_status(&world).await, ("pending".to_owned(), 1));
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: On) {
-    let mut world = asked(platform, [Answer::text("All right.")]).await;
-    world.chat.next_form_does_not_open();
-    world.presses("ana", "general", "Edit").await;
-    let said = world.hears("ana").await;
+async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("All right.")]).await;
+    world.chat.fail_next_form();
+    world.click("ana", "general", "Edit").await;
+    let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(ana only) nod: The form did not open. Nothing was changed; please press Edit again.");
     }
-    world.chat.next_form_does_not_open();
-    world.presses("ana", "general", "Deny").await;
-    world.hears_nod("general", "All right.").await;
+    world.chat.fail_next_form();
+    world.click("ana", "general", "Deny").await;
+    world.wait_for_nod_message("general", "All right.").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right.
               · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-fn long() -> String {
+fn long_body() -> String {
     let paragraph = "All work and no play makes a long mail.\n  It goes on.\t\n\n".repeat(150);
     format!("Hi Bo,\n\n{paragraph}{}\n\nAna", "x".repeat(3_001))
 }
 
-async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long() });
-    world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo has it.")]);
-    world.says("ana", "general", "@nod send Bo the long mail").await;
+async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long_body() });
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo has it.")]);
+    world.say("ana", "general", "@nod send Bo the long mail").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 8), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 8), @r"
               It goes on.
 
             All work and no play makes a long mail.
@@ -271,97 +271,101 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: On) {
             [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
-    let whole: String = long().split_whitespace().collect();
+    let whole: String = long_body().split_whitespace().collect();
     for reader in ["ana", "bo"] {
-        let shown = world.shows_all(reader, "general", "x\n\nAna").await;
+        let shown = world.show_all(reader, "general", "x\n\nAna").await;
         assert!(shown.contains(&whole), "{shown}");
     }
-    world.presses("ana", "general", "Approve & send").await;
-    assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim_end(), long());
-    assert!(world.reads("general").contains("[Show all]"));
-    world.ends().await;
+    world.click("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim_end(), long_body());
+    assert!(world.read_new("general").contains("[Show all]"));
+    world.finish().await;
 }
 
 /// Too long for one message of Discord, but not of Slack: on both, the rest is at most a click away.
-async fn nobody_approves_what_they_cannot_see(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn nobody_approves_what_they_cannot_see(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     let body = format!("Hi Bo,\n\n{}\n\nAna", "All work and no play makes a long mail.\n".repeat(125));
     let mail = json!({ "to": ["Bo"], "subject": "Long", "body": body });
-    world.model_will("tool", [Answer::tool("gmail_send_email", mail)]);
-    world.says("ana", "general", "@nod send Bo the long mail").await;
-    let read = world.reads("general");
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.say("ana", "general", "@nod send Bo the long mail").await;
+    let read = world.read_new("general");
     let whole = read.matches("All work").count() == 125 && read.contains("Ana\n");
     let offered = read.contains("[Show all]") && !read.contains("more characters");
     assert!(whole || offered, "{read}");
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Discord's forms cannot hold so much text.
 #[tokio::test]
 async fn a_long_mail_is_changed_in_one_place_and_every_other_letter_stays() {
     let mut world = World::new().await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long() });
-    world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo has it.")]);
-    world.says("ana", "general", "@nod send Bo the long mail").await;
-    world.opens("bo", "general", "Show all").await;
-    let shown: String =
-        world.chat.open_form("bo").unwrap().given["blocks"].as_array().unwrap().iter().map(words).collect();
-    assert!(shown.contains(&long()), "{shown}");
-    world.closes_form("bo");
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long_body() });
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo has it.")]);
+    world.say("ana", "general", "@nod send Bo the long mail").await;
+    world.open_form("bo", "general", "Show all").await;
+    let shown: String = world.chat.find_open_form("bo").unwrap().payload["blocks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(block_text)
+        .collect();
+    assert!(shown.contains(&long_body()), "{shown}");
+    world.close_form("bo");
     // After a change in one place, every other character stays the same.
-    let changed = long().replace("Hi Bo,", "Dear Bo,");
-    let form = world.opens("ana", "general", "Edit").await;
-    let first = form.given["blocks"].as_array().unwrap().iter().find(|b| b["block_id"] == "body").unwrap();
+    let changed = long_body().replace("Hi Bo,", "Dear Bo,");
+    let form = world.open_form("ana", "general", "Edit").await;
+    let first = form.payload["blocks"].as_array().unwrap().iter().find(|b| b["block_id"] == "body").unwrap();
     let first = first["element"]["initial_value"].as_str().unwrap().replace("Hi Bo,", "Dear Bo,");
-    assert_eq!(world.submits("ana", &[("body", &first)]).await, "");
-    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.submit_form("ana", &[("body", &first)]).await, "");
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim_end(), changed);
-    assert!(world.reads("general").contains("[Show all]"));
-    world.ends().await;
+    assert!(world.read_new("general").contains("[Show all]"));
+    world.finish().await;
 }
 
 /// Returns the text of a block without changing whitespace.
-fn words(block: &serde_json::Value) -> String {
+fn block_text(block: &serde_json::Value) -> String {
     match block {
         serde_json::Value::Object(all) if all.get("type").is_some_and(|t| t == "text") => {
             all["text"].as_str().unwrap_or_default().to_owned()
         }
-        serde_json::Value::Object(all) => all.values().map(words).collect(),
-        serde_json::Value::Array(all) => all.iter().map(words).collect(),
+        serde_json::Value::Object(all) => all.values().map(block_text).collect(),
+        serde_json::Value::Array(all) => all.iter().map(block_text).collect(),
         _ => String::new(),
     }
 }
 
-async fn more_than_ten_pages_are_not_asked_about(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn more_than_ten_pages_are_not_asked_about(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     let mail = json!({ "to": ["Bo"], "subject": "Long", "body": "x".repeat(30_001) });
-    world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("That is too long.")]);
-    world.says("ana", "general", "@nod send Bo the book").await;
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail), Answer::text("That is too long.")]);
+    world.say("ana", "general", "@nod send Bo the book").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard(&world), @r#"{"error":"the body has 30001 characters, more than 30000: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."}"#);
+        insta::assert_snapshot!(last_prompt(&world), @r#"{"error":"the body has 30001 characters, more than 30000: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."}"#);
     }
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn forms_that_should_not_come_say_so_and_do_nothing(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
-    let form = world.opens("ana", "general", "Edit").await;
+async fn forms_that_should_not_come_say_so_and_do_nothing(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
+    let form = world.open_form("ana", "general", "Edit").await;
     let form = |user: &str| ForgedForm {
         user: user.to_owned(),
         form: form.id.clone(),
         verb: None,
-        typed: [("subject".to_owned(), "Forged".to_owned())].into(),
+        values: [("subject".to_owned(), "Forged".to_owned())].into(),
     };
     let carrying = |verb: &str| ForgedForm { verb: Some(verb.to_owned()), ..form("ana") };
     let typing =
-        |field: &str, text: String| ForgedForm { typed: [(field.to_owned(), text)].into(), ..form("ana") };
+        |field: &str, text: String| ForgedForm { values: [(field.to_owned(), text)].into(), ..form("ana") };
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     let mut said = Vec::new();
     for forged in [
@@ -376,15 +380,15 @@ async fn forms_that_should_not_come_say_so_and_do_nothing(platform: On) {
         typing("to", "a\u{0}b".to_owned()),
         typing("subject", "a\u{0}b".to_owned()),
     ] {
-        said.push(world.forges_form(forged).await);
+        said.push(world.submit_forged_form(forged).await);
     }
-    assert_eq!(status(&world).await, ("pending".to_owned(), 1));
+    assert_eq!(load_status(&world).await, ("pending".to_owned(), 1));
     // The form is submitted twice, then approved, and submitted again.
-    assert_eq!(world.forges_form(form("ana")).await, "");
-    said.push(world.forges_form(form("ana")).await);
-    world.presses("ana", "general", "Approve & send").await;
-    said.push(world.forges_form(carrying(&format!("edit:{id}:2"))).await);
-    said.push(world.forges_form(carrying(&format!("deny:{id}:2"))).await);
+    assert_eq!(world.submit_forged_form(form("ana")).await, "");
+    said.push(world.submit_forged_form(form("ana")).await);
+    world.click("ana", "general", "Approve & send").await;
+    said.push(world.submit_forged_form(carrying(&format!("edit:{id}:2"))).await);
+    said.push(world.submit_forged_form(carrying(&format!("deny:{id}:2"))).await);
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.join("\n"), @r"
             Only Ana Silva can decide this. Nothing was done.
@@ -403,61 +407,61 @@ async fn forms_that_should_not_come_say_so_and_do_nothing(platform: On) {
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Forged");
-    world.gives_up_form("ana");
-    world.reads("general");
-    world.ends().await;
+    world.abandon_form("ana");
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_form_that_comes_after_the_expiry_is_told(platform: On) {
-    let mut world = asked(platform, [Answer::text("Nobody answered.")]).await;
-    world.opens("ana", "general", "Edit").await;
-    world.later(chrono::TimeDelta::hours(25)).await;
-    let said = world.submits("ana", &[("Subject", "Late to the party")]).await;
+async fn a_form_that_comes_after_the_expiry_is_told(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Nobody answered.")]).await;
+    world.open_form("ana", "general", "Edit").await;
+    world.advance(chrono::TimeDelta::hours(25)).await;
+    let said = world.submit_form("ana", &[("Subject", "Late to the party")]).await;
     assert!(said.contains("This expired before anybody answered. Nothing was done; ask again."), "{said}");
-    world.gives_up_form("ana");
-    assert!(world.google.sent("ana@acme.test").is_empty());
-    world.reads("general");
-    world.ends().await;
+    world.abandon_form("ana");
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn of_two_windows_the_second_is_told(platform: On) {
-    let mut world = asked(platform, [Answer::text("Done.")]).await;
-    let first = world.opens("ana", "general", "Edit").await;
-    let second = world.opens("ana", "general", "Edit").await;
+async fn of_two_windows_the_second_is_told(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("Done.")]).await;
+    let first = world.open_form("ana", "general", "Edit").await;
+    let second = world.open_form("ana", "general", "Edit").await;
     let sent = |form: &Form, subject: &str| ForgedForm {
         user: "ana".to_owned(),
         form: form.id.clone(),
         verb: None,
-        typed: [("subject".to_owned(), subject.to_owned())].into(),
+        values: [("subject".to_owned(), subject.to_owned())].into(),
     };
-    assert_eq!(world.forges_form(sent(&first, "First")).await, "");
-    let said = world.forges_form(sent(&second, "Second")).await;
+    assert_eq!(world.submit_forged_form(sent(&first, "First")).await, "");
+    let said = world.submit_forged_form(sent(&second, "Second")).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.");
     }
-    world.gives_up_form("ana");
-    world.presses("ana", "general", "Approve & send").await;
+    world.abandon_form("ana");
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "First");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_is_private_is_shown_to_nobody_else(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long() });
-    world.model_will(
+async fn what_is_private_is_shown_to_nobody_else(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long_body() });
+    world.script_model(
         "tool",
         [Answer::tool("gmail_list_recent", json!({})), Answer::tool("gmail_send_email", mail)],
     );
-    world.says("ana", "dm:ana", "read my mail and send Bo the long mail").await;
+    world.say("ana", "dm:ana", "read my mail and send Bo the long mail").await;
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     let mut said = String::new();
     for verb in ["whole", "edit", "deny"] {
         let value = format!("{verb}:{id}:1");
-        let press = Press::forged("bo", "general", value);
-        said.push_str(&pressed(&mut world, &press).await);
+        let press = Click::forged("bo", "general", value);
+        said.push_str(&send_click(&mut world, &press).await);
         said.push('\n');
     }
     insta::allow_duplicates! {
@@ -467,6 +471,6 @@ async fn what_is_private_is_shown_to_nobody_else(platform: On) {
             (bo only) nod: Only Ana Silva can decide this. Nothing was done.
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }

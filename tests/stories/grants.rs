@@ -8,10 +8,10 @@ use nod_contract::clock::Clock;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once,
@@ -29,26 +29,26 @@ const ANA: &str = "ana@acme.test";
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 const LIST: &str = "gmail.users.messages.list";
 
-fn asked(world: &World, operation: &str) -> usize {
+fn request_count(world: &World, operation: &str) -> usize {
     world.google.calls().iter().filter(|call| call.operation == operation).count()
 }
 
 /// Ana's request waits for her approval, and she revokes the access before she approves.
-async fn taken_back(platform: On, tool: Answer, place: &str) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [tool, Answer::text("It is done.")]);
+async fn with_revoked_grant(platform: Platform, tool: Answer, place: &str) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [tool, Answer::text("It is done.")]);
     let asks = if place == "general" { "@nod tell Bo" } else { "tell Bo" };
-    world.says("ana", place, asks).await;
+    world.say("ana", place, asks).await;
     world.google.revoke_grants(ANA);
     world
 }
 
-async fn a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once(platform: On) {
-    let mut world = taken_back(platform, late(), "general").await;
-    world.presses("ana", "general", "Approve & send").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.reads("general"), @r"
+async fn a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once(platform: Platform) {
+    let mut world = with_revoked_grant(platform, late_mail_call(), "general").await;
+    world.click("ana", "general", "Approve & send").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod tell Bo
             nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
@@ -66,126 +66,127 @@ async fn a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once(pla
               [Reconnect Google]
             nod: · Ana Silva, first I need access to your account. I have written to you directly.
     "); }
-    insta::allow_duplicates! { insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         nod: Google no longer lets me into your account. Connect it again, and your request goes on by itself.
           · The link is for you alone, works once and for an hour. It takes only your own account.
           [Reconnect Google]
     "); }
-    assert!(world.google.sent(ANA).is_empty());
-    world.consents_as("ana", &world.newest_link_for("ana"), ANA, None).await;
-    world.settles().await;
-    assert!(world.google.sent(ANA).is_empty(), "nothing goes without another nod");
-    world.presses("ana", "general", "Approve & send").await;
-    let read = world.reads("general");
+    assert!(world.google.list_sent(ANA).is_empty());
+    world.consent_as("ana", &world.find_newest_link("ana"), ANA, None).await;
+    world.wait_until_idle().await;
+    assert!(world.google.list_sent(ANA).is_empty(), "nothing goes without another nod");
+    world.click("ana", "general", "Approve & send").await;
+    let read = world.read_new("general");
     assert_eq!((read.matches("Not sent").count(), read.matches("→ Sent").count()), (1, 1), "{read}");
     assert!(read.ends_with("nod: It is done.\n"), "{read}");
-    assert_eq!(world.google.sent(ANA).len(), 1);
-    world.reads("dm:ana");
-    world.ends().await;
+    assert_eq!(world.google.list_sent(ANA).len(), 1);
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 /// The edited text is only on its card: the model receives it, and asks with it.
-async fn an_edited_mail_does_not_come_back_in_its_old_words(platform: On) {
-    let mut world = taken_back(platform, late(), "general").await;
-    world.edits("ana", "general", &[("Subject", "A bit late")]).await;
-    world.presses("ana", "general", "Approve & send").await;
-    let read = world.reads("general");
+async fn an_edited_mail_does_not_come_back_in_its_old_words(platform: Platform) {
+    let mut world = with_revoked_grant(platform, late_mail_call(), "general").await;
+    world.edit_request("ana", "general", &[("Subject", "A bit late")]).await;
+    world.click("ana", "general", "Approve & send").await;
+    let read = world.read_new("general");
     assert!(!read.contains("I ask for your nod again") && read.contains("[Reconnect Google]"), "{read}");
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("A bit late"), "{heard}");
-    world.connects("ana").await;
-    assert!(!world.reads("general").contains("[Approve"));
-    assert!(world.google.sent(ANA).is_empty());
-    world.reads("dm:ana");
-    world.ends().await;
+    world.connect_google("ana").await;
+    assert!(!world.read_new("general").contains("[Approve"));
+    assert!(world.google.list_sent(ANA).is_empty());
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn an_event_whose_access_was_taken_back_is_asked_for_again_and_made_once(platform: On) {
+async fn an_event_whose_access_was_taken_back_is_asked_for_again_and_made_once(platform: Platform) {
     let lunch = json!({ "title": "Lunch", "when": "tomorrow at noon", "minutes": 60, "guests": ["Bo"] });
-    let mut world = taken_back(platform, Answer::tool("calendar_create_event", lunch), "dm:ana").await;
-    world.presses("ana", "dm:ana", "Approve & invite").await;
-    let read = world.reads("dm:ana");
+    let mut world =
+        with_revoked_grant(platform, Answer::tool("calendar_create_event", lunch), "dm:ana").await;
+    world.click("ana", "dm:ana", "Approve & invite").await;
+    let read = world.read_new("dm:ana");
     assert!(
         read.contains("Google no longer lets Nod into the account") && read.contains("[Reconnect Google]"),
         "{read}"
     );
     assert!(world.google.events(ANA).is_empty());
-    world.consents_as("ana", &world.newest_link_for("ana"), ANA, None).await;
-    world.settles().await;
-    world.presses("ana", "dm:ana", "Approve & invite").await;
+    world.consent_as("ana", &world.find_newest_link("ana"), ANA, None).await;
+    world.wait_until_idle().await;
+    world.click("ana", "dm:ana", "Approve & invite").await;
     assert_eq!((world.google.events(ANA).len(), world.google.invitations("bo@acme.test").len()), (1, 1));
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn the_card_has_a_button_for_its_person_alone(platform: On) {
-    let mut world = taken_back(platform, late(), "general").await;
-    world.presses("ana", "general", "Approve & send").await;
-    world.presses("bo", "general", "Reconnect Google").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("bo"), @r"(bo only) nod: That is somebody else's account. Nothing was done."); }
-    world.presses("ana", "general", "Reconnect Google").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("ana"), @r"
+async fn the_card_has_a_button_for_its_person_alone(platform: Platform) {
+    let mut world = with_revoked_grant(platform, late_mail_call(), "general").await;
+    world.click("ana", "general", "Approve & send").await;
+    world.click("bo", "general", "Reconnect Google").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("bo"), @r"(bo only) nod: That is somebody else's account. Nothing was done."); }
+    world.click("ana", "general", "Reconnect Google").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
         (ana only) nod: Connect your Google account again.
         · The link is for you alone, works once and for an hour. Sign in as ana@acme.test.
         [Reconnect Google]
     "); }
-    let link = nod_tests::link_in(&world.chat.newest_whisper("ana").unwrap()).unwrap();
-    world.consents_as("ana", &link, ANA, None).await;
-    world.settles().await;
-    world.presses("ana", "general", "Approve & send").await;
-    assert_eq!(world.google.sent(ANA).len(), 1);
+    let link = nod_tests::find_link(&world.chat.newest_ephemeral("ana").unwrap()).unwrap();
+    world.consent_as("ana", &link, ANA, None).await;
+    world.wait_until_idle().await;
+    world.click("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.list_sent(ANA).len(), 1);
     // The link that she did not need posts nothing more when it expires.
-    world.later(TimeDelta::minutes(61)).await;
-    let told = world.reads("dm:ana");
+    world.advance(TimeDelta::minutes(61)).await;
+    let told = world.read_new("dm:ana");
     assert!(
         !told.contains("not used in time") && told.contains("This link is not needed any more"),
         "{told}"
     );
     assert_eq!(told.matches("is connected").count(), 2, "before and after it was taken back: {told}");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn the_warning_of_an_end_has_a_button_that_works_as_long_as_it_stands(platform: On) {
-    let mut world = World::on(platform).await;
+async fn the_warning_of_an_end_has_a_button_that_works_as_long_as_it_stands(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     world.google.test_the_app();
-    world.connects("ana").await;
-    world.later(TimeDelta::days(6)).await;
+    world.connect_google("ana").await;
+    world.advance(TimeDelta::days(6)).await;
     // Longer than a link is valid.
-    world.later(TimeDelta::hours(8)).await;
-    world.presses("ana", "dm:ana", "Reconnect Google").await;
-    let link = nod_tests::link_in(&world.chat.newest_whisper("ana").unwrap()).unwrap();
-    world.whispers("ana");
-    let page = world.consents_as("ana", &link, ANA, None).await;
+    world.advance(TimeDelta::hours(8)).await;
+    world.click("ana", "dm:ana", "Reconnect Google").await;
+    let link = nod_tests::find_link(&world.chat.newest_ephemeral("ana").unwrap()).unwrap();
+    world.read_ephemerals("ana");
+    let page = world.consent_as("ana", &link, ANA, None).await;
     assert!(page.contains("Connected"), "{page}");
     // That day comes, and the access has not expired.
-    world.later(TimeDelta::hours(20)).await;
-    world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    assert!(world.reads("dm:ana").ends_with("nod: Nothing new.\n"), "{}", world.reads("dm:ana"));
-    world.ends().await;
+    world.advance(TimeDelta::hours(20)).await;
+    world.script_model("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    assert!(world.read_new("dm:ana").ends_with("nod: Nothing new.\n"), "{}", world.read_new("dm:ana"));
+    world.finish().await;
 }
 
-async fn another_refresh_token_takes_the_place_of_the_one_before(platform: On) {
-    let mut world = World::on(platform).await;
+async fn another_refresh_token_takes_the_place_of_the_one_before(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     world.google.rotate_refresh_tokens();
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     for day in 1..=3 {
-        world.later(TimeDelta::days(1)).await;
-        world.model_will(
+        world.advance(TimeDelta::days(1)).await;
+        world.script_model(
             "tool",
             [Answer::tool("gmail_list_recent", json!({})), Answer::text(format!("Day {day}."))],
         );
-        world.says("ana", "dm:ana", "what's new in my mail?").await;
+        world.say("ana", "dm:ana", "what's new in my mail?").await;
     }
-    let read = world.reads("dm:ana");
+    let read = world.read_new("dm:ana");
     assert!(read.ends_with("nod: Day 3.\n") && !read.contains("no longer lets me"), "{read}");
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Posts a message of Ana's in #general, and returns it as her platform would deliver it as a mention of Nod.
-async fn mention(world: &World) -> Inbound {
+async fn mention_event(world: &World) -> Inbound {
     let text = "what's new in my mail?".to_owned();
     let message = world.chat.say("ana", "general", None, &text);
     let ana = "select i.platform, i.workspace, i.user_ref from connections c join identities i using (tenant_id, person_id)";
@@ -216,18 +217,18 @@ async fn mention(world: &World) -> Inbound {
     }
 }
 
-async fn two_replicas_renew_a_token_once(platform: On) {
-    let mut world = World::on(platform).await;
+async fn two_replicas_renew_a_token_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     world.google.rotate_refresh_tokens();
-    world.connects("ana").await;
-    let (one, two) = (mention(&world).await, mention(&world).await);
-    world.later(TimeDelta::hours(1)).await;
-    let other = world.another_nod().await;
-    let before = asked(&world, "oauth.token");
+    world.connect_google("ana").await;
+    let (one, two) = (mention_event(&world).await, mention_event(&world).await);
+    world.advance(TimeDelta::hours(1)).await;
+    let other = world.start_in_process_replica().await;
+    let before = request_count(&world, "oauth.token");
     // While one waits for Google, the other has found the token stale, too.
-    world.google.faults.next("oauth.token", Fault::Delay(Duration::from_secs(1)));
+    world.google.faults.next("oauth.token", Fault::DelayResponse(Duration::from_secs(1)));
     for _ in 0..2 {
-        world.model_will("tool", [Answer::tool("gmail_list_recent", json!({}))]);
+        world.script_model("tool", [Answer::tool("gmail_list_recent", json!({}))]);
     }
     world.model.will(Answer::text("Nothing new."));
     world.model.will(Answer::text("Nothing new."));
@@ -236,34 +237,34 @@ async fn two_replicas_renew_a_token_once(platform: On) {
     let (first, second) = tokio::join!(inbox.accept(one, true), theirs.accept(two, true));
     first.unwrap();
     second.unwrap();
-    world.settles().await;
-    assert_eq!(asked(&world, LIST), 2);
-    assert_eq!(asked(&world, "oauth.token") - before, 1);
+    world.wait_until_idle().await;
+    assert_eq!(request_count(&world, LIST), 2);
+    assert_eq!(request_count(&world, "oauth.token") - before, 1);
     other.stop().await;
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn somebody_disconnects_by_command(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    let said = world.commands("ana", "general", "disconnect").await;
+async fn somebody_disconnects_by_command(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    let said = world.run_command("ana", "general", "disconnect").await;
     assert!(
         said.contains("Disconnect ana@acme.test?") && said.contains("[Yes, disconnect Google]"),
         "{said}"
     );
-    world.presses_whisper("ana", "Yes, disconnect Google").await;
-    assert_eq!(asked(&world, "oauth.revoke"), 1);
-    world.reads("dm:ana");
-    world.ends().await;
+    world.click_ephemeral("ana", "Yes, disconnect Google").await;
+    assert_eq!(request_count(&world, "oauth.revoke"), 1);
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn the_doctor_names_what_ends_grants_after_a_week(platform: On) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn the_doctor_names_what_ends_grants_after_a_week(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
     world.google.test_the_app();
     let nod = world.start_program(NOD).await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     let examined =
         std::process::Command::new(NOD).arg("doctor").env_clear().envs(&world.env).output().unwrap();
     let said = String::from_utf8(examined.stdout).unwrap();
@@ -274,6 +275,6 @@ async fn the_doctor_names_what_ends_grants_after_a_week(platform: On) {
         "{line}"
     );
     assert!(!said.contains("ana@acme.test"), "{said}");
-    world.kills(nod).await;
-    world.ends().await;
+    world.kill_program(nod).await;
+    world.finish().await;
 }

@@ -5,26 +5,26 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::{Value, json};
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     a_mention_in_a_thread_brings_what_was_said_there,
-    what_others_said_stands_only_in_the_askers_record_and_not_for_ever,
+    thread_context_is_kept_only_in_the_askers_record_and_purged,
     what_others_said_is_forgotten_where_the_turn_was_stopped_or_its_message_deleted,
     what_others_said_is_outside_text,
     a_platform_that_asks_to_wait_costs_a_moment,
     a_thread_is_summarised_where_it_stands,
-    a_first_mention_is_all_that_its_thread_has,
+    first_mention_has_no_thread_context,
     a_channel_is_read_for_whoever_is_in_it,
 );
 
 /// A thread in #general that Nod does not follow.
-async fn talked(world: &World) -> String {
-    let ts = world.says("bo", "general", "shall we launch on Friday?").await;
-    world.replies("cho", "general", &ts, "Friday is a holiday, @bo. Monday!").await;
+async fn unfollowed_thread(world: &World) -> String {
+    let ts = world.say("bo", "general", "shall we launch on Friday?").await;
+    world.reply("cho", "general", &ts, "Friday is a holiday, @bo. Monday!").await;
     ts
 }
 
@@ -32,13 +32,13 @@ fn last_prompt(world: &World) -> Value {
     world.model.requests().pop().unwrap()
 }
 
-async fn a_mention_in_a_thread_brings_what_was_said_there(platform: On) {
-    let mut world = World::on(platform).await;
-    let ts = talked(&world).await;
-    world.model_will("conversational", [Answer::text("On Monday, says Cho.")]);
-    world.replies("ana", "general", &ts, "@nod when do we launch?").await;
+async fn a_mention_in_a_thread_brings_what_was_said_there(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let ts = unfollowed_thread(&world).await;
+    world.script_model("conversational", [Answer::text("On Monday, says Cho.")]);
+    world.reply("ana", "general", &ts, "@nod when do we launch?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             bo: shall we launch on Friday?
                 cho: Friday is a holiday, @bo. Monday!
                 ana: @nod when do we launch?
@@ -54,24 +54,24 @@ async fn a_mention_in_a_thread_brings_what_was_said_there(platform: On) {
     }
     // The mention itself appears once, and later messages are received as they come.
     assert_eq!(prompt.matches("when do we launch?").count(), 1, "{prompt}");
-    world.model_will("conversational", [Answer::text("Yes.")]);
-    world.replies("bo", "general", &ts, "really?").await;
+    world.script_model("conversational", [Answer::text("Yes.")]);
+    world.reply("bo", "general", &ts, "really?").await;
     assert!(!last_prompt(&world).to_string().contains("holiday"), "{}", last_prompt(&world));
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever(platform: On) {
-    let mut world = World::on(platform).await;
-    let ts = talked(&world).await;
+async fn thread_context_is_kept_only_in_the_askers_record_and_purged(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let ts = unfollowed_thread(&world).await;
     let read = Answer::tool("chat_read_thread", json!({}));
-    world.model_will("tool", [read, Answer::text("On Monday, says Cho.")]);
-    world.replies("ana", "general", &ts, "@nod when do we launch?").await;
+    world.script_model("tool", [read, Answer::text("On Monday, says Cho.")]);
+    world.reply("ana", "general", &ts, "@nod when do we launch?").await;
     let ana: String = sqlx::query_scalar("select id::text from people where name = 'ana'")
         .fetch_one(&world.pool)
         .await
         .unwrap();
-    let rows = world.rows().await;
+    let rows = world.dump_rows().await;
     let kept: Vec<&str> = rows.lines().filter(|row| row.contains("holiday")).collect();
     assert!(!kept.is_empty());
     for row in kept {
@@ -80,43 +80,43 @@ async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever(plat
         let hers = row["only_for"] == ana.as_str() || (table == "runs" && row["person_id"] == ana.as_str());
         assert!(["runs", "run_steps", "messages"].contains(&table) && hers, "{table}: {row}");
     }
-    world.later(TimeDelta::days(8)).await;
-    assert!(!world.rows().await.contains("holiday"));
-    world.reads("general");
-    world.ends().await;
+    world.advance(TimeDelta::days(8)).await;
+    assert!(!world.dump_rows().await.contains("holiday"));
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_others_said_is_forgotten_where_the_turn_was_stopped_or_its_message_deleted(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn what_others_said_is_forgotten_where_the_turn_was_stopped_or_its_message_deleted(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     for deleted in [false, true] {
-        let ts = talked(&world).await;
-        world.model_will("tool", [late()]);
-        let asked = world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
-        assert!(world.rows().await.contains("holiday"));
+        let ts = unfollowed_thread(&world).await;
+        world.script_model("tool", [late_mail_call()]);
+        let asked = world.reply("ana", "general", &ts, "@nod tell Bo I'm late").await;
+        assert!(world.dump_rows().await.contains("holiday"));
         if deleted {
             world.chat.delete("ana", "general", &asked);
-            world.settles().await;
+            world.wait_until_idle().await;
         } else {
-            world.replies("ana", "general", &ts, "stop").await;
+            world.reply("ana", "general", &ts, "stop").await;
         }
-        world.later(TimeDelta::days(8)).await;
-        assert!(!world.rows().await.contains("holiday"), "deleted: {deleted}");
-        world.reads("general");
+        world.advance(TimeDelta::days(8)).await;
+        assert!(!world.dump_rows().await.contains("holiday"), "deleted: {deleted}");
+        world.read_new("general");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_others_said_is_outside_text(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    let ts = talked(&world).await;
-    world.model_will("tool", [late()]);
-    world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
+async fn what_others_said_is_outside_text(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let ts = unfollowed_thread(&world).await;
+    world.script_model("tool", [late_mail_call()]);
+    world.reply("ana", "general", &ts, "@nod tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             bo: shall we launch on Friday?
                 cho: Friday is a holiday, @bo. Monday!
                 ana: @nod tell Bo I'm late
@@ -137,41 +137,41 @@ async fn what_others_said_is_outside_text(platform: On) {
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_platform_that_asks_to_wait_costs_a_moment(platform: On) {
-    let mut world = World::on(platform).await;
-    let ts = talked(&world).await;
-    world.chat.next_look_into_a_thread_meets(Fault::Status { code: 429, retry_after: Some(2) });
-    world.model_will("conversational", [Answer::text("On Monday.")]);
-    world.replies("ana", "general", &ts, "@nod when do we launch?").await;
-    world.later(TimeDelta::seconds(10)).await;
-    assert!(world.reads("general").contains("On Monday."));
+async fn a_platform_that_asks_to_wait_costs_a_moment(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let ts = unfollowed_thread(&world).await;
+    world.chat.fail_next_thread_history(Fault::Status { code: 429, retry_after: Some(2) });
+    world.script_model("conversational", [Answer::text("On Monday.")]);
+    world.reply("ana", "general", &ts, "@nod when do we launch?").await;
+    world.advance(TimeDelta::seconds(10)).await;
+    assert!(world.read_new("general").contains("On Monday."));
     assert!(last_prompt(&world).to_string().contains("holiday"));
-    world.ends().await;
+    world.finish().await;
 }
 
 /// On Discord there is no thread yet.
-async fn a_first_mention_is_all_that_its_thread_has(platform: On) {
-    let mut world = World::on(platform).await;
+async fn first_mention_has_no_thread_context(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     let read = Answer::tool("chat_read_thread", json!({}));
-    world.model_will("tool", [read, Answer::text("There is only your question.")]);
-    world.says("ana", "general", "@nod summarise this thread").await;
+    world.script_model("tool", [read, Answer::text("There is only your question.")]);
+    world.say("ana", "general", "@nod summarise this thread").await;
     let result = last_prompt(&world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(result.contains("Ana Silva: summarise this thread"), "{result}");
-    assert!(world.reads("general").ends_with("nod: There is only your question.\n"));
-    world.ends().await;
+    assert!(world.read_new("general").ends_with("nod: There is only your question.\n"));
+    world.finish().await;
 }
 
-async fn a_thread_is_summarised_where_it_stands(platform: On) {
-    let mut world = World::on(platform).await;
-    let ts = talked(&world).await;
+async fn a_thread_is_summarised_where_it_stands(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let ts = unfollowed_thread(&world).await;
     let read = Answer::tool("chat_read_thread", json!({}));
-    world.model_will("tool", [read, Answer::text("Bo wants Friday, Cho Monday.")]);
-    world.replies("ana", "general", &ts, "@nod summarise this thread").await;
+    world.script_model("tool", [read, Answer::text("Bo wants Friday, Cho Monday.")]);
+    world.reply("ana", "general", &ts, "@nod summarise this thread").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             bo: shall we launch on Friday?
                 cho: Friday is a holiday, @bo. Monday!
                 ana: @nod summarise this thread
@@ -181,17 +181,17 @@ async fn a_thread_is_summarised_where_it_stands(platform: On) {
     let result = last_prompt(&world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     let lines = ["(messages in this thread)", "Bo Lind: shall we launch", "Ana Silva: summarise this thread"];
     assert!(lines.iter().all(|line| result.contains(line)), "{result}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_channel_is_read_for_whoever_is_in_it(platform: On) {
-    let mut world = World::on(platform).await;
+async fn a_channel_is_read_for_whoever_is_in_it(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     world.chat.add_channel("launch", &["ana", "cho"]);
     world.chat.add_channel("board", &["bo"]);
     world.chat.add_channel_without_nod("attic", &["ana", "bo"]);
-    world.says("cho", "launch", "decided: Monday").await;
-    world.says("bo", "board", "we sell the company").await;
-    world.says("bo", "general", "decided: cake").await;
+    world.say("cho", "launch", "decided: Monday").await;
+    world.say("bo", "board", "we sell the company").await;
+    world.say("bo", "general", "decided: cake").await;
 
     let read = |channel: Option<&str>| {
         Answer::tool("chat_read_channel", channel.map_or(json!({}), |name| json!({ "channel": name })))
@@ -199,11 +199,11 @@ async fn a_channel_is_read_for_whoever_is_in_it(platform: On) {
     let result = |world: &World| {
         last_prompt(world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
     };
-    world.model_will("tool", [read(None), Answer::text("Cake.")]);
-    world.says("ana", "general", "@nod what did we decide?").await;
+    world.script_model("tool", [read(None), Answer::text("Cake.")]);
+    world.say("ana", "general", "@nod what did we decide?").await;
     assert!(result(&world).contains("Bo Lind: decided: cake"), "{}", result(&world));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             bo: decided: cake
             ana: @nod what did we decide?
                 nod: Cake.
@@ -211,23 +211,23 @@ async fn a_channel_is_read_for_whoever_is_in_it(platform: On) {
     }
 
     // From another channel: only for the asker.
-    world.model_will("tool", [read(Some("#launch")), Answer::text("Monday.")]);
-    world.says("ana", "general", "@nod what did we decide about the launch?").await;
+    world.script_model("tool", [read(Some("#launch")), Answer::text("Monday.")]);
+    world.say("ana", "general", "@nod what did we decide about the launch?").await;
     assert!(result(&world).contains("Cho Park: decided: Monday"), "{}", result(&world));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Monday.");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Monday.");
     }
 
     // A channel without the asker, and one without Nod.
     for (channel, why) in [("board", "the person is not in that channel"), ("attic", "Nod is in no channel")]
     {
-        world.model_will("tool", [read(Some(channel)), Answer::text("I may not read that.")]);
-        world.says("ana", "dm:ana", "what is said there?").await;
+        world.script_model("tool", [read(Some(channel)), Answer::text("I may not read that.")]);
+        world.say("ana", "dm:ana", "what is said there?").await;
         let heard = result(&world);
         assert!(heard.contains(why) && !heard.contains("sell"), "{channel}: {heard}");
     }
-    assert!(!world.rows().await.contains("sell the company"));
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    assert!(!world.dump_rows().await.contains("sell the company"));
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }

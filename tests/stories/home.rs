@@ -4,12 +4,12 @@ use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 #[tokio::test]
 async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     let mut world = World::new().await;
-    world.opens_home("ana").await;
+    world.open_home("ana").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
         # Waits for your nod
         · Nothing waits for your nod.
@@ -20,9 +20,9 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         # What you asked lately
         · Nothing yet. Mention me in a channel, or write to me here.
     ");
-    world.connects("ana").await;
-    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.connect_google("ana").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
         # Waits for your nod
         ---
@@ -47,7 +47,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         # What you asked lately
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → waits for your nod
     ");
-    world.presses_home("ana", "Approve & send").await;
+    world.click_in_home("ana", "Approve & send").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
         # Waits for your nod
         · Nothing waits for your nod.
@@ -76,17 +76,17 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → sent
     ");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    assert!(world.reads("general").contains("Approved by Ana Silva"));
-    world.ends().await;
+    assert!(world.read_new("general").contains("Approved by Ana Silva"));
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn nobody_sees_anything_of_others_on_their_home() {
     let mut world = World::new().await;
-    world.connects("ana").await;
-    world.model_will("tool", [late(), Answer::text("Not sent.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.opens_home("bo").await;
+    world.connect_google("ana").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Not sent.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.open_home("bo").await;
     insta::assert_snapshot!(world.slack.home("bo"), @r"
         # Waits for your nod
         · Nothing waits for your nod.
@@ -97,37 +97,37 @@ async fn nobody_sees_anything_of_others_on_their_home() {
         # What you asked lately
         · Nothing yet. Mention me in a channel, or write to me here.
     ");
-    world.denies("ana", "general", "").await;
-    world.reads("general");
-    world.ends().await;
+    world.deny_request("ana", "general", "").await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_home_that_nobody_looks_at_is_left_alone() {
     let mut world = World::new().await;
-    world.opens_home("ana").await;
-    world.opens_home("gus").await;
+    world.open_home("ana").await;
+    world.open_home("gus").await;
     assert!(
         world.slack.home("gus").contains("members of this workspace only"),
         "{}",
         world.slack.home("gus")
     );
-    let shown = world.slack.calls_of("views.publish").len();
-    world.later(TimeDelta::hours(2)).await;
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    world.says("ana", "general", "@nod hello").await;
-    assert_eq!(world.slack.calls_of("views.publish").len(), shown);
-    world.reads("general");
-    world.ends().await;
+    let shown = world.slack.list_calls_of("views.publish").len();
+    world.advance(TimeDelta::hours(2)).await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "general", "@nod hello").await;
+    assert_eq!(world.slack.list_calls_of("views.publish").len(), shown);
+    world.read_new("general");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_home_that_slack_does_not_take_harms_nothing() {
     let mut world = World::new().await;
     world.slack.change(|slack| slack.config.home_tab = false);
-    world.opens_home("ana").await;
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    world.says("ana", "general", "@nod hello").await;
-    assert!(world.reads("general").contains("nod: Hello."));
-    world.ends().await;
+    world.open_home("ana").await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "general", "@nod hello").await;
+    assert!(world.read_new("general").contains("nod: Hello."));
+    world.finish().await;
 }

@@ -6,10 +6,10 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use nod_sandbox::model::{Answer, ModelScript};
+use nod_sandbox::model::{Answer, ScriptedAnswer};
 use nod_sandbox::slack::{Message, World as Workspace};
 use nod_tests::hostile::{self, Class};
-use nod_tests::{Program, World, patience};
+use nod_tests::{Program, World, max_wait};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tokio::time::sleep;
@@ -35,9 +35,9 @@ const MOST_MEMORY: u64 = 300 * 1024;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     let wanted = std::env::var("NOD_TEST_HOSTILE").map_or(FEW, |wanted| wanted.parse().unwrap());
-    let mut world = World::in_real_time().await;
+    let mut world = World::with_real_clock().await;
     let nod = world.start_program(NOD).await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     let spoken = Cell::new(0);
     let few = || {
         spoken.set(spoken.get() + 1);
@@ -56,7 +56,7 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     let ((), bo, cho) =
         tokio::join!(ana, talks(&world, "bo", || reading.get()), talks(&world, "cho", || reading.get()));
     let took = begun.elapsed();
-    world.settles().await;
+    world.wait_until_idle().await;
 
     let memory = peak(&nod);
     eprintln!("{} mails in {} s, {} MiB at most", mails.len(), took.as_secs(), memory >> 10);
@@ -77,10 +77,10 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
         assert_eq!(count(&world, nothing).await, 0, "{nothing}");
     }
     for channel in ["dm:ana", "dm:bo", "dm:cho"] {
-        world.reads(channel);
+        world.read_new(channel);
     }
-    world.kills(nod).await;
-    world.ends().await;
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
 /// A mail in Ana's mailbox.
@@ -114,12 +114,14 @@ async fn reads(world: &World, mails: &[Delivered], turn: usize) {
     let wish = Answer::json(&json!({ "intent": "tool", "tool": null }));
     let reply = json!({ "thread_id": answered, "body": "No, thank you.", "all": true });
     for answer in [wish, Answer::tools(calls), Answer::tool("gmail_reply", reply), Answer::text(&end)] {
-        world.model.script(ModelScript::from(answer).when(|asked| asked.to_string().contains(WISH)));
+        world
+            .model
+            .script(ScriptedAnswer::from(answer).with_condition(|asked| asked.to_string().contains(WISH)));
     }
     world.chat.say("ana", "dm:ana", None, WISH);
     let line = world.slack.dm("ana");
     let ended = |slack: &Workspace| {
-        slack.messages(&line).iter().any(|one| one.by_bot && one.text.contains(&end)).then_some(None)
+        slack.messages(&line).iter().any(|one| one.is_from_bot && one.text.contains(&end)).then_some(None)
     };
     let card = |slack: &Workspace| {
         let asks = |one: &&Message| json!(one.blocks).to_string().contains(&format!("\"{SEND}\""));
@@ -127,8 +129,8 @@ async fn reads(world: &World, mails: &[Delivered], turn: usize) {
     };
     let asked = world.slack.wait_for(&end, TURN, |slack| ended(slack).or_else(|| card(slack))).await;
     if let Some(card) = asked {
-        world.chat.press("ana", "dm:ana", &card, SEND).await;
-        world.slack.wait_for(&end, patience(), ended).await;
+        world.chat.click("ana", "dm:ana", &card, SEND).await;
+        world.slack.wait_for(&end, max_wait(), ended).await;
     }
 }
 
@@ -150,14 +152,14 @@ fn told(world: &World) -> Vec<String> {
 /// Sends one message after another and waits for each answer. Returns the waiting times.
 async fn talks(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration> {
     let (line, mut waited) = (world.slack.dm(who), Vec::new());
-    let answers = |slack: &Workspace| slack.messages(&line).iter().filter(|one| one.by_bot).count();
+    let answers = |slack: &Workspace| slack.messages(&line).iter().filter(|one| one.is_from_bot).count();
     while on() {
         sleep(PACE).await;
         let before = world.slack.read(answers);
         let said = Instant::now();
         world.chat.say(who, &format!("dm:{who}"), None, "thanks!");
         let more = |slack: &Workspace| (answers(slack) > before).then_some(());
-        world.slack.wait_for(&format!("an answer to {who}"), patience(), more).await;
+        world.slack.wait_for(&format!("an answer to {who}"), max_wait(), more).await;
         waited.push(said.elapsed());
     }
     waited

@@ -5,8 +5,8 @@ use std::time::Duration;
 use nix::sys::resource::{Resource, getrlimit};
 use nod_contract::clock::Clock;
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::{Deliver, MentionOrder, Say, sign};
-use nod_tests::{Mode, World, patience};
+use nod_sandbox::slack::{EventDelivery, MentionOrder, NewMessage, sign};
+use nod_tests::{Mode, World, max_wait};
 use serde_json::{Value, json};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 const BOTH: [Mode; 2] = [Mode::Socket, Mode::Http];
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -22,46 +22,46 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[tokio::test]
 async fn talk_is_the_same_either_way() {
     for mode in BOTH {
-        let mut world = World::in_mode(mode).await;
-        world.model_will("conversational", [Answer::text("Hello **Ana**.")]);
-        let ts = world.says("ana", "general", "@nod hello").await;
-        world.model_will("conversational", [Answer::text("Twice *two* is 4.")]);
-        world.replies("bo", "general", &ts, "and what is 2×2?").await;
-        world.says("ana", "general", "lunch, anyone?").await;
-        world.model_will("conversational", [Answer::text("You're welcome.")]);
-        world.says("ana", "dm:ana", "thanks!").await;
-        let answered = world.commands("ana", "general", "aprovals").await;
+        let mut world = World::with_slack_mode(mode).await;
+        world.script_model("conversational", [Answer::text("Hello **Ana**.")]);
+        let ts = world.say("ana", "general", "@nod hello").await;
+        world.script_model("conversational", [Answer::text("Twice *two* is 4.")]);
+        world.reply("bo", "general", &ts, "and what is 2×2?").await;
+        world.say("ana", "general", "lunch, anyone?").await;
+        world.script_model("conversational", [Answer::text("You're welcome.")]);
+        world.say("ana", "dm:ana", "thanks!").await;
+        let answered = world.run_command("ana", "general", "aprovals").await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(world.reads("general"), @r"
+            insta::assert_snapshot!(world.read_new("general"), @r"
                 ana: @nod hello
                     nod: Hello Ana.
                     bo: and what is 2×2?
                     nod: Twice two is 4.
                 ana: lunch, anyone?
             ");
-            insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            insta::assert_snapshot!(world.read_new("dm:ana"), @r"
                 ana: thanks!
                 nod: You're welcome.
             ");
             insta::assert_snapshot!(answered, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
         }
-        world.ends().await;
+        world.finish().await;
     }
 }
 
 #[tokio::test]
 async fn mail_waits_for_a_yes_either_way() {
     for mode in BOTH {
-        let mut world = World::in_mode(mode).await;
-        world.connects("ana").await;
-        world.model_will("tool", [late(), Answer::text("Bo knows that you are late.")]);
-        world.says("ana", "general", "@nod tell Bo I'm late").await;
-        world.presses("bo", "general", "Approve & send").await;
-        let told = world.hears("bo").await;
-        world.presses("ana", "general", "Approve & send").await;
+        let mut world = World::with_slack_mode(mode).await;
+        world.connect_google("ana").await;
+        world.script_model("tool", [late_mail_call(), Answer::text("Bo knows that you are late.")]);
+        world.say("ana", "general", "@nod tell Bo I'm late").await;
+        world.click("bo", "general", "Approve & send").await;
+        let told = world.wait_for_ephemeral("bo").await;
+        world.click("ana", "general", "Approve & send").await;
         insta::allow_duplicates! {
             insta::assert_snapshot!(told, @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
-            insta::assert_snapshot!(world.reads("general"), @r"
+            insta::assert_snapshot!(world.read_new("general"), @r"
                 ana: @nod tell Bo I'm late
                     nod: # Email sent · rev 1 · db435d
                       From  ana@acme.test
@@ -81,58 +81,61 @@ async fn mail_waits_for_a_yes_either_way() {
             ");
         }
         assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-        world.ends().await;
+        world.finish().await;
     }
 }
 
 #[tokio::test]
 async fn a_mention_comes_twice_and_may_be_sent_again_and_is_heard_once() {
     for order in [MentionOrder::MentionFirst, MentionOrder::MessageFirst] {
-        let mut world = World::in_mode(Mode::Http).await;
+        let mut world = World::with_slack_mode(Mode::Http).await;
         world.slack.change(|slack| slack.config.mention_order = order);
-        world.model_will("conversational", [Answer::text("Once.")]);
-        let twice = Say { deliver: Deliver::Twice, ..Say::new("ana", "general", "@nod hello") };
-        world.slack.say_with(twice).unwrap();
-        world.settles().await;
+        world.script_model("conversational", [Answer::text("Once.")]);
+        let twice = NewMessage {
+            deliver: EventDelivery::Duplicated,
+            ..NewMessage::new("ana", "general", "@nod hello")
+        };
+        world.slack.post_message_with(twice).unwrap();
+        world.wait_until_idle().await;
         world.slack.redeliver_last();
-        world.settles().await;
+        world.wait_until_idle().await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(world.reads("general"), @r"
+            insta::assert_snapshot!(world.read_new("general"), @r"
                 ana: @nod hello
                     nod: Once.
             ");
         }
-        world.ends().await;
+        world.finish().await;
     }
 }
 
 #[tokio::test]
 async fn an_event_that_was_not_stored_is_refused_and_comes_again() {
-    let mut world = World::in_mode(Mode::Http).await;
-    world.model_will("conversational", [Answer::text("Here.")]);
+    let mut world = World::with_slack_mode(Mode::Http).await;
+    world.script_model("conversational", [Answer::text("Here.")]);
     sqlx::query("alter table inbound rename to inbound_away").execute(&world.pool).await.unwrap();
     world.slack.change(|w| w.config.redeliver_after = Duration::from_millis(200));
-    world.slack.say("ana", "dm:ana", None, "are you there?");
+    world.slack.post_message("ana", "dm:ana", None, "are you there?");
     // Slack has tried twice and was rejected twice.
     world
         .slack
-        .wait_for("a second try", patience(), |w| {
+        .wait_for("a second try", max_wait(), |w| {
             w.envelopes().last().filter(|envelope| envelope.attempt >= 1).map(|_| ())
         })
         .await;
     sqlx::query("alter table inbound_away rename to inbound").execute(&world.pool).await.unwrap();
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: are you there?
         nod: Here.
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Posts to one of Slack's routes, and returns the status code.
-async fn posts(world: &World, route: &str, kind: &str, at: i64, signature: &str, body: String) -> u16 {
+async fn post_signed(world: &World, route: &str, kind: &str, at: i64, signature: &str, body: String) -> u16 {
     let request = reqwest::Client::new()
-        .post(format!("{}/slack/{route}", world.address()))
+        .post(format!("{}/slack/{route}", world.server_url()))
         .header("content-type", kind)
         .header("x-slack-request-timestamp", at.to_string())
         .header("x-slack-signature", signature)
@@ -154,11 +157,11 @@ fn event(world: &World, ts: &str) -> Value {
 
 #[tokio::test]
 async fn what_slack_did_not_sign_just_now_is_refused_and_leaves_no_trace() {
-    let world = World::in_mode(Mode::Http).await;
+    let world = World::with_slack_mode(Mode::Http).await;
     let (now, secret) = (world.clock.now().timestamp(), secret(&world));
     let body = event(&world, "1772789400.000100").to_string();
     let right = sign(&secret, now, &body);
-    let before = world.rows().await;
+    let before = world.dump_rows().await;
     let changed = body.replace("hello", "send everything");
     let long_ago = now - 301;
     for (what, at, signature, body) in [
@@ -173,19 +176,19 @@ async fn what_slack_did_not_sign_just_now_is_refused_and_leaves_no_trace() {
     ] {
         for (route, kind) in [("events", "application/json"), ("interactions", FORM), ("commands", FORM)] {
             assert_eq!(
-                posts(&world, route, kind, at, &signature, body.clone()).await,
+                post_signed(&world, route, kind, at, &signature, body.clone()).await,
                 401,
                 "{what}: {route}"
             );
         }
     }
-    assert_eq!(world.rows().await, before);
-    world.ends().await;
+    assert_eq!(world.dump_rows().await, before);
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn what_is_signed_and_cannot_be_read_is_kept() {
-    let world = World::in_mode(Mode::Http).await;
+    let world = World::with_slack_mode(Mode::Http).await;
     let (now, secret) = (world.clock.now().timestamp(), secret(&world));
     for (route, kind, body) in [
         ("events", "application/json", "{\"type\": \"event_callback\", ".to_owned()),
@@ -200,7 +203,7 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
         ("commands", FORM, "command=%2Fnod".to_owned()),
     ] {
         let signature = sign(&secret, now, &body);
-        assert_eq!(posts(&world, route, kind, now, &signature, body.clone()).await, 200, "{body}");
+        assert_eq!(post_signed(&world, route, kind, now, &signature, body.clone()).await, 200, "{body}");
     }
     let kept: i64 = sqlx::query_scalar("select count(*) from inbound where kind = 'unreadable'")
         .fetch_one(&world.pool)
@@ -214,15 +217,15 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
         [("events", "application/json", news), ("commands", FORM, "ssl_check=1&token=x".to_owned())]
     {
         let signature = sign(&secret, now, &body);
-        assert_eq!(posts(&world, route, kind, now, &signature, body).await, 200);
+        assert_eq!(post_signed(&world, route, kind, now, &signature, body).await, 200);
     }
     // A body that is too large for Slack is not even read.
     let enormous = "x".repeat(3 * 1024 * 1024);
     let signature = sign(&secret, now, &enormous);
-    assert_eq!(posts(&world, "events", "application/json", now, &signature, enormous).await, 413);
+    assert_eq!(post_signed(&world, "events", "application/json", now, &signature, enormous).await, 413);
     let kept: i64 = sqlx::query_scalar("select count(*) from inbound").fetch_one(&world.pool).await.unwrap();
     assert_eq!(kept, 6);
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Sends this part of a request to Nod's server and nothing more. Returns the connection.
@@ -236,7 +239,7 @@ async fn begins(world: &World, request: &str) -> TcpStream {
 async fn until_closed(mut socket: TcpStream) -> String {
     let mut answer = Vec::new();
     // A connection that is reset is closed as well.
-    timeout(patience(), socket.read_to_end(&mut answer)).await.expect("it was never closed").ok();
+    timeout(max_wait(), socket.read_to_end(&mut answer)).await.expect("it was never closed").ok();
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -262,30 +265,30 @@ fn strangers_at_once() -> usize {
 #[tokio::test]
 async fn half_requests_end_and_slack_is_heard() {
     nod_bot::server::raise_open_files().unwrap();
-    let mut world = World::in_mode(Mode::Http).await;
+    let mut world = World::with_slack_mode(Mode::Http).await;
     let mut strangers = JoinSet::new();
     for _ in 0..strangers_at_once() {
         strangers.spawn(until_closed(begins(&world, "GET /healthz HTTP/1.1\r\nhost: n").await));
     }
-    world.model_will("conversational", [Answer::text("Here.")]);
+    world.script_model("conversational", [Answer::text("Here.")]);
     world.slack.change(|w| w.config.redeliver_after = Duration::from_millis(200));
-    world.slack.say("ana", "dm:ana", None, "are you there?");
+    world.slack.post_message("ana", "dm:ana", None, "are you there?");
     while let Some(answer) = strangers.join_next().await {
         let answer = answer.unwrap();
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
     }
-    world.hears_nod("dm:ana", "Here.").await;
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    world.wait_for_nod_message("dm:ana", "Here.").await;
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: are you there?
         nod: Here.
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_slow_body_ends() {
-    let world = World::in_mode(Mode::Http).await;
+    let world = World::with_slack_mode(Mode::Http).await;
     let now = world.clock.now().timestamp();
     let body = "x".repeat(500);
     let signature = sign(&secret(&world), now, &body);
@@ -299,17 +302,17 @@ async fn a_slow_body_ends() {
     let event = event(&world, "1772789400.000100").to_string();
     let signature = sign(&secret(&world), now, &event);
     let other = event.replace("hello", "send everything");
-    assert_eq!(posts(&world, "events", "application/json", now, &signature, other).await, 401);
+    assert_eq!(post_signed(&world, "events", "application/json", now, &signature, other).await, 401);
     while let Some(answer) = slow.join_next().await {
         let answer = answer.unwrap();
         assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_large_body_without_a_signature_is_not_read() {
-    let mut world = World::in_mode(Mode::Http).await;
+    let mut world = World::with_slack_mode(Mode::Http).await;
     let now = world.clock.now().timestamp();
     let right = sign(&secret(&world), now, "x");
     const MOST: usize = 2 * 1024 * 1024;
@@ -326,14 +329,16 @@ async fn a_large_body_without_a_signature_is_not_read() {
         assert!(answer.contains("connection: close"), "{what}: {answer}");
     }
     // A long but genuine one from Slack is handled.
-    world.model_will("conversational", [Answer::text("That was long.")]);
-    let say =
-        Say { extra: json!({"blocks_of_others": "x".repeat(600_000)}), ..Say::new("ana", "dm:ana", "hi") };
-    world.slack.say_with(say).unwrap();
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    world.script_model("conversational", [Answer::text("That was long.")]);
+    let say = NewMessage {
+        extra: json!({"blocks_of_others": "x".repeat(600_000)}),
+        ..NewMessage::new("ana", "dm:ana", "hi")
+    };
+    world.slack.post_message_with(say).unwrap();
+    world.wait_until_idle().await;
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: hi
         nod: That was long.
     ");
-    world.ends().await;
+    world.finish().await;
 }

@@ -7,12 +7,12 @@ use nod_sandbox::Fault;
 use nod_sandbox::google::Account;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
-use crate::disconnect::{ana_disconnects, asked};
-use crate::people::joined;
-use crate::private::Log;
+use crate::disconnect::{disconnect_ana, request_count};
+use crate::people::link_accounts;
+use crate::private::CapturedLog;
 
 on_each_platform!(
     who_connected_nothing_reads_and_sends_as_themselves,
@@ -20,10 +20,10 @@ on_each_platform!(
     the_organisations_account_is_for_those_who_may_use_it,
     what_was_approved_for_one_account_does_not_leave_from_another,
     what_waits_for_a_nod_on_a_lent_account_ends_where_its_person_connects_their_own,
-    what_an_admin_has_not_allowed_is_said_with_the_cure,
+    scopes_denied_by_the_admin_are_reported_with_a_fix,
     an_organisations_account_that_may_read_no_mail_is_said_with_the_cure,
     whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact,
-    nobody_gives_back_what_may_be_the_organisations,
+    shared_organisation_grant_is_never_revoked,
     a_revoked_account_of_the_organisations_is_said_and_does_not_hang,
     neither_log_nor_rows_have_a_key,
 );
@@ -35,17 +35,17 @@ fn recent() -> Answer {
 }
 
 /// The same by Bo's address, for when his name resolves to none.
-fn late() -> Answer {
+fn late_mail_call() -> Answer {
     let mail = json!({ "to": ["bo@acme.test"], "subject": "Running late", "body": "I'm running late." });
     Answer::tool("gmail_send_email", mail)
 }
 
-fn everything() -> Vec<&'static str> {
+fn all_scopes() -> Vec<&'static str> {
     USUAL.into_iter().chain([MODIFY]).collect()
 }
 
 /// Configures the organisation's delegation of its people's accounts.
-fn delegates(world: &mut World, domain: &str, scopes: &[&str]) {
+fn set_up_delegation(world: &mut World, domain: &str, scopes: &[&str]) {
     let file = format!("{}/service-account.json", world.env["NOD_DATA__DIR"]);
     std::fs::write(&file, world.google.service_account(domain, scopes)).unwrap();
     world.env.insert("NOD_GOOGLE__DELEGATION__KEY_FILE".to_owned(), file);
@@ -53,59 +53,59 @@ fn delegates(world: &mut World, domain: &str, scopes: &[&str]) {
 }
 
 /// Configures an account of the organisation that Ana can use.
-fn has_an_assistant(world: &mut World, scopes: &[&str]) {
+fn set_up_organisation_account(world: &mut World, scopes: &[&str]) {
     world.google.add_account(Account::new(ASSISTANT, "Assistant"));
     let token = world.google.grant_as(ASSISTANT, scopes).refresh_token;
     world.env.insert("NOD_GOOGLE__SYSTEM__REFRESH_TOKEN".to_owned(), token);
-    let ana = world.naming("<ana>");
+    let ana = world.with_platform_ids("<ana>");
     world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), ana);
 }
 
 /// Creates the world on this platform. Discord reveals no email addresses: there Ana is linked to her identity on
 /// Slack.
-async fn delegated(platform: On, domain: &str, scopes: &[&str]) -> World {
+async fn with_delegation(platform: Platform, domain: &str, scopes: &[&str]) -> World {
     let mut world = match platform {
-        On::Slack => World::without_nod().await,
-        On::Discord => World::without_nod_on_both().await,
+        Platform::Slack => World::without_nod().await,
+        Platform::Discord => World::without_nod_on_both_platforms().await,
     };
-    delegates(&mut world, domain, scopes);
+    set_up_delegation(&mut world, domain, scopes);
     world.start().await;
-    if platform == On::Discord {
-        joined(&mut world).await;
-        world.changes_over();
+    if platform == Platform::Discord {
+        link_accounts(&mut world).await;
+        world.switch_platform();
     }
     world
 }
 
-async fn with_an_assistant(platform: On) -> World {
+async fn with_organisation_account(platform: Platform) -> World {
     let mut world = World::without_nod_on(platform).await;
-    has_an_assistant(&mut world, &everything());
+    set_up_organisation_account(&mut world, &all_scopes());
     world.start().await;
     world
 }
 
-async fn connected(world: &World) -> i64 {
+async fn count_connections(world: &World) -> i64 {
     sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap()
 }
 
-async fn who_connected_nothing_reads_and_sends_as_themselves(platform: On) {
-    let mut world = delegated(platform, "acme.test", &everything()).await;
+async fn who_connected_nothing_reads_and_sends_as_themselves(platform: Platform) {
+    let mut world = with_delegation(platform, "acme.test", &all_scopes()).await;
     world.google.deliver("ana@acme.test", "bo@acme.test", "Lunch?", "At noon?").unwrap();
-    world.model_will("tool", [recent(), Answer::text("Bo asks about lunch at noon.")]);
-    world.says("ana", "general", "@nod what's new in my mail?").await;
+    world.script_model("tool", [recent(), Answer::text("Bo asks about lunch at noon.")]);
+    world.say("ana", "general", "@nod what's new in my mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Bo asks about lunch at noon.");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Bo asks about lunch at noon.");
     }
-    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.presses("ana", "general", "Approve & send").await;
-    let said = world.reads("general");
+    world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.click("ana", "general", "Approve & send").await;
+    let said = world.read_new("general");
     assert!(said.contains("From  ana@acme.test") && said.contains("Email sent"), "{said}");
     assert!(!said.contains("organisation"), "{said}");
-    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, "ana@acme.test");
-    assert_eq!(connected(&world).await, 0);
-    let said = world.commands("ana", "general", "connect").await;
+    assert_eq!(count_connections(&world).await, 0);
+    let said = world.run_command("ana", "general", "connect").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: I work with ana@acme.test, as your organisation lets me. Connect your Google account, and I use that one instead.
@@ -113,38 +113,38 @@ async fn who_connected_nothing_reads_and_sends_as_themselves(platform: On) {
             [Connect Google]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_is_outside_the_domain_gets_the_link(platform: On) {
-    let mut world = delegated(platform, "other.test", &everything()).await;
-    world.model_will("tool", [recent()]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    assert!(world.reads("dm:ana").contains("[Connect Google]"));
+async fn who_is_outside_the_domain_gets_the_link(platform: Platform) {
+    let mut world = with_delegation(platform, "other.test", &all_scopes()).await;
+    world.script_model("tool", [recent()]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    assert!(world.read_new("dm:ana").contains("[Connect Google]"));
     assert!(world.google.calls().is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
 /// A guest's email address can be anything, so it grants no access.
 #[tokio::test]
 async fn guests_get_no_delegated_access() {
     let mut world = World::without_nod().await;
-    delegates(&mut world, "acme.test", &everything());
-    has_an_assistant(&mut world, &everything());
+    set_up_delegation(&mut world, "acme.test", &all_scopes());
+    set_up_organisation_account(&mut world, &all_scopes());
     world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), "*".to_owned());
     world.env.insert("NOD_SLACK__ALLOW_GUESTS".to_owned(), "true".to_owned());
     world.start().await;
-    world.model_will("tool", [recent()]);
-    world.says("gus", "dm:gus", "what's new in my mail?").await;
-    assert!(world.reads("dm:gus").contains("[Connect Google]"));
+    world.script_model("tool", [recent()]);
+    world.say("gus", "dm:gus", "what's new in my mail?").await;
+    assert!(world.read_new("dm:gus").contains("[Connect Google]"));
     assert!(world.google.calls().is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn the_organisations_account_is_for_those_who_may_use_it(platform: On) {
-    let mut world = with_an_assistant(platform).await;
+async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platform) {
+    let mut world = with_organisation_account(platform).await;
     world.google.deliver(ASSISTANT, "cho@acme.test", "Invoice", "Attached.").unwrap();
-    let said = world.commands("ana", "general", "connect").await;
+    let said = world.run_command("ana", "general", "connect").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: I work with your organisation's account. Connect your Google account, and I use that one instead.
@@ -152,87 +152,87 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: On) {
             [Connect Google]
         ");
     }
-    world.model_will("tool", [recent(), Answer::text("Cho sent an invoice.")]);
-    world.says("ana", "general", "@nod what's new in the mail?").await;
-    assert!(world.reads("general").contains("Answered Ana Silva privately."));
+    world.script_model("tool", [recent(), Answer::text("Cho sent an invoice.")]);
+    world.say("ana", "general", "@nod what's new in the mail?").await;
+    assert!(world.read_new("general").contains("Answered Ana Silva privately."));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: Cho sent an invoice.
               · Done with assistant@acme.test, the organisation's account, not your own.
         ");
     }
-    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    let said = world.reads("general");
+    world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    let said = world.read_new("general");
     let whose = format!("· {ASSISTANT} is the organisation's account, not Ana Silva's own.");
     assert!(said.contains(&format!("From  {ASSISTANT}")) && said.contains(&whose), "{said}");
-    world.edits("ana", "general", &[("subject", "Late")]).await;
-    let said = world.reads("general");
+    world.edit_request("ana", "general", &[("subject", "Late")]).await;
+    let said = world.read_new("general");
     assert!(said.contains("rev 2") && said.contains(&whose), "an edit does not hide it: {said}");
-    world.presses("ana", "general", "Approve & send").await;
-    assert_eq!(world.google.sent(ASSISTANT).len(), 1);
-    let said = world.reads("general");
+    world.click("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.list_sent(ASSISTANT).len(), 1);
+    let said = world.read_new("general");
     assert!(said.contains("Email sent") && said.contains(&whose), "{said}");
     assert!(
         said.contains(&format!("· Done with {ASSISTANT}, the organisation's account, not your own.")),
         "{said}"
     );
     let asked = world.google.calls().len();
-    world.model_will("tool", [recent()]);
-    world.says("bo", "dm:bo", "what's new in the mail?").await;
-    assert!(world.reads("dm:bo").contains("[Connect Google]"));
+    world.script_model("tool", [recent()]);
+    world.say("bo", "dm:bo", "what's new in the mail?").await;
+    assert!(world.read_new("dm:bo").contains("[Connect Google]"));
     assert_eq!(world.google.calls().len(), asked);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_was_approved_for_one_account_does_not_leave_from_another(platform: On) {
+async fn what_was_approved_for_one_account_does_not_leave_from_another(platform: Platform) {
     let mut world = World::without_nod_on(platform).await;
-    has_an_assistant(&mut world, &everything());
+    set_up_organisation_account(&mut world, &all_scopes());
     world.env.remove("NOD_APPROVALS__UNDO");
     world.start().await;
-    world.model_will("tool", [late(), Answer::text("It was not sent.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.presses("ana", "general", "Approve & send").await;
-    world.connects("ana").await;
-    world.the_window_passes().await;
-    let said = world.reads("general");
+    world.script_model("tool", [late_mail_call(), Answer::text("It was not sent.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.click("ana", "general", "Approve & send").await;
+    world.connect_google("ana").await;
+    world.advance_past_undo_window().await;
+    let said = world.read_new("general");
     // Which of her own accounts it is must not be shown to others.
     let why = format!("it was approved for {ASSISTANT}, but another account is connected now");
     assert!(said.contains(&why) && !said.contains("ana@acme.test"), "{said}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // From now on it is her own account.
-    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
-    world.says("ana", "general", "@nod tell Bo once more").await;
-    world.presses("ana", "general", "Approve & send").await;
-    world.the_window_passes().await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod tell Bo once more").await;
+    world.click("ana", "general", "Approve & send").await;
+    world.advance_past_undo_window().await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, "ana@acme.test");
-    world.commands("ana", "general", "connect").await;
-    let said = world.presses_whisper("ana", "Disconnect Google").await;
+    world.run_command("ana", "general", "connect").await;
+    let said = world.click_ephemeral("ana", "Disconnect Google").await;
     assert!(
         said.contains(&format!("From then on I work with {ASSISTANT}, your organisation's account.")),
         "{said}"
     );
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_waits_for_a_nod_on_a_lent_account_ends_where_its_person_connects_their_own(platform: On) {
-    let mut world = with_an_assistant(platform).await;
-    world.model_will("tool", [late(), Answer::text("It was not sent.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.connects("ana").await;
-    let said = world.reads("general");
+async fn what_waits_for_a_nod_on_a_lent_account_ends_where_its_person_connects_their_own(platform: Platform) {
+    let mut world = with_organisation_account(platform).await;
+    world.script_model("tool", [late_mail_call(), Answer::text("It was not sent.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.connect_google("ana").await;
+    let said = world.read_new("general");
     assert!(said.contains("another account was connected") && !said.contains("[Approve"), "{said}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_an_admin_has_not_allowed_is_said_with_the_cure(platform: On) {
-    let mut world = delegated(platform, "acme.test", &[COMPOSE]).await;
-    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    let said = world.reads("dm:ana");
+async fn scopes_denied_by_the_admin_are_reported_with_a_fix(platform: Platform) {
+    let mut world = with_delegation(platform, "acme.test", &[COMPOSE]).await;
+    world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    let said = world.read_new("dm:ana");
     for words in [
         "unauthorized_client",
         "client 104729104729104729104 needs the scopes",
@@ -242,138 +242,144 @@ async fn what_an_admin_has_not_allowed_is_said_with_the_cure(platform: On) {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!said.contains("[Connect Google]"), "{said}");
-    world.google.delegates("acme.test", &everything());
-    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
-    world.says("ana", "dm:ana", "and now?").await;
-    let said = world.reads("dm:ana");
+    world.google.delegates("acme.test", &all_scopes());
+    world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
+    world.say("ana", "dm:ana", "and now?").await;
+    let said = world.read_new("dm:ana");
     assert!(said.trim_end().ends_with("nod: Nothing new."), "{said}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_organisations_account_that_may_read_no_mail_is_said_with_the_cure(platform: On) {
+async fn an_organisations_account_that_may_read_no_mail_is_said_with_the_cure(platform: Platform) {
     let mut world = World::without_nod_on(platform).await;
-    has_an_assistant(&mut world, &[EVENTS]);
+    set_up_organisation_account(&mut world, &[EVENTS]);
     world.start().await;
-    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
-    world.says("ana", "dm:ana", "what's new in the mail?").await;
+    world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.say("ana", "dm:ana", "what's new in the mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: what's new in the mail?
         nod: I could not look into it.
           · The organisation's account does not allow this Nod to read mail. Whoever runs Nod has to sign in with it anew for that too, and to set google.system.refresh_token. Nothing was sent or changed.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact(platform: On) {
-    let mut world = with_an_assistant(platform).await;
+async fn whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact(platform: Platform) {
+    let mut world = with_organisation_account(platform).await;
     assert!(world.google.writes(ASSISTANT, "Zoe Kim <zoe@partner.example>", "Hello"));
     let hello = json!({ "to": ["Zoe"], "subject": "Hello", "body": "Hello." });
-    world.model_will("tool", [Answer::tool("gmail_send_email", hello), Answer::text("What is her address?")]);
-    world.says("ana", "dm:ana", "say hello to Zoe").await;
-    assert!(world.reads("dm:ana").ends_with(
+    world.script_model(
+        "tool",
+        [Answer::tool("gmail_send_email", hello), Answer::text("What is her address?")],
+    );
+    world.say("ana", "dm:ana", "say hello to Zoe").await;
+    assert!(world.read_new("dm:ana").ends_with(
         "nod: What is her address?\n  · For the record: nothing was sent or changed in this turn.\n"
     ));
     assert!(!world.model.requests().iter().any(|asked| asked.to_string().contains("partner.example")));
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Revoking one grant at Google ends every grant of that account to this Nod.
-async fn nobody_gives_back_what_may_be_the_organisations(platform: On) {
-    let mut world = with_an_assistant(platform).await;
-    world.connects("ana").await;
-    ana_disconnects(&mut world).await;
-    let said = world.reads("dm:ana");
+async fn shared_organisation_grant_is_never_revoked(platform: Platform) {
+    let mut world = with_organisation_account(platform).await;
+    world.connect_google("ana").await;
+    disconnect_ana(&mut world).await;
+    let said = world.read_new("dm:ana");
     assert!(said.contains("Its keys are forgotten here, but not given back to Google"), "{said}");
-    assert_eq!(asked(&world, "oauth.revoke"), 0);
+    assert_eq!(request_count(&world, "oauth.revoke"), 0);
     // After its first use Nod knows that it is a different account.
-    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
-    world.says("ana", "dm:ana", "what's new in the mail?").await;
-    world.connects("ana").await;
-    ana_disconnects(&mut world).await;
-    let said = world.reads("dm:ana");
+    world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
+    world.say("ana", "dm:ana", "what's new in the mail?").await;
+    world.connect_google("ana").await;
+    disconnect_ana(&mut world).await;
+    let said = world.read_new("dm:ana");
     assert!(said.contains("Its keys are forgotten here and given back to Google"), "{said}");
-    assert_eq!(asked(&world, "oauth.revoke"), 1);
-    world.ends().await;
+    assert_eq!(request_count(&world, "oauth.revoke"), 1);
+    world.finish().await;
 }
 
-async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platform: On) {
-    let mut world = with_an_assistant(platform).await;
+async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platform: Platform) {
+    let mut world = with_organisation_account(platform).await;
     world.google.revoke_grants(ASSISTANT);
-    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
-    world.says("ana", "dm:ana", "what's new in the mail?").await;
+    world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.say("ana", "dm:ana", "what's new in the mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in the mail?
             nod: I could not look into it.
               · Google no longer lets this Nod into the organisation's account (invalid_grant). Whoever runs Nod has to sign in with it anew, and to set google.system.refresh_token. Nothing was sent or changed.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// If Google rejects a token, a new one is requested; a person is never sent to a link for it.
 #[tokio::test]
 async fn a_token_that_ends_is_renewed_and_one_that_is_rejected_sends_nobody_to_a_link() {
-    let mut world = delegated(On::Slack, "acme.test", &everything()).await;
+    let mut world = with_delegation(Platform::Slack, "acme.test", &all_scopes()).await;
     for end in ["by itself", "at Google", "not at all"] {
         match end {
-            "by itself" => world.later(TimeDelta::hours(2)).await,
+            "by itself" => world.advance(TimeDelta::hours(2)).await,
             "at Google" => world.google.expire_tokens("ana@acme.test"),
             _ => {}
         }
-        world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
-        world.says("ana", "dm:ana", "what's new in my mail?").await;
+        world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
+        world.say("ana", "dm:ana", "what's new in my mail?").await;
     }
     let tokens = world.google.calls().iter().filter(|call| call.operation == "oauth.token").count();
     assert_eq!(tokens, 2);
     let refused = Fault::Status { code: 401, retry_after: None };
     world.google.faults.next_times("gmail.users.messages.list", 2, &refused);
-    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    let said = world.reads("dm:ana");
+    world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    let said = world.read_new("dm:ana");
     assert!(said.contains("Google does not let this Nod do that in ana@acme.test."), "{said}");
     assert!(!said.contains("[Connect Google]") && !said.contains("[Reconnect Google]"), "{said}");
-    world.ends().await;
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_google_that_is_silent_is_not_waited_for() {
-    let mut world = delegated(On::Slack, "acme.test", &everything()).await;
-    world.google.faults.next("oauth.token", Fault::Hang);
-    world.model_will("tool", [recent()]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    let mut world = with_delegation(Platform::Slack, "acme.test", &all_scopes()).await;
+    world.google.faults.next("oauth.token", Fault::HangBefore);
+    world.script_model("tool", [recent()]);
+    world.say("ana", "dm:ana", "what's new in my mail?").await;
+    insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: what's new in my mail?
         nod: Google is too busy to answer. Nothing was sent or changed. Ask me again in a minute.
     ");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn neither_log_nor_rows_have_a_key(platform: On) {
-    let log = Log::default();
+async fn neither_log_nor_rows_have_a_key(platform: Platform) {
+    let log = CapturedLog::default();
     let into = log.clone();
     let filter = Some("trace,yup_oauth2=trace,hyper=trace");
-    let _here =
-        tracing::subscriber::set_default(nod_bot::logging::lines(filter, move || into.clone(), false));
+    let _here = tracing::subscriber::set_default(nod_bot::logging::subscriber_for(
+        filter,
+        move || into.clone(),
+        false,
+    ));
     // With only one subscriber in the process, a thread without one can disable a log line's callsite for all threads.
-    let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, std::io::sink, false));
+    let _second = tracing::Dispatch::new(nod_bot::logging::subscriber_for(None, std::io::sink, false));
     let mut world = World::without_nod_on(platform).await;
-    if platform == On::Slack {
-        delegates(&mut world, "acme.test", &everything());
+    if platform == Platform::Slack {
+        set_up_delegation(&mut world, "acme.test", &all_scopes());
     }
-    has_an_assistant(&mut world, &everything());
+    set_up_organisation_account(&mut world, &all_scopes());
     world.start().await;
-    world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
-    world.says("ana", "dm:ana", "look into the mail and tell Bo about the pineapple").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.script_model("tool", [recent(), late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("ana", "dm:ana", "look into the mail and tell Bo about the pineapple").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     world.google.revoke_grants(ASSISTANT);
     world.google.revoke_grants("ana@acme.test");
     world.google.delegates("acme.test", &[]);
-    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
-    world.says("ana", "dm:ana", "what's new?").await;
-    let (said, rows) = (log.said(), world.rows().await);
+    world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.say("ana", "dm:ana", "what's new?").await;
+    let (said, rows) = (log.text(), world.dump_rows().await);
     assert!(said.contains("an effect ended") && said.contains("an account that is lent cannot be used"));
     let mut secrets = world.google.secrets();
     if let Some(file) = world.env.get("NOD_GOOGLE__DELEGATION__KEY_FILE") {
@@ -385,15 +391,15 @@ async fn neither_log_nor_rows_have_a_key(platform: On) {
         assert!(!said.contains(secret), "logged: {secret}");
     }
     assert!(secrets.iter().all(|secret| !rows.contains(secret)));
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn home_shows_delegated_accounts() {
-    let world = delegated(On::Slack, "acme.test", &everything()).await;
-    world.opens_home("ana").await;
+    let world = with_delegation(Platform::Slack, "acme.test", &all_scopes()).await;
+    world.open_home("ana").await;
     let said = world.slack.home("ana");
     assert!(said.contains("I work with ana@acme.test, as your organisation lets me."), "{said}");
-    world.ends().await;
+    world.finish().await;
 }

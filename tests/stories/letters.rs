@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
-use nod_sandbox::google::Incoming;
+use nod_sandbox::google::IncomingMail;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
-use nod_tests::{Dropped, World};
+use nod_tests::chat::Platform;
+use nod_tests::{SharedFile, World};
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -32,8 +32,8 @@ on_each_platform!(
 const ANA: &str = "ana@acme.test";
 const SEND: &str = "gmail.users.drafts.send";
 
-fn terms() -> Incoming {
-    Incoming {
+fn terms_mail() -> IncomingMail {
+    IncomingMail {
         to: ANA.to_owned(),
         from: "kim@northwind.test".to_owned(),
         from_name: "Kim Vale".to_owned(),
@@ -43,13 +43,13 @@ fn terms() -> Incoming {
             ("terms.pdf".to_owned(), "application/pdf".to_owned(), b"%PDF-1.4 terms".to_vec()),
             ("prices.csv".to_owned(), "text/csv".to_owned(), b"month,sum\r\n1,2\r\n".to_vec()),
         ],
-        ..Incoming::default()
+        ..IncomingMail::default()
     }
 }
 
 /// Makes the text equal on both platforms: Discord reveals no email addresses, so there a colleague's comes only from the
 /// mail, too.
-fn unnamed(shown: &str) -> String {
+fn normalize_recipient_risk(shown: &str) -> String {
     shown.replace(
         " and 1 more come from outside text: nobody here named them",
         " comes from outside text: nobody here named it",
@@ -57,45 +57,45 @@ fn unnamed(shown: &str) -> String {
 }
 
 /// Delivers this mail to Ana. Returns its id and its thread's.
-async fn with(platform: On, mail: &Incoming) -> (World, String, String) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn with_mail(platform: Platform, mail: &IncomingMail) -> (World, String, String) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     world.google.deliver_mail(mail).unwrap();
     let mail = world.google.inbox(ANA).pop().unwrap();
     (world, mail.id, mail.thread_id)
 }
 
-fn calls(world: &World, name: &str, arguments: Value) {
-    world.model_will("tool", [Answer::tool(name, arguments)]);
+fn script_tool_call(world: &World, name: &str, arguments: Value) {
+    world.script_model("tool", [Answer::tool(name, arguments)]);
 }
 
 fn forward(thread: &str) -> Value {
     json!({ "thread_id": thread, "to": ["Bo"], "body": "What do you think?" })
 }
 
-fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+fn text_after<'a>(text: &'a str, mark: &str) -> &'a str {
     &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
 }
 
 /// Returns the model's last input.
-fn told(world: &World) -> String {
+fn last_tool_result(world: &World) -> String {
     let requests = world.model.requests();
     let messages = requests.last().unwrap()["messages"].as_array().unwrap().clone();
     let tool = messages.iter().rev().find(|message| message["role"] == "tool").unwrap();
     tool["content"].as_str().unwrap().to_owned()
 }
 
-async fn a_forward_takes_the_mail_and_its_files_along(platform: On) {
-    let (mut world, _, thread) = with(platform, &terms()).await;
-    calls(&world, "gmail_forward", forward(&thread));
-    world.says("ana", "general", "@nod forward Kim's mail to Bo, ask what he thinks").await;
+async fn a_forward_takes_the_mail_and_its_files_along(platform: Platform) {
+    let (mut world, _, thread) = with_mail(platform, &terms_mail()).await;
+    script_tool_call(&world, "gmail_forward", forward(&thread));
+    world.say("ana", "general", "@nod forward Kim's mail to Bo, ask what he thinks").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod forward Kim's mail to Bo, ask what he thinks
                 nod: · Asked Ana Silva privately.
         ");
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "# Send"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "# Send"), @r"
             # Send this email? · rev 1 · 428703
               From  ana@acme.test
               To  bo@acme.test
@@ -124,8 +124,8 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: On) {
         ");
     }
     world.model.will(Answer::text("Bo has it."));
-    world.presses("ana", "dm:ana", "Approve & send").await;
-    let (original, sent) = (&world.google.inbox(ANA)[0], &world.google.sent(ANA)[0]);
+    world.click("ana", "dm:ana", "Approve & send").await;
+    let (original, sent) = (&world.google.inbox(ANA)[0], &world.google.list_sent(ANA)[0]);
     assert_eq!((sent.subject.as_str(), sent.thread_id.as_str()), ("Fwd: Terms", thread.as_str()));
     assert_eq!(sent.header("References"), Some(original.message_id.as_str()));
     let got = &world.google.inbox("bo@acme.test")[0];
@@ -146,38 +146,38 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: On) {
             Kim
         ");
     }
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_forward_whose_answer_was_lost_arrives_once(platform: On) {
-    for mishap in [Fault::LoseAnswer, Fault::Drop] {
-        let (mut world, _, thread) = with(platform, &terms()).await;
-        calls(&world, "gmail_forward", forward(&thread));
-        world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+async fn a_forward_whose_answer_was_lost_arrives_once(platform: Platform) {
+    for mishap in [Fault::DropResponse, Fault::DropConnection] {
+        let (mut world, _, thread) = with_mail(platform, &terms_mail()).await;
+        script_tool_call(&world, "gmail_forward", forward(&thread));
+        world.say("ana", "dm:ana", "forward Kim's mail to Bo").await;
         world.google.faults.next(SEND, mishap);
         world.model.will(Answer::text("Bo has it."));
-        world.presses("ana", "dm:ana", "Approve & send").await;
+        world.click("ana", "dm:ana", "Approve & send").await;
         for _ in 0..3 {
-            world.later(TimeDelta::seconds(12)).await;
+            world.advance(TimeDelta::seconds(12)).await;
         }
         let got = world.google.inbox("bo@acme.test");
         assert_eq!((got.len(), got[0].files.len()), (1, 2));
-        assert!(world.reads("dm:ana").contains("Email sent"));
-        world.ends().await;
+        assert!(world.read_new("dm:ana").contains("Email sent"));
+        world.finish().await;
     }
 }
 
-async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: On) {
-    let (mut world, id, thread) = with(platform, &terms()).await;
-    calls(&world, "gmail_forward", forward(&thread));
-    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: Platform) {
+    let (mut world, id, thread) = with_mail(platform, &terms_mail()).await;
+    script_tool_call(&world, "gmail_forward", forward(&thread));
+    world.say("ana", "dm:ana", "forward Kim's mail to Bo").await;
     assert!(world.google.delete_mail(ANA, &id));
     world.model.will(Answer::text("It was not sent."));
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "Approved by"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
               · Not found: the mail that a file came with. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
@@ -185,33 +185,33 @@ async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: On) {
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty() && world.google.drafts(ANA).is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn more_than_gmail_sends_is_not_asked_about(platform: On) {
+async fn more_than_gmail_sends_is_not_asked_about(platform: Platform) {
     let kind = "application/octet-stream".to_owned();
     let large = |name: &str| (name.to_owned(), kind.clone(), vec![b'x'; 15 * 1024 * 1024]);
-    let mail = Incoming { files: vec![large("a.bin"), large("b.bin")], ..terms() };
-    let (mut world, _, thread) = with(platform, &mail).await;
-    calls(&world, "gmail_forward", forward(&thread));
+    let mail = IncomingMail { files: vec![large("a.bin"), large("b.bin")], ..terms_mail() };
+    let (mut world, _, thread) = with_mail(platform, &mail).await;
+    script_tool_call(&world, "gmail_forward", forward(&thread));
     world.model.will(Answer::text("The files are too large."));
-    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    world.say("ana", "dm:ana", "forward Kim's mail to Bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(told(&world), @r#"{"error":"invalid arguments: the files have 30.0 MB together, and Gmail sends 25.0 MB at most; nothing was sent"}"#);
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"invalid arguments: the files have 30.0 MB together, and Gmail sends 25.0 MB at most; nothing was sent"}"#);
     }
-    assert!(world.google.drafts(ANA).is_empty() && world.google.sent(ANA).is_empty());
-    world.reads("dm:ana");
-    world.ends().await;
+    assert!(world.google.drafts(ANA).is_empty() && world.google.list_sent(ANA).is_empty());
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it(platform: On) {
-    let (mut world, id, _) = with(platform, &terms()).await;
+async fn a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it(platform: Platform) {
+    let (mut world, id, _) = with_mail(platform, &terms_mail()).await;
     let attach = json!([{ "message_id": id, "name": "terms.pdf" }]);
     let draft = json!({ "to": ["Bo"], "subject": "Terms", "body": "See the file.", "attach": attach });
-    calls(&world, "gmail_create_draft", draft);
-    world.says("ana", "general", "@nod draft a mail to Bo with Kim's terms").await;
+    script_tool_call(&world, "gmail_create_draft", draft);
+    world.say("ana", "general", "@nod draft a mail to Bo with Kim's terms").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: # Draft
               From  ana@acme.test
@@ -227,38 +227,38 @@ async fn a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it(platform: On
     }
     world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "Here they are." })));
-    world.says("ana", "dm:ana", "make it shorter").await;
-    world.reads("dm:ana");
-    world.says("ana", "dm:ana", "send it").await;
-    world.reads("dm:ana");
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.say("ana", "dm:ana", "make it shorter").await;
+    world.read_new("dm:ana");
+    world.say("ana", "dm:ana", "send it").await;
+    world.read_new("dm:ana");
+    world.click("ana", "dm:ana", "Approve & send").await;
     let got = &world.google.inbox("bo@acme.test")[0];
     assert_eq!(
         (got.body.as_str(), got.files.as_slice()),
         ("Here they are.", &[("terms.pdf".to_owned(), 14)][..])
     );
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn the_signature_stands_below_once_and_survives_changes(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn the_signature_stands_below_once_and_survives_changes(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     world.google.settings(ANA, |account| {
         let html = "<div><b>Ana Silva</b><br>Acme · <a href=\"https://acme.test\">acme.test</a></div>";
         account.signatures.insert(ANA.to_owned(), html.to_owned());
     });
-    calls(
+    script_tool_call(
         &world,
         "gmail_create_draft",
         json!({ "to": ["Bo"], "subject": "Plan", "body": "Here is the plan.\n\nAna" }),
     );
-    world.says("ana", "dm:ana", "draft a mail to Bo about the plan").await;
+    world.say("ana", "dm:ana", "draft a mail to Bo about the plan").await;
     world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "The plan.\n\nAna" })));
-    world.says("ana", "dm:ana", "make it shorter").await;
+    world.say("ana", "dm:ana", "make it shorter").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: make"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "ana: make"), @r"
             ana: make it shorter
             nod: # Draft
               From  ana@acme.test
@@ -274,33 +274,33 @@ async fn the_signature_stands_below_once_and_survives_changes(platform: On) {
               [Send…] [Discard] [Open in Gmail]
         ");
     }
-    world.says("ana", "dm:ana", "send it").await;
-    world.edits("ana", "dm:ana", &[("Body", "The whole plan.")]).await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.say("ana", "dm:ana", "send it").await;
+    world.edit_request("ana", "dm:ana", &[("Body", "The whole plan.")]).await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     let got = &world.google.inbox("bo@acme.test")[0];
     assert_eq!(got.body, "The whole plan.\n\n-- \nAna Silva\nAcme · acme.test");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     world.google.settings(ANA, |account| account.aliases = vec!["sales@acme.test".to_owned()]);
     let cc = ["cho@acme.test", "ana@acme.test"].map(str::to_owned).to_vec();
-    let mail = Incoming {
+    let mail = IncomingMail {
         to: "sales@acme.test".to_owned(),
         cc,
         subject: "AW: Terms".to_owned(),
         files: vec![],
-        ..terms()
+        ..terms_mail()
     };
     world.google.deliver_mail(&mail).unwrap();
     let thread = world.google.inbox(ANA)[0].thread_id.clone();
-    calls(&world, "gmail_reply", json!({ "thread_id": thread, "body": "Fine.", "all": true }));
-    world.says("ana", "dm:ana", "reply to all: fine").await;
+    script_tool_call(&world, "gmail_reply", json!({ "thread_id": thread, "body": "Fine.", "all": true }));
+    world.say("ana", "dm:ana", "reply to all: fine").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "# Send")), @r"
+        insta::assert_snapshot!(normalize_recipient_risk(text_after(&world.read_new("dm:ana"), "# Send")), @r"
             # Send this email? · rev 1 · cd81f2
               From  sales@acme.test
               Account  ana@acme.test
@@ -320,8 +320,8 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
         ");
     }
     world.model.will(Answer::text("Kim has it."));
-    world.presses("ana", "dm:ana", "Approve & send").await;
-    let sent = &world.google.sent(ANA)[0];
+    world.click("ana", "dm:ana", "Approve & send").await;
+    let sent = &world.google.list_sent(ANA)[0];
     assert_eq!(
         (sent.from.as_str(), sent.cc.as_slice()),
         ("sales@acme.test", &["cho@acme.test".to_owned()][..])
@@ -338,23 +338,23 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
             > Kim
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     world.google.settings(ANA, |account| {
         account.aliases = vec!["sales@acme.test".to_owned()];
-        account.unconfirmed = vec!["boss@acme.test".to_owned()];
+        account.unverified_aliases = vec!["boss@acme.test".to_owned()];
     });
     let mut said = Vec::new();
     for from in ["boss@acme.test", "eve@evil.test"] {
         let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": from });
-        calls(&world, "gmail_send_email", mail);
+        script_tool_call(&world, "gmail_send_email", mail);
         world.model.will(Answer::text("I cannot send as that."));
-        world.says("ana", "dm:ana", "write to Bo").await;
-        said.push(told(&world));
+        world.say("ana", "dm:ana", "write to Bo").await;
+        said.push(last_tool_result(&world));
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.join("\n"), @r#"
@@ -363,13 +363,13 @@ async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform
         "#);
     }
     let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": "sales@acme.test" });
-    calls(&world, "gmail_send_email", mail);
-    world.says("ana", "dm:ana", "write to Bo as sales").await;
+    script_tool_call(&world, "gmail_send_email", mail);
+    world.say("ana", "dm:ana", "write to Bo as sales").await;
     world.model.will(Answer::text("Bo has it."));
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, "sales@acme.test");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "# Email"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "# Email"), @r"
             # Email sent · rev 1 · ba15fa
               From  sales@acme.test
               Account  ana@acme.test
@@ -384,22 +384,26 @@ async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform
             nod: Bo has it.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
-    calls(&world, "gmail_create_draft", json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }));
-    world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
+async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
+    script_tool_call(
+        &world,
+        "gmail_create_draft",
+        json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }),
+    );
+    world.say("ana", "general", "@nod draft a mail to Bo about the plan").await;
     let id = world.google.drafts(ANA)[0].draft_id.clone().unwrap();
     // No draft is open in another conversation.
     let list = Answer::tool("gmail_list_drafts", json!({}));
     let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
-    world.model_will("tool", [list, open, Answer::text("Here it is.")]);
-    world.says("ana", "dm:ana", "open my draft to Bo").await;
+    world.script_model("tool", [list, open, Answer::text("Here it is.")]);
+    world.say("ana", "dm:ana", "open my draft to Bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(told(&world), @r#"{"bcc":[],"body":"The plan.","cc":[],"id":"r-7000000000000000004","subject":"Plan","to":["bo@acme.test"]}"#);
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: open"), @r"
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"bcc":[],"body":"The plan.","cc":[],"id":"r-7000000000000000004","subject":"Plan","to":["bo@acme.test"]}"#);
+        insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "ana: open"), @r"
             ana: open my draft to Bo
             nod: # Draft
               From  ana@acme.test
@@ -413,32 +417,32 @@ async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: On) {
             nod: Here it is.
         ");
     }
-    world.says("ana", "dm:ana", "send it").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.say("ana", "dm:ana", "send it").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, "The plan.");
     assert!(world.google.drafts(ANA).is_empty());
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn five_hundred_recipients_are_refused_in_a_sentence(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn five_hundred_recipients_are_refused_in_a_sentence(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     let to: Vec<String> = (0..500).map(|n| format!("person{n}@acme.test")).collect();
-    calls(&world, "gmail_send_email", json!({ "to": to, "subject": "News", "body": "News." }));
+    script_tool_call(&world, "gmail_send_email", json!({ "to": to, "subject": "News", "body": "News." }));
     world.model.will(Answer::text("That is too many people for one mail."));
-    world.says("ana", "dm:ana", "send the news to everybody").await;
+    world.say("ana", "dm:ana", "send the news to everybody").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(told(&world), @r#"{"error":"invalid arguments: /to: value has more than 100 items"}"#);
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"invalid arguments: /to: value has more than 100 items"}"#);
     }
-    assert!(world.google.sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
-    world.reads("dm:ana");
-    world.ends().await;
+    assert!(world.google.list_sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     let head = "From: Kim <kim@northwind.test>\r\nTo: ana@acme.test\r\nMIME-Version: 1.0\r\n";
     let broken: [(&str, &[u8]); 7] = [
         // No parts, and no end.
@@ -462,15 +466,15 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
     for mail in world.google.inbox(ANA) {
         let look = Answer::tool("gmail_read_thread", json!({ "thread_id": mail.thread_id }));
         let answer = json!({ "thread_id": mail.thread_id, "body": "I could not read that." });
-        world.model_will("tool", [look, Answer::tool("gmail_reply", answer), Answer::text("Not sent.")]);
-        world.says("ana", "dm:ana", "read it, and answer").await;
+        world.script_model("tool", [look, Answer::tool("gmail_reply", answer), Answer::text("Not sent.")]);
+        world.say("ana", "dm:ana", "read it, and answer").await;
         let requests = world.model.requests();
         let tool = requests.last().unwrap()["messages"].as_array().unwrap().last().unwrap().clone();
         let words =
             tool["content"].as_str().unwrap().lines().find(|line| line.starts_with('{')).unwrap().to_owned();
         let words: Value = serde_json::from_str(&words).unwrap();
         read.push(words["messages"][0]["text"].to_string());
-        world.denies("ana", "dm:ana", "").await;
+        world.deny_request("ana", "dm:ana", "").await;
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(read.join("\n"), @r#"
@@ -483,22 +487,22 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
             "Hiã"
         "#);
     }
-    assert!(world.google.sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
-    world.reads("dm:ana");
-    world.ends().await;
+    assert!(world.google.list_sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    let file = Dropped::new("sales.csv", "text/csv", "month,sum\nMay,120\nJune,200");
+async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let file = SharedFile::new("sales.csv", "text/csv", "month,sum\nMay,120\nJune,200");
     let attach = json!([{ "name": "Sales.csv" }]);
     let mail = json!({ "to": ["Bo"], "subject": "Sales", "body": "See the file.", "attach": attach });
-    calls(&world, "gmail_send_email", mail);
-    world.drops_file("ana", "general", "@nod mail this to Bo", &file).await;
+    script_tool_call(&world, "gmail_send_email", mail);
+    world.share_file("ana", "general", "@nod mail this to Bo", &file).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("general"), "From  ana"), @r"
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "From  ana"), @r"
             From  ana@acme.test
                   To  bo@acme.test
                   Cc  —
@@ -512,66 +516,71 @@ async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: On) {
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    world.google.faults.next(SEND, Fault::LoseAnswer);
+    world.google.faults.next(SEND, Fault::DropResponse);
     world.model.will(Answer::text("Bo has it."));
-    world.presses("ana", "general", "Approve & send").await;
-    world.later(TimeDelta::seconds(2)).await;
+    world.click("ana", "general", "Approve & send").await;
+    world.advance(TimeDelta::seconds(2)).await;
     let got = world.google.inbox("bo@acme.test");
     assert_eq!((got.len(), got[0].files.as_slice()), (1, &[("sales.csv".to_owned(), 26)][..]));
-    assert!(world.reads("general").contains("Email sent"));
-    world.ends().await;
+    assert!(world.read_new("general").contains("Email sent"));
+    world.finish().await;
 }
 
-async fn a_file_that_was_not_dropped_is_not_found(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn a_file_that_was_not_dropped_is_not_found(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     let attach = json!([{ "name": "terms.pdf" }]);
     let mail = json!({ "to": ["Bo"], "subject": "Terms", "body": "See the file.", "attach": attach });
-    calls(&world, "gmail_send_email", mail);
+    script_tool_call(&world, "gmail_send_email", mail);
     world.model.will(Answer::text("Which file?"));
-    world.says("ana", "general", "@nod mail the terms to Bo").await;
-    assert_eq!(told(&world), r#"{"error":"not found: a file of that name in this chat"}"#);
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.say("ana", "general", "@nod mail the terms to Bo").await;
+    assert_eq!(last_tool_result(&world), r#"{"error":"not found: a file of that name in this chat"}"#);
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_page_that_was_dropped_goes_out_too(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn a_page_that_was_dropped_goes_out_too(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     let page = "<!DOCTYPE html><html><body>The plan</body></html>";
     let attach = json!([{ "name": "plan.html" }]);
     let mail = json!({ "to": ["Bo"], "subject": "Plan", "body": "See the page.", "attach": attach });
-    calls(&world, "gmail_send_email", mail);
+    script_tool_call(&world, "gmail_send_email", mail);
     world.model.will(Answer::text("Bo has it."));
     world
-        .drops_file("ana", "general", "@nod mail this to Bo", &Dropped::new("plan.html", "text/html", page))
+        .share_file(
+            "ana",
+            "general",
+            "@nod mail this to Bo",
+            &SharedFile::new("plan.html", "text/html", page),
+        )
         .await;
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].files, [("plan.html".to_owned(), page.len())]);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 const NUMBER: &str = "+351 555 0199";
 
 /// Adds a signature with Ana's number to her mail.
-fn signs(world: &World) {
+fn set_signature(world: &World) {
     let html = format!("<div>Ana Silva<br>{NUMBER}</div>");
     world.google.settings(ANA, |account| drop(account.signatures.insert(ANA.to_owned(), html)));
 }
 
-async fn a_signature_stands_on_no_card_that_others_see(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
-    signs(&world);
-    calls(
+async fn a_signature_stands_on_no_card_that_others_see(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
+    set_signature(&world);
+    script_tool_call(
         &world,
         "gmail_send_email",
         json!({ "to": ["Bo"], "subject": "Late", "body": "Hi Bo,\nI'm late." }),
     );
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: # Send this email? · rev 1 · 098fda
                   From  ana@acme.test
@@ -587,29 +596,33 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: On) {
                   [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
-    let shown = world.shows_all("ana", "general", NUMBER).await;
+    let shown = world.show_all("ana", "general", NUMBER).await;
     assert!(shown.contains("I'mlate.--AnaSilva+3515550199"), "{shown}");
-    let shown = world.shows_all("bo", "general", "alone").await;
+    let shown = world.show_all("bo", "general", "alone").await;
     assert!(shown.contains("I'mlate.") && !shown.contains("5550199"), "{shown}");
     world.model.will(Answer::text("Bo knows."));
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     let wanted = format!("Hi Bo,\nI'm late.\n\n-- \nAna Silva\n{NUMBER}");
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, wanted);
 
-    calls(&world, "gmail_create_draft", json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }));
-    let thread = world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
-    world.model_will("conversational", [Answer::text("It is Ana's.")]);
-    world.replies("bo", "general", &thread, "what does it say?").await;
-    world.replies("ana", "general", &thread, "send it").await;
-    world.presses("ana", "general", "Approve & send").await;
+    script_tool_call(
+        &world,
+        "gmail_create_draft",
+        json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }),
+    );
+    let thread = world.say("ana", "general", "@nod draft a mail to Bo about the plan").await;
+    world.script_model("conversational", [Answer::text("It is Ana's.")]);
+    world.reply("bo", "general", &thread, "what does it say?").await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[1].body, format!("The plan.\n\n-- \nAna Silva\n{NUMBER}"));
-    let (said, prompts) = (world.reads("general"), json!(world.model.requests()).to_string());
+    let (said, prompts) = (world.read_new("general"), json!(world.model.requests()).to_string());
     assert!(!said.contains(NUMBER) && !prompts.contains(NUMBER), "{said}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn mail_goes_out_under_the_name_of_its_address(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn mail_goes_out_under_the_name_of_its_address(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     world.google.settings(ANA, |account| {
         account.aliases = vec!["sales@acme.test".to_owned()];
         account.names.insert(ANA.to_owned(), "Ana Silva".to_owned());
@@ -619,16 +632,16 @@ async fn mail_goes_out_under_the_name_of_its_address(platform: On) {
     let mail = |from: &str| json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": from });
     let mut headers = Vec::new();
     for (from, place) in [(ANA, "general"), ("sales@acme.test", "dm:ana")] {
-        calls(&world, "gmail_send_email", mail(from));
+        script_tool_call(&world, "gmail_send_email", mail(from));
         world.model.will(Answer::text("Bo has it."));
-        world.says("ana", "general", "@nod write to Bo").await;
-        let card = world.reads(place);
+        world.say("ana", "general", "@nod write to Bo").await;
+        let card = world.read_new(place);
         headers
             .extend(card.lines().map(str::trim).filter(|line| line.starts_with("From  ")).map(str::to_owned));
         headers.extend(
             card.lines().map(str::trim).filter(|line| line.starts_with("Reply to")).map(str::to_owned),
         );
-        world.presses("ana", place, "Approve & send").await;
+        world.click("ana", place, "Approve & send").await;
         let got = world.google.inbox("bo@acme.test").pop().unwrap();
         headers.push(format!("{:?} {:?}", got.header("From"), got.header("Reply-To")));
     }
@@ -641,46 +654,46 @@ async fn mail_goes_out_under_the_name_of_its_address(platform: On) {
             Some("Sales, Acme <sales@acme.test>") Some("<desk@acme.test>")
         "#);
     }
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_only_gmails_settings_say_is_shown_to_its_owner_alone(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn what_only_gmails_settings_say_is_shown_to_its_owner_alone(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     world.google.settings(ANA, |account| {
         account.aliases = vec!["moonfox@acme.test".to_owned()];
-        account.usual = Some("moonfox@acme.test".to_owned());
+        account.default_alias = Some("moonfox@acme.test".to_owned());
     });
     let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late." });
     for (tool, shown) in [("gmail_send_email", "Send this email?"), ("gmail_create_draft", "# Draft")] {
-        calls(&world, tool, mail.clone());
-        world.says("ana", "general", "@nod write to Bo").await;
-        let card = world.reads("dm:ana");
+        script_tool_call(&world, tool, mail.clone());
+        world.say("ana", "general", "@nod write to Bo").await;
+        let card = world.read_new("dm:ana");
         assert!(card.contains(shown) && card.contains("From  moonfox@acme.test"), "{card}");
-        assert!(!world.reads("general").contains("moonfox"));
+        assert!(!world.read_new("general").contains("moonfox"));
     }
-    world.abandoned().await;
+    world.discard().await;
 }
 
-async fn a_draft_from_an_address_that_is_gone_shows_as_whom_it_leaves(platform: On) {
-    let (mut world, ..) = with(platform, &terms()).await;
+async fn a_draft_from_an_address_that_is_gone_shows_as_whom_it_leaves(platform: Platform) {
+    let (mut world, ..) = with_mail(platform, &terms_mail()).await;
     world.google.settings(ANA, |account| account.aliases = vec!["old@acme.test".to_owned()]);
     let mail = json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan.", "from": "old@acme.test" });
-    calls(&world, "gmail_create_draft", mail);
-    let thread = world.says("ana", "general", "@nod draft a mail to Bo from my old address").await;
+    script_tool_call(&world, "gmail_create_draft", mail);
+    let thread = world.say("ana", "general", "@nod draft a mail to Bo from my old address").await;
     world.google.settings(ANA, |account| account.aliases.clear());
     let id = world.google.drafts(ANA)[0].draft_id.clone().unwrap();
     let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
-    world.model_will("tool", [open, Answer::text("Here it is.")]);
-    world.says("ana", "dm:ana", "open my draft to Bo").await;
-    let shown = world.reads("dm:ana");
+    world.script_model("tool", [open, Answer::text("Here it is.")]);
+    world.say("ana", "dm:ana", "open my draft to Bo").await;
+    let shown = world.read_new("dm:ana");
     assert!(shown.contains("From  ana@acme.test") && !shown.contains("old@acme.test"), "{shown}");
-    world.says("ana", "dm:ana", "send it").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.say("ana", "dm:ana", "send it").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, ANA);
     assert!(!thread.is_empty());
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }

@@ -2,7 +2,7 @@
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 
 on_each_platform!(
     a_long_answer_comes_whole_in_several_messages,
@@ -21,11 +21,11 @@ pub fn long_answer() -> String {
     text.join("\n\n")
 }
 
-async fn a_long_answer_comes_whole_in_several_messages(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text(long_answer())]);
-    world.says("ana", "general", "@nod explain it all").await;
-    let said = world.reads("general");
+async fn a_long_answer_comes_whole_in_several_messages(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text(long_answer())]);
+    world.say("ana", "general", "@nod explain it all").await;
+    let said = world.read_new("general");
     for wanted in (1..=20).map(|n| format!("Paragraph {n} begins")) {
         assert!(said.contains(&wanted), "{wanted}");
     }
@@ -36,62 +36,62 @@ async fn a_long_answer_comes_whole_in_several_messages(platform: On) {
         .collect();
     assert_eq!(lines, (1..=400).collect::<Vec<_>>());
     assert!(!said.contains("more characters"), "nothing is left out");
-    assert!(world.chat.messages_of_nod("general").len() > 2, "{said}");
-    assert_eq!(world.chat.too_early(), Vec::<String>::new());
-    world.ends().await;
+    assert!(world.chat.nod_message_ids("general").len() > 2, "{said}");
+    assert_eq!(world.chat.rate_limited_calls(), Vec::<String>::new());
+    world.finish().await;
 }
 
 /// Slack's rate limit is one message per second and channel; Discord reports its limit itself.
 #[tokio::test]
 async fn the_messages_of_a_long_answer_are_a_second_apart() {
     let mut world = World::new().await;
-    world.model_will("conversational", [Answer::text(long_answer())]);
-    let ts = world.says("ana", "general", "@nod explain it all").await;
-    world.reads("general");
+    world.script_model("conversational", [Answer::text(long_answer())]);
+    let ts = world.say("ana", "general", "@nod explain it all").await;
+    world.read_new("general");
     let posts: Vec<f64> =
         world.slack.thread("general", &ts).iter().skip(1).map(|m| m.ts.parse().unwrap()).collect();
     assert!(posts.len() > 2, "{} messages", posts.len());
     // Slack's timestamps of two messages in the same moment differ by a microsecond.
     assert!(posts.windows(2).all(|two| two[1] - two[0] > 0.999), "{posts:?}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_long_private_answer_has_one_line_in_the_thread(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.model_will(
+async fn a_long_private_answer_has_one_line_in_the_thread(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.script_model(
         "tool",
         [Answer::tool("gmail_list_recent", serde_json::json!({})), Answer::text(long_answer())],
     );
-    world.says("ana", "general", "@nod what is new in my mail?").await;
+    world.say("ana", "general", "@nod what is new in my mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what is new in my mail?
                 nod: · Answered Ana Silva privately.
                   [Share here]
         ");
     }
-    assert!(world.reads("dm:ana").contains("Paragraph 20 begins"));
-    world.ends().await;
+    assert!(world.read_new("dm:ana").contains("Paragraph 20 begins"));
+    world.finish().await;
 }
 
-async fn an_answer_without_end_is_its_beginning_and_a_file(platform: On) {
-    let mut world = World::on(platform).await;
+async fn an_answer_without_end_is_its_beginning_and_a_file(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     let text = (1..).map(|n| format!("Sentence {n} of it. ")).take(6_000).collect::<String>();
-    world.model_will("conversational", [Answer::text(text.trim())]);
-    world.says("ana", "general", "@nod explain it all").await;
-    let said = world.reads("general");
+    world.script_model("conversational", [Answer::text(text.trim())]);
+    world.say("ana", "general", "@nod explain it all").await;
+    let said = world.read_new("general");
     assert!(said.contains("Sentence 1 of it.") && !said.contains("Sentence 6000 of it."));
     assert!(
         said.contains("This is the beginning: the whole answer (124,892 characters) is in the file."),
         "{said}"
     );
     assert!(
-        world.chat.messages_of_nod("general").len() <= 16,
+        world.chat.nod_message_ids("general").len() <= 16,
         "{}",
-        world.chat.messages_of_nod("general").len()
+        world.chat.nod_message_ids("general").len()
     );
-    let file = world.chat.file("answer-").unwrap();
+    let file = world.chat.uploaded_file_text("answer-").unwrap();
     assert!(file.ends_with("Sentence 6000 of it."));
-    world.ends().await;
+    world.finish().await;
 }

@@ -2,10 +2,10 @@
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
-pub fn late() -> Answer {
+pub fn late_mail_call() -> Answer {
     Answer::tool(
         "gmail_send_email",
         json!({ "to": ["Bo"], "subject": "Running late", "body": "Hi Bo,\n\nI'm running late.\n\nAna" }),
@@ -14,14 +14,14 @@ pub fn late() -> Answer {
 
 on_each_platform!(mail_waits_for_a_yes);
 
-async fn mail_waits_for_a_yes(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late(), Answer::text("Bo knows that you are late.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+async fn mail_waits_for_a_yes(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Bo knows that you are late.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: # Send this email? · rev 1 · db435d
                   From  ana@acme.test
@@ -39,11 +39,11 @@ async fn mail_waits_for_a_yes(platform: On) {
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    assert!(world.google.sent("ana@acme.test").is_empty());
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
 
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: # Email sent · rev 1 · db435d
                   From  ana@acme.test
@@ -65,5 +65,5 @@ async fn mail_waits_for_a_yes(platform: On) {
     let inbox = world.google.inbox("bo@acme.test");
     assert_eq!(inbox.len(), 1);
     assert_eq!(inbox[0].subject, "Running late");
-    world.ends().await;
+    world.finish().await;
 }

@@ -1,12 +1,12 @@
 //! What Nod reads of a mailbox: the newest mail in full, each time in its owner's zone, and every mail separately.
 
-use nod_sandbox::google::Incoming;
+use nod_sandbox::google::IncomingMail;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use nod_tests::{World, hostile};
 use serde_json::{Value, json};
 
-use crate::attachments::given;
+use crate::attachments::last_tool_result;
 
 on_each_platform!(
     of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand,
@@ -23,42 +23,42 @@ on_each_platform!(
 const ANA: &str = "ana@acme.test";
 const KIM: &str = "kim@northwind.test";
 
-fn from_kim(subject: &str, body: &str) -> Incoming {
+fn from_kim(subject: &str, body: &str) -> IncomingMail {
     let owned = str::to_owned;
-    Incoming {
+    IncomingMail {
         to: owned(ANA),
         from: owned(KIM),
         subject: owned(subject),
         body: owned(body),
-        ..Incoming::default()
+        ..IncomingMail::default()
     }
 }
 
-async fn connected(platform: On) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn with_connected_account(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     world
 }
 
 /// Returns the full result of a tool call.
-async fn told(world: &mut World, tool: &str, asked: Value) -> Value {
-    world.model_will("tool", [Answer::tool(tool, asked), Answer::text("There.")]);
-    world.says("ana", "dm:ana", "look at my mail").await;
-    world.reads("dm:ana");
-    let (words, _) = given(world);
+async fn call_tool(world: &mut World, tool: &str, asked: Value) -> Value {
+    world.script_model("tool", [Answer::tool(tool, asked), Answer::text("There.")]);
+    world.say("ana", "dm:ana", "look at my mail").await;
+    world.read_new("dm:ana");
+    let (words, _) = last_tool_result(world);
     serde_json::from_str(&words).unwrap_or_else(|error| panic!("{error}: …{}", &words[words.len() - 60..]))
 }
 
-fn subjects(told: &Value) -> Vec<&str> {
+fn subjects_in(told: &Value) -> Vec<&str> {
     told["messages"].as_array().unwrap().iter().map(|one| one["subject"].as_str().unwrap()).collect()
 }
 
-async fn of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand(platform: On) {
-    let mut world = connected(platform).await;
+async fn of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand(platform: Platform) {
+    let mut world = with_connected_account(platform).await;
     let mut answered = None;
     for number in 1..=5 {
         let body = format!("{}\nThis was number {number}.", "\"So\",\r\nhe said.\n".repeat(400));
-        let mail = Incoming { in_reply_to: answered, ..from_kim("Plan", &body) };
+        let mail = IncomingMail { in_reply_to: answered, ..from_kim("Plan", &body) };
         world.google.deliver_mail(&mail).unwrap();
         answered = Some(world.google.inbox(ANA).pop().unwrap().message_id);
     }
@@ -66,7 +66,7 @@ async fn of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand(platf
     let (thread, mut shown) = (&mails[0].thread_id, Vec::new());
     let mut asked = json!({ "thread_id": thread });
     loop {
-        let told = told(&mut world, "gmail_read_thread", asked).await;
+        let told = call_tool(&mut world, "gmail_read_thread", asked).await;
         let messages = told["messages"].as_array().unwrap();
         let newest = messages.last().unwrap();
         assert!(newest["text"].as_str().unwrap().contains("This was"), "{newest}");
@@ -77,50 +77,52 @@ async fn of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand(platf
         asked = json!({ "thread_id": thread, "before": oldest });
     }
     assert_eq!(shown, mails.iter().map(|mail| mail.id.clone()).collect::<Vec<_>>());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_table_with_many_quotes_is_read_on_where_it_was_cut(platform: On) {
-    let mut world = connected(platform).await;
+async fn a_table_with_many_quotes_is_read_on_where_it_was_cut(platform: Platform) {
+    let mut world = with_connected_account(platform).await;
     let table = "\"a\",\"b\"\n".repeat(3_000);
     let file = ("t.csv".to_owned(), "text/csv".to_owned(), table.clone().into_bytes());
-    let id = world.google.deliver_mail(&Incoming { files: vec![file], ..from_kim("Plan", "See.") }).unwrap();
+    let id =
+        world.google.deliver_mail(&IncomingMail { files: vec![file], ..from_kim("Plan", "See.") }).unwrap();
     let mut read = String::new();
     for _ in 0..2 {
         let asked = json!({ "message_id": id, "name": "t.csv", "from": read.len() });
-        let told = told(&mut world, "gmail_read_attachment", asked).await;
+        let told = call_tool(&mut world, "gmail_read_attachment", asked).await;
         read.push_str(told["text"].as_str().unwrap());
         let (left, end) = (table.len() - read.len(), read.len());
         assert_eq!(told["cut"], json!(format!("{left} more characters follow, from {end} on")));
     }
     assert!(read.len() > 20_000 && table.starts_with(&read), "{}", read.len());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn in_berlin(platform: On) -> World {
-    let mut world = connected(platform).await;
-    world.commands("ana", "dm:ana", "settings").await;
-    world.opens_whispered("ana", "Change my hours").await;
-    let saved = world.submits("ana", &[("Time zone (empty: as the chat tells)", "Europe/Berlin")]).await;
+async fn with_berlin_time_zone(platform: Platform) -> World {
+    let mut world = with_connected_account(platform).await;
+    world.run_command("ana", "dm:ana", "settings").await;
+    world.open_form_from_ephemeral("ana", "Change my hours").await;
+    let saved = world.submit_form("ana", &[("Time zone (empty: as the chat tells)", "Europe/Berlin")]).await;
     assert!(saved.contains("Europe/Berlin"), "{saved}");
-    if platform == On::Slack {
-        world.closes_form("ana");
+    if platform == Platform::Slack {
+        world.close_form("ana");
     }
     world
 }
 
 /// Two mails around midnight in Berlin. Google's own days are in California's time zone.
-async fn with_early_mail(platform: On) -> World {
-    let world = in_berlin(platform).await;
+async fn with_mail_around_midnight(platform: Platform) -> World {
+    let world = with_berlin_time_zone(platform).await;
     for (subject, at) in [("Late", "2026-03-05T22:30:00Z"), ("Early", "2026-03-05T23:30:00Z")] {
-        let mail = Incoming { at: Some(at.parse().unwrap()), ..from_kim(subject, "on:2026/03/06") };
+        let mail =
+            IncomingMail { received_at: Some(at.parse().unwrap()), ..from_kim(subject, "on:2026/03/06") };
         world.google.deliver_mail(&mail).unwrap();
     }
     world
 }
 
-async fn a_day_is_looked_for_where_the_person_is(platform: On) {
-    let mut world = with_early_mail(platform).await;
+async fn a_day_is_looked_for_where_the_person_is(platform: Platform) {
+    let mut world = with_mail_around_midnight(platform).await;
     for (query, found) in [
         ("after:2026/03/06", &["Early"][..]),
         ("from:kim@northwind.test before:2026-03-06", &["Late"]),
@@ -128,45 +130,45 @@ async fn a_day_is_looked_for_where_the_person_is(platform: On) {
         ("-after:2026/03/06 \"after:2026/03/06\"", &[]),
         ("after:1772751600", &["Early"]),
     ] {
-        let told = told(&mut world, "gmail_search_messages", json!({ "query": query })).await;
-        assert_eq!(subjects(&told), found, "{query}");
+        let told = call_tool(&mut world, "gmail_search_messages", json!({ "query": query })).await;
+        assert_eq!(subjects_in(&told), found, "{query}");
     }
-    let none = told(&mut world, "gmail_search_messages", json!({ "query": "after:2026/02/30" })).await;
+    let none = call_tool(&mut world, "gmail_search_messages", json!({ "query": "after:2026/02/30" })).await;
     assert_eq!(
         none["error"],
         json!("invalid arguments: after:2026/02/30 is no day: write year/month/day, as in after:2026/03/06")
     );
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_day_begins_where_the_person_is_also_for_what_is_tidied(platform: On) {
-    let mut world = with_early_mail(platform).await;
-    crate::tidy::allows_tidying(&mut world).await;
+async fn a_day_begins_where_the_person_is_also_for_what_is_tidied(platform: Platform) {
+    let mut world = with_mail_around_midnight(platform).await;
+    crate::tidy::grant_modify_scope(&mut world).await;
     let old = json!({ "search": "in:inbox before:2026/03/06", "actions": ["archive"] });
-    world.model_will("tool", [Answer::tool("gmail_organise", old), Answer::text("Done.")]);
-    world.says("ana", "dm:ana", "archive everything older than today").await;
+    world.script_model("tool", [Answer::tool("gmail_organise", old), Answer::text("Done.")]);
+    world.say("ana", "dm:ana", "archive everything older than today").await;
     let left: Vec<String> = world.google.inbox(ANA).into_iter().map(|mail| mail.subject).collect();
     assert_eq!(left, ["Early"]);
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn the_time_of_a_mail_is_said_as_its_owner_counts_it(platform: On) {
-    let mut world = in_berlin(platform).await;
+async fn the_time_of_a_mail_is_said_as_its_owner_counts_it(platform: Platform) {
+    let mut world = with_berlin_time_zone(platform).await;
     let at = Some("2026-03-05T23:30:00Z".parse().unwrap());
-    world.google.deliver_mail(&Incoming { at, ..from_kim("Late", "Hello.") }).unwrap();
+    world.google.deliver_mail(&IncomingMail { received_at: at, ..from_kim("Late", "Hello.") }).unwrap();
     let thread = world.google.inbox(ANA)[0].thread_id.clone();
     for (tool, asked) in
         [("gmail_list_recent", json!({})), ("gmail_read_thread", json!({ "thread_id": thread }))]
     {
-        let told = told(&mut world, tool, asked).await;
+        let told = call_tool(&mut world, tool, asked).await;
         assert_eq!(told["messages"][0]["at"], json!("Fri 6 Mar, 00:30 CET"), "{told}");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// A mail with an attached mail and a PDF, neither of which has a name.
-fn forwarded_as_a_file() -> Vec<u8> {
+fn mail_with_attached_mail() -> Vec<u8> {
     let lines = [
         "From: kim@northwind.test\nTo: ana@acme.test\nSubject: Look\nMessage-ID: <1@northwind.test>\nMIME-Version: 1.0",
         "Content-Type: multipart/mixed; boundary=outer\n",
@@ -183,16 +185,16 @@ fn forwarded_as_a_file() -> Vec<u8> {
     lines.join("\n").replace('\n', "\r\n").into_bytes()
 }
 
-async fn an_attached_mail_is_a_file_and_not_what_the_sender_wrote(platform: On) {
-    let mut world = connected(platform).await;
-    let id = world.google.deliver_raw(ANA, &forwarded_as_a_file()).unwrap();
+async fn an_attached_mail_is_a_file_and_not_what_the_sender_wrote(platform: Platform) {
+    let mut world = with_connected_account(platform).await;
+    let id = world.google.deliver_raw(ANA, &mail_with_attached_mail()).unwrap();
     let thread = world.google.inbox(ANA)[0].thread_id.clone();
-    let read = told(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
+    let read = call_tool(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
     let mail = &read["messages"][0];
     assert_eq!(mail["text"], json!("See what Eve wrote."));
     assert_eq!(mail["attachments"], json!(["attached mail.eml", "noname"]));
     let asked = json!({ "message_id": id, "name": "attached mail.eml" });
-    let attached = told(&mut world, "gmail_read_attachment", asked).await;
+    let attached = call_tool(&mut world, "gmail_read_attachment", asked).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(attached["text"].as_str().unwrap(), @r"
             From: eve@evil.test
@@ -203,24 +205,24 @@ async fn an_attached_mail_is_a_file_and_not_what_the_sender_wrote(platform: On) 
             Pay me at once.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_file_without_a_name_goes_along_with_a_forward(platform: On) {
-    let mut world = connected(platform).await;
-    world.can_be_written_to("bo").await;
-    world.google.deliver_raw(ANA, &forwarded_as_a_file()).unwrap();
+async fn a_file_without_a_name_goes_along_with_a_forward(platform: Platform) {
+    let mut world = with_connected_account(platform).await;
+    world.make_mail_address_known("bo").await;
+    world.google.deliver_raw(ANA, &mail_with_attached_mail()).unwrap();
     let thread = world.google.inbox(ANA)[0].thread_id.clone();
     let forward = Answer::tool("gmail_forward", json!({ "thread_id": thread, "to": ["Bo"] }));
-    world.model_will("tool", [forward, Answer::text("Bo has it.")]);
-    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.script_model("tool", [forward, Answer::text("Bo has it.")]);
+    world.say("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     let got = &world.google.inbox("bo@acme.test")[0];
     let names: Vec<&str> = got.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["attached mail.eml", "noname"]);
     assert!(got.body.contains("See what Eve wrote.") && !got.body.contains("Pay me"), "{}", got.body);
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 /// Delivers three mails, of which the second is made to harm its reader. Returns its id and its thread's.
@@ -236,10 +238,10 @@ fn with_a_bomb(world: &World) -> (String, String) {
     (id, world.google.inbox(ANA)[0].thread_id.clone())
 }
 
-async fn a_mail_that_kills_its_reader_is_told_and_the_others_are_read(platform: On) {
-    let mut world = connected(platform).await;
+async fn a_mail_that_kills_its_reader_is_told_and_the_others_are_read(platform: Platform) {
+    let mut world = with_connected_account(platform).await;
     let (_, thread) = with_a_bomb(&world);
-    let read = told(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
+    let read = call_tool(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
     let said: Vec<(&str, Option<&str>)> = read["messages"]
         .as_array()
         .unwrap()
@@ -248,19 +250,20 @@ async fn a_mail_that_kills_its_reader_is_told_and_the_others_are_read(platform: 
         .collect();
     let why = "its text could not be read: reading it took more memory than I give to a mail";
     assert_eq!(said, [("The **first** word", None), ("", Some(why)), ("The last word", None)]);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_mail_that_kills_its_reader_is_not_forwarded(platform: On) {
-    let mut world = connected(platform).await;
-    world.can_be_written_to("bo").await;
+async fn a_mail_that_kills_its_reader_is_not_forwarded(platform: Platform) {
+    let mut world = with_connected_account(platform).await;
+    world.make_mail_address_known("bo").await;
     let (id, thread) = with_a_bomb(&world);
     let asked = json!({ "thread_id": thread, "message_id": id, "to": ["Bo"] });
-    world.model_will("tool", [Answer::tool("gmail_forward", asked), Answer::text("I cannot forward that.")]);
-    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    world
+        .script_model("tool", [Answer::tool("gmail_forward", asked), Answer::text("I cannot forward that.")]);
+    world.say("ana", "dm:ana", "forward Kim's mail to Bo").await;
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("that mail cannot be read safely; forward it in Gmail itself"), "{asked}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }

@@ -6,16 +6,16 @@
 macro_rules! on_each_platform {
     ($($story:ident),* $(,)?) => { $(
         mod $story {
-            use nod_tests::chat::On;
+            use nod_tests::chat::Platform;
 
             #[tokio::test]
             async fn on_slack() {
-                super::$story(On::Slack).await;
+                super::$story(Platform::Slack).await;
             }
 
             #[tokio::test]
             async fn on_discord() {
-                super::$story(On::Discord).await;
+                super::$story(Platform::Discord).await;
             }
         }
     )* };

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 #[tokio::test]
 async fn every_migration_keeps_the_rows_that_are_there() {
-    let database = TestDatabase::bare().await;
+    let database = TestDatabase::without_schema().await;
     let mut conn = PgConnection::connect(&database.url).await.unwrap();
     let mut migrations: Vec<_> = MIGRATOR.iter().collect();
     migrations.sort_by_key(|migration| migration.version);
@@ -30,7 +30,7 @@ async fn every_migration_keeps_the_rows_that_are_there() {
     MIGRATOR.run(&mut conn).await.unwrap();
     assert_eq!(rows(&mut conn).await, expected);
     conn.close().await.unwrap();
-    database.drop_it().await;
+    database.drop_database().await;
 }
 
 async fn tables(conn: &mut PgConnection) -> Vec<String> {

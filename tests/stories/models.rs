@@ -2,7 +2,7 @@
 
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -15,7 +15,7 @@ on_each_platform!(
 );
 
 /// Creates a world with a fallback model for the reasoner.
-async fn with_stand_in(platform: On) -> (World, Model) {
+async fn with_fallback_model(platform: Platform) -> (World, Model) {
     let mut world = World::without_nod_on(platform).await;
     let other = Model::start(ModelConfig::default()).await.unwrap();
     let prefix = "NOD_LLM__REASONER__FALLBACK__";
@@ -28,13 +28,13 @@ async fn with_stand_in(platform: On) -> (World, Model) {
     (world, other)
 }
 
-async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_record(platform: On) {
-    let (mut world, other) = with_stand_in(platform).await;
-    world.model_will("tool", (0..3).map(|_| Answer::status(503, None)));
+async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_record(platform: Platform) {
+    let (mut world, other) = with_fallback_model(platform).await;
+    world.script_model("tool", (0..3).map(|_| Answer::status(503, None)));
     other.will(Answer::text("Hello from elsewhere."));
-    world.says("ana", "general", "@nod hello").await;
+    world.say("ana", "general", "@nod hello").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod hello
                 nod: Hello from elsewhere.
         ");
@@ -46,40 +46,40 @@ async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_reco
     .await
     .unwrap();
     assert_eq!(step, json!(["other", true]));
-    assert_eq!((other.unused(), other.violations()), (vec![], vec![]));
-    world.ends().await;
+    assert_eq!((other.list_unused(), other.violations()), (vec![], vec![]));
+    world.finish().await;
 }
 
-async fn where_both_are_down_both_are_told(platform: On) {
-    let (mut world, other) = with_stand_in(platform).await;
-    world.model_will("tool", (0..3).map(|_| Answer::status(503, None)));
+async fn where_both_are_down_both_are_told(platform: Platform) {
+    let (mut world, other) = with_fallback_model(platform).await;
+    world.script_model("tool", (0..3).map(|_| Answer::status(503, None)));
     other.will(Answer::status(402, None));
-    world.says("ana", "general", "@nod hello").await;
+    world.say("ana", "general", "@nod hello").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general").replace(char::is_numeric, "#"), @r"
+        insta::assert_snapshot!(world.read_new("general").replace(char::is_numeric, "#"), @r"
             ana: @nod hello
                 nod: The model did not answer (# tries, # s). Its stand-in's endpoint refused the request (status ###); whoever runs Nod must look. Nothing was sent or changed.
                   · run ········
                   [Try again]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_model_that_cannot_call_tools_is_told_in_one_sentence(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.model_will("tool", [Answer::integer_code(400, "scripted does not support tools")]);
-    world.says("ana", "general", "@nod any mail?").await;
+async fn a_model_that_cannot_call_tools_is_told_in_one_sentence(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.script_model("tool", [Answer::integer_code(400, "scripted does not support tools")]);
+    world.say("ana", "general", "@nod any mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod any mail?
                 nod: The model (scripted) cannot call tools, and I need one that can; whoever runs Nod must choose another. Nothing was sent or changed.
                   · run ········
                   [Try again]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Returns the part of a prompt that is the same for every user at any time.
@@ -89,21 +89,21 @@ fn prefix(request: &Value) -> (String, String) {
     (request["tools"].to_string(), fixed.to_owned())
 }
 
-async fn a_prompt_begins_the_same_for_everybody_at_any_time(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn a_prompt_begins_the_same_for_everybody_at_any_time(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     for (user, channel) in [("ana", "dm:ana"), ("bo", "general"), ("ana", "general")] {
-        world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("None.")]);
+        world.script_model("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("None.")]);
         if user == "bo" {
             // Bo has no account connected: the run waits for one.
             world.model.clear();
-            world.model_will("tool", [Answer::text("None.")]);
+            world.script_model("tool", [Answer::text("None.")]);
         }
-        world.says(user, channel, "@nod any mail today?").await;
-        world.later(chrono::TimeDelta::minutes(61)).await;
+        world.say(user, channel, "@nod any mail today?").await;
+        world.advance(chrono::TimeDelta::minutes(61)).await;
     }
-    world.reads("general");
-    world.reads("dm:ana");
+    world.read_new("general");
+    world.read_new("dm:ana");
     let (routed, thought): (Vec<Value>, Vec<Value>) =
         world.model.requests().into_iter().partition(|request| request["response_format"].is_object());
     let prefixes: Vec<_> = thought.iter().map(prefix).collect();
@@ -116,35 +116,35 @@ async fn a_prompt_begins_the_same_for_everybody_at_any_time(platform: On) {
     assert!(!prefixes[0].1.contains("Ana") && !prefixes[0].1.contains("2026"));
     let first = &routed[0]["messages"][0];
     assert!(routed.iter().all(|request| request["messages"][0] == *first), "{routed:#?}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_cut_answer_says_so_in_talk_too(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text("It all began in").finish_reason("length")]);
-    world.says("ana", "dm:ana", "tell me a story").await;
+async fn a_cut_answer_says_so_in_talk_too(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("It all began in").finish_reason("length")]);
+    world.say("ana", "dm:ana", "tell me a story").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: tell me a story
             nod: It all began in
 
               … (the model's answer was cut at its length limit)
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_a_provider_holds_back_is_told_once(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text("Well, ").finish_reason("content_filter")]);
-    world.says("ana", "dm:ana", "tell me a story").await;
+async fn what_a_provider_holds_back_is_told_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("Well, ").finish_reason("content_filter")]);
+    world.say("ana", "dm:ana", "tell me a story").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: tell me a story
             nod: The model's provider held its answer back (content filter). Please ask in other words. Nothing was sent or changed.
               · run ········
               [Try again]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }

@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
-use nod_sandbox::google::Incoming;
+use nod_sandbox::google::IncomingMail;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::{Chat, On};
+use nod_tests::chat::{FakeChat, Platform};
 use serde_json::json;
 
 on_each_platform!(
@@ -19,10 +19,10 @@ on_each_platform!(
     a_mention_is_the_person_mentioned,
     somebody_known_from_sent_mail_is_picked_and_written_to,
     of_several_the_workspace_stands_first_and_then_whom_one_wrote_to,
-    whoever_calls_himself_like_a_colleague_gets_nothing_between,
+    lookalike_contact_is_not_offered,
     nobody_else_sees_whom_somebody_writes_with,
     who_takes_no_direct_messages_picks_all_the_same,
-    whoever_is_none_of_the_contacts_is_asked_for_in_words,
+    unknown_contact_is_asked_for_by_text,
     without_an_account_no_mail_is_looked_at,
     mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown,
     who_joined_today_is_found,
@@ -40,35 +40,35 @@ fn mail_to(to: &str) -> Answer {
     Answer::tool("gmail_send_email", json!({ "to": [to], "subject": "Hello", "body": "Hello!" }))
 }
 
-async fn asks_which_bob(platform: On) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("stone").await;
-    world.can_be_written_to("reyes").await;
-    world.model_will("tool", [mail_to("Bob")]);
-    world.says("ana", "general", "@nod say hello to Bob").await;
+async fn with_ambiguous_bob(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("stone").await;
+    world.make_mail_address_known("reyes").await;
+    world.script_model("tool", [mail_to("Bob")]);
+    world.say("ana", "general", "@nod say hello to Bob").await;
     world
 }
 
-async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: On) {
-    let mut world = asks_which_bob(platform).await;
+async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: Platform) {
+    let mut world = with_ambiguous_bob(platform).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Bob
                 nod: # Which Bob?
                   [Bob Reyes (reyes@acme.test)] [Bob Stone (stone@acme.test)] [Someone else]
         ");
     }
-    world.presses("bo", "general", "Someone else").await;
-    let heard = world.hears("bo").await;
+    world.click("bo", "general", "Someone else").await;
+    let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(bo only) nod: This question is for somebody else. Nothing was done.");
     }
-    let label = world.labelled("general", "Bob Stone");
-    let kept = world.keeps_press("ana", "general", &label);
-    world.presses("ana", "general", &label).await;
+    let label = world.find_label("general", "Bob Stone");
+    let kept = world.prepare_click("ana", "general", &label);
+    world.click("ana", "general", &label).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Bob
                 nod: · Which Bob? → Bob Stone (stone@acme.test)
                 nod: # Send this email? · rev 1 · f7029e
@@ -85,67 +85,67 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: On) {
     }
 
     // The same button again, from a client that still shows it.
-    world.sends_press(&kept).await;
-    let heard = world.hears("ana").await;
+    world.send_click(&kept).await;
+    let heard = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(ana only) nod: This was answered already. Nothing more was done.");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn someone_else_is_asked_for_in_words(platform: On) {
-    let mut world = asks_which_bob(platform).await;
+async fn someone_else_is_asked_for_in_words(platform: Platform) {
+    let mut world = with_ambiguous_bob(platform).await;
     world.model.will(Answer::text("Which Bob do you mean? Please give me an address."));
-    world.presses("ana", "general", "Someone else").await;
+    world.click("ana", "general", "Someone else").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Bob
                 nod: · Which Bob? → Someone else
                 nod: Which Bob do you mean? Please give me an address.
                   · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn nobody_picks_in_time(platform: On) {
-    let mut world = asks_which_bob(platform).await;
+async fn nobody_picks_in_time(platform: Platform) {
+    let mut world = with_ambiguous_bob(platform).await;
     world.model.will(Answer::text("Nobody told me which Bob, so I sent nothing."));
-    world.later(TimeDelta::hours(25)).await;
+    world.advance(TimeDelta::hours(25)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Bob
                 nod: · Which Bob? → nobody answered
                 nod: Nobody told me which Bob, so I sent nothing.
                   · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_unknown_name_is_said_to_the_model_and_never_guessed(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.model_will("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
-    world.says("ana", "general", "@nod say hello to Zoe").await;
+async fn an_unknown_name_is_said_to_the_model_and_never_guessed(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.script_model("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
+    world.say("ana", "general", "@nod say hello to Zoe").await;
     assert!(world.model.requests().last().unwrap().to_string().contains("Zoe is nobody in this workspace"));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Zoe
                 nod: I know no Zoe here. What is her address?
                   · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_address_is_taken_as_it_is(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.model_will("tool", [mail_to("zoe+x@far.example")]);
-    world.says("ana", "general", "@nod say hello to zoe+x@far.example").await;
+async fn an_address_is_taken_as_it_is(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.script_model("tool", [mail_to("zoe+x@far.example")]);
+    world.say("ana", "general", "@nod say hello to zoe+x@far.example").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to zoe+x@far.example
                 nod: # Send this email? · rev 1 · 588770
                   From  ana@acme.test
@@ -160,44 +160,44 @@ async fn an_address_is_taken_as_it_is(platform: On) {
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_is_no_address_is_said_so(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.model_will("tool", [mail_to("zoe@@far"), Answer::text("“zoe@@far” is no address.")]);
-    world.says("ana", "general", "@nod say hello to zoe@@far").await;
+async fn what_is_no_address_is_said_so(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.script_model("tool", [mail_to("zoe@@far"), Answer::text("“zoe@@far” is no address.")]);
+    world.say("ana", "general", "@nod say hello to zoe@@far").await;
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("is no email address"), "{heard}");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_mention_that_the_model_repeats_is_read_as_a_name(platform: On) {
-    let mut world = World::on(platform).await;
+async fn a_mention_that_the_model_repeats_is_read_as_a_name(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     let stone = world.chat.mention("stone");
-    world.model_will("conversational", [Answer::text(format!("{stone} works in sales."))]);
-    world.says("ana", "general", "@nod who is @stone?").await;
+    world.script_model("conversational", [Answer::text(format!("{stone} works in sales."))]);
+    world.say("ana", "general", "@nod who is @stone?").await;
     assert!(world.model.requests()[1].to_string().contains(&format!("{stone}: Bob Stone")));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod who is @stone?
                 nod: Bob Stone works in sales.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_mention_is_the_person_mentioned(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("stone").await;
+async fn a_mention_is_the_person_mentioned(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("stone").await;
     let stone = world.chat.mention("stone");
-    world.model_will("tool", [mail_to(&stone)]);
-    world.says("ana", "general", "@nod say hello to @stone").await;
+    world.script_model("tool", [mail_to(&stone)]);
+    world.say("ana", "general", "@nod say hello to @stone").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to @stone
                 nod: # Send this email? · rev 1 · f7029e
                   From  ana@acme.test
@@ -211,38 +211,41 @@ async fn a_mention_is_the_person_mentioned(platform: On) {
                   [Approve & send] [Edit] [Deny]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Ana has written to Zoe, who is otherwise unknown here.
-async fn knows_zoe(platform: On) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn with_contact_zoe(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     assert!(world.google.writes(ANA, "Zoe Kim <zoe@partner.example>", "Hello"));
     world
 }
 
 /// Delivers a mail to Ana under any name.
-fn hears_from(world: &World, name: &str, address: &str) {
+fn receive_mail_from(world: &World, name: &str, address: &str) {
     let (from, from_name) = (address.to_owned(), name.to_owned());
-    world.google.deliver_mail(&Incoming { to: ANA.into(), from, from_name, ..Incoming::default() }).unwrap();
+    world
+        .google
+        .deliver_mail(&IncomingMail { to: ANA.into(), from, from_name, ..IncomingMail::default() })
+        .unwrap();
 }
 
-async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: On) {
-    let mut world = knows_zoe(platform).await;
-    world.model_will("tool", [mail_to("Zoe"), Answer::text("Zoe has it.")]);
-    world.says("ana", "general", "@nod say hello to Zoe").await;
+async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platform) {
+    let mut world = with_contact_zoe(platform).await;
+    world.script_model("tool", [mail_to("Zoe"), Answer::text("Zoe has it.")]);
+    world.say("ana", "general", "@nod say hello to Zoe").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: # Which Zoe?
               [Zoe Kim (zoe@partner.example) · from your mail] [Someone else]
         ");
     }
-    let zoe = world.labelled("dm:ana", "Zoe Kim");
-    world.presses("ana", "dm:ana", &zoe).await;
+    let zoe = world.find_label("dm:ana", "Zoe Kim");
+    world.click("ana", "dm:ana", &zoe).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: · Which Zoe? → Zoe Kim (zoe@partner.example) · from your mail
             nod: # Send this email? · rev 1 · c16f43
@@ -260,12 +263,12 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: On) {
               [Approve & send] [Edit] [Deny]
         ");
     }
-    assert_eq!(world.google.sent(ANA).len(), 1);
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.list_sent(ANA).len(), 1);
+    world.click("ana", "dm:ana", "Approve & send").await;
     let left = world.google.outbox().pop().unwrap();
     assert_eq!((left.recipient.as_str(), left.mail.subject.as_str()), ("zoe@partner.example", "Hello"));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Zoe
                 nod: · Asked Ana Silva privately.
                 nod: · Asked Ana Silva privately.
@@ -273,20 +276,20 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: On) {
                   [Share here]
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn of_several_the_workspace_stands_first_and_then_whom_one_wrote_to(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("stone").await;
-    world.can_be_written_to("reyes").await;
+async fn of_several_the_workspace_stands_first_and_then_whom_one_wrote_to(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("stone").await;
+    world.make_mail_address_known("reyes").await;
     assert!(world.google.writes(ANA, "Bob Hart <hart@far.example>", "Hello"));
-    hears_from(&world, "Bob Stone, Sales", "stone@acme.test.evil.example");
-    hears_from(&world, "Bob Stone", "stone@acme.test");
-    world.model_will("tool", [mail_to("Bob"), Answer::text("As you like.")]);
-    world.says("ana", "general", "@nod say hello to Bob").await;
+    receive_mail_from(&world, "Bob Stone, Sales", "stone@acme.test.evil.example");
+    receive_mail_from(&world, "Bob Stone", "stone@acme.test");
+    world.script_model("tool", [mail_to("Bob"), Answer::text("As you like.")]);
+    world.say("ana", "general", "@nod say hello to Bob").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.button_labels("dm:ana").replace("] ", "]\n"), @r"
             [Bob Reyes (reyes@acme.test)]
@@ -296,44 +299,44 @@ async fn of_several_the_workspace_stands_first_and_then_whom_one_wrote_to(platfo
             [Someone else]
         ");
     }
-    let stone = world.labelled("dm:ana", "Bob Stone (stone@acme.test)");
-    world.presses("ana", "dm:ana", &stone).await;
-    let asked = world.reads("dm:ana");
+    let stone = world.find_label("dm:ana", "Bob Stone (stone@acme.test)");
+    world.click("ana", "dm:ana", &stone).await;
+    let asked = world.read_new("dm:ana");
     assert!(asked.contains("To  stone@acme.test\n") && !asked.contains("outside text"), "{asked}");
-    world.denies("ana", "dm:ana", "").await;
-    world.reads("dm:ana");
-    world.reads("general");
-    world.ends().await;
+    world.deny_request("ana", "dm:ana", "").await;
+    world.read_new("dm:ana");
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn whoever_calls_himself_like_a_colleague_gets_nothing_between(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    hears_from(&world, "Bo Lind", "eve@evil.test");
-    world.model_will("tool", [mail_to("Bo Lind")]);
-    world.says("ana", "general", "@nod say hello to Bo Lind").await;
-    let asked = world.reads("general");
+async fn lookalike_contact_is_not_offered(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    receive_mail_from(&world, "Bo Lind", "eve@evil.test");
+    world.script_model("tool", [mail_to("Bo Lind")]);
+    world.say("ana", "general", "@nod say hello to Bo Lind").await;
+    let asked = world.read_new("general");
     assert!(asked.contains("To  bo@acme.test\n"), "{asked}");
     assert!(world.google.calls().iter().all(|call| call.operation != LIST));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn nobody_else_sees_whom_somebody_writes_with(platform: On) {
-    let mut world = knows_zoe(platform).await;
-    world.model_will("tool", [mail_to("Zoe"), Answer::text("Zoe has it.")]);
-    let thread = world.says("ana", "general", "@nod say hello to Zoe").await;
-    let zoe = world.labelled("dm:ana", "Zoe Kim");
-    world.presses("ana", "dm:ana", &zoe).await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+async fn nobody_else_sees_whom_somebody_writes_with(platform: Platform) {
+    let mut world = with_contact_zoe(platform).await;
+    world.script_model("tool", [mail_to("Zoe"), Answer::text("Zoe has it.")]);
+    let thread = world.say("ana", "general", "@nod say hello to Zoe").await;
+    let zoe = world.find_label("dm:ana", "Zoe Kim");
+    world.click("ana", "dm:ana", &zoe).await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     let asked = world.model.requests().len();
-    world.model_will("conversational", [Answer::text("Ask Ana.")]);
-    world.replies("bo", "general", &thread, "which Zoe?").await;
+    world.script_model("conversational", [Answer::text("Ask Ana.")]);
+    world.reply("bo", "general", &thread, "which Zoe?").await;
     for request in &world.model.requests()[asked..] {
         assert!(!request.to_string().contains("partner.example"), "{request}");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Zoe
                 nod: · Asked Ana Silva privately.
                 nod: · Asked Ana Silva privately.
@@ -343,34 +346,34 @@ async fn nobody_else_sees_whom_somebody_writes_with(platform: On) {
                 nod: Ask Ana.
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn who_takes_no_direct_messages_picks_all_the_same(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("eli").await;
+async fn who_takes_no_direct_messages_picks_all_the_same(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("eli").await;
     assert!(world.google.writes("eli@acme.test", "Zoe Kim <zoe@partner.example>", "Hello"));
-    world.model_will("tool", [mail_to("Zoe")]);
-    world.says("eli", "general", "@nod say hello to Zoe").await;
-    world.presses("eli", "general", "Show me").await;
-    assert!(world.hears("eli").await.contains("# Which Zoe?"));
-    let zoe = world.whispered_label("eli", "Zoe Kim");
-    world.presses_whispered("eli", &zoe).await;
-    world.presses("eli", "general", "Show me").await;
-    assert!(world.hears("eli").await.contains("To  zoe@partner.example\n"));
-    let read = world.reads("general");
+    world.script_model("tool", [mail_to("Zoe")]);
+    world.say("eli", "general", "@nod say hello to Zoe").await;
+    world.click("eli", "general", "Show me").await;
+    assert!(world.wait_for_ephemeral("eli").await.contains("# Which Zoe?"));
+    let zoe = world.ephemeral_button_label("eli", "Zoe Kim");
+    world.click_newest_ephemeral("eli", &zoe).await;
+    world.click("eli", "general", "Show me").await;
+    assert!(world.wait_for_ephemeral("eli").await.contains("To  zoe@partner.example\n"));
+    let read = world.read_new("general");
     assert!(!read.contains("partner.example"), "{read}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn whoever_is_none_of_the_contacts_is_asked_for_in_words(platform: On) {
-    let mut world = knows_zoe(platform).await;
-    world.model_will("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
-    world.says("ana", "dm:ana", "say hello to Zoe").await;
-    world.presses("ana", "dm:ana", "Someone else").await;
+async fn unknown_contact_is_asked_for_by_text(platform: Platform) {
+    let mut world = with_contact_zoe(platform).await;
+    world.script_model("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
+    world.say("ana", "dm:ana", "say hello to Zoe").await;
+    world.click("ana", "dm:ana", "Someone else").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: say hello to Zoe
             nod: · Which Zoe? → Someone else
@@ -379,187 +382,187 @@ async fn whoever_is_none_of_the_contacts_is_asked_for_in_words(platform: On) {
         ");
     }
     assert!(!world.model.requests().last().unwrap().to_string().contains("partner.example"));
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn without_an_account_no_mail_is_looked_at(platform: On) {
-    let mut world = World::on(platform).await;
-    hears_from(&world, "Zoe Kim", "zoe@partner.example");
-    world.model_will("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
-    world.says("ana", "general", "@nod say hello to Zoe").await;
+async fn without_an_account_no_mail_is_looked_at(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    receive_mail_from(&world, "Zoe Kim", "zoe@partner.example");
+    world.script_model("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
+    world.say("ana", "general", "@nod say hello to Zoe").await;
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("Zoe is nobody in this workspace; an address is needed\\\""), "{heard}");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platform: On) {
-    let mut world = knows_zoe(platform).await;
+async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platform: Platform) {
+    let mut world = with_contact_zoe(platform).await;
     world.google.faults.next(LIST, Fault::Status { code: 400, retry_after: None });
-    world.model_will("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
-    world.says("ana", "general", "@nod say hello to Zoe").await;
+    world.script_model("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
+    world.say("ana", "general", "@nod say hello to Zoe").await;
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("Zoe is nobody in this workspace"), "{heard}");
     assert!(heard.contains("the person's own mail could not be looked at for that name"), "{heard}");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Zoe
                 nod: What is her address?
                   · For the record: nothing was sent or changed in this turn.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Returns the model's input after a request to write to someone without a known email address.
 async fn cannot_write_to(world: &mut World, name: &str) -> String {
-    world.model_will("tool", [mail_to(name), Answer::text("I cannot write to them.")]);
-    world.says("ana", "general", &format!("@nod say hello to {name}")).await;
-    world.reads("general");
+    world.script_model("tool", [mail_to(name), Answer::text("I cannot write to them.")]);
+    world.say("ana", "general", &format!("@nod say hello to {name}")).await;
+    world.read_new("general");
     world.model.requests().pop().unwrap().to_string()
 }
 
 /// Asks for a mail to this user. Discord reveals no email addresses: there the tool says that the user has none.
 async fn is_found(world: &mut World, name: &str, address: &str) {
-    if matches!(world.chat, Chat::Discord(_)) {
+    if matches!(world.chat, FakeChat::Discord(_)) {
         let told = cannot_write_to(world, name).await;
         assert!(told.contains("shows no address here"), "{told}");
         return;
     }
-    world.model_will("tool", [mail_to(name), Answer::text("As you like.")]);
-    world.says("ana", "general", &format!("@nod say hello to {name}")).await;
-    let asked = world.reads("general");
+    world.script_model("tool", [mail_to(name), Answer::text("As you like.")]);
+    world.say("ana", "general", &format!("@nod say hello to {name}")).await;
+    let asked = world.read_new("general");
     assert!(asked.contains(&format!("To  {address}\n")), "{asked}");
-    world.denies("ana", "general", "").await;
-    world.reads("general");
+    world.deny_request("ana", "general", "").await;
+    world.read_new("general");
 }
 
-async fn who_joined_today_is_found(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn who_joined_today_is_found(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     let lists = world.chat.lists_of_people();
     world.chat.joins("dee", "Dee Moss");
-    world.settles().await;
+    world.wait_until_idle().await;
     is_found(&mut world, "Dee", "dee@acme.test").await;
     assert_eq!(world.chat.lists_of_people(), lists);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_is_called_otherwise_today_is_found(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn who_is_called_otherwise_today_is_found(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     world.chat.renames("cho", "Cho Winter");
-    world.settles().await;
+    world.wait_until_idle().await;
     is_found(&mut world, "Cho Winter", "cho@acme.test").await;
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_left_today_is_nobody(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.chat.leaves("bo");
-    world.settles().await;
+async fn who_left_today_is_nobody(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.chat.remove_user("bo");
+    world.wait_until_idle().await;
     let told = cannot_write_to(&mut world, "Bo Lind").await;
     assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Slack redelivers what was not acknowledged, also after newer events.
 #[tokio::test]
 async fn what_is_told_late_gives_nobody_their_standing_back() {
     let mut world = World::new().await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     world.chat.renames("bo", "Bo Lind");
     let late = world.slack.last_event();
-    world.chat.leaves("bo");
-    world.settles().await;
+    world.chat.remove_user("bo");
+    world.wait_until_idle().await;
     for _ in 0..2 {
         world.slack.deliver_event(late.clone());
-        world.settles().await;
+        world.wait_until_idle().await;
     }
     let told = cannot_write_to(&mut world, "Bo Lind").await;
     assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
     // A user who came back is looked up when they are active.
     world.chat.renames("bo", "Bo Lind");
-    world.model_will("conversational", [Answer::text("Hello Bo.")]);
-    world.says("bo", "general", "@nod hello").await;
-    assert!(world.reads("general").contains("Hello Bo."));
-    world.ends().await;
+    world.script_model("conversational", [Answer::text("Hello Bo.")]);
+    world.say("bo", "general", "@nod hello").await;
+    assert!(world.read_new("general").contains("Hello Bo."));
+    world.finish().await;
 }
 
-async fn a_second_bo_who_joined_is_asked_about(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn a_second_bo_who_joined_is_asked_about(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     world.chat.joins("marsh", "Bo Marsh");
-    world.settles().await;
-    world.model_will("tool", [mail_to("Bo")]);
-    world.says("ana", "general", "@nod say hello to Bo").await;
-    let asked = world.reads("general");
+    world.wait_until_idle().await;
+    world.script_model("tool", [mail_to("Bo")]);
+    world.say("ana", "general", "@nod say hello to Bo").await;
+    let asked = world.read_new("general");
     assert!(asked.contains("# Which Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_name_that_misses_reads_the_list_once_in_ten_minutes(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn a_name_that_misses_reads_the_list_once_in_ten_minutes(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     let lists = world.chat.lists_of_people();
     world.chat.joins_untold("dee", "Dee Moss");
     let told = cannot_write_to(&mut world, "Dee").await;
     assert!(told.contains("Dee is nobody in this workspace"), "{told}");
     assert_eq!(world.chat.lists_of_people(), lists);
 
-    world.later(TimeDelta::minutes(11)).await;
+    world.advance(TimeDelta::minutes(11)).await;
     is_found(&mut world, "Dee", "dee@acme.test").await;
     assert_eq!(world.chat.lists_of_people(), lists + 1);
     cannot_write_to(&mut world, "Zoe").await;
     assert_eq!(world.chat.lists_of_people(), lists + 1);
 
-    world.later(TimeDelta::minutes(11)).await;
+    world.advance(TimeDelta::minutes(11)).await;
     cannot_write_to(&mut world, "Zoe").await;
     assert_eq!(world.chat.lists_of_people(), lists + 2);
     // The daily reading continues, once a day.
-    world.later(TimeDelta::hours(25)).await;
+    world.advance(TimeDelta::hours(25)).await;
     assert_eq!(world.chat.lists_of_people(), lists + 3);
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn a_name_that_fits_an_old_list_is_looked_up_in_a_new_one(platform: On) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn a_name_that_fits_an_old_list_is_looked_up_in_a_new_one(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     world.chat.joins_untold("marsh", "Bo Marsh");
-    world.later(TimeDelta::minutes(11)).await;
-    world.model_will("tool", [mail_to("Bo")]);
-    world.says("ana", "general", "@nod say hello to Bo").await;
-    let asked = world.reads("general");
+    world.advance(TimeDelta::minutes(11)).await;
+    world.script_model("tool", [mail_to("Bo")]);
+    world.say("ana", "general", "@nod say hello to Bo").await;
+    let asked = world.read_new("general");
     assert!(asked.contains("# Which Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Slack takes long to list the users of a large workspace.
 #[tokio::test]
 async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
     let mut world = World::new().await;
-    world.connects("ana").await;
-    world.later(TimeDelta::minutes(11)).await;
+    world.connect_google("ana").await;
+    world.advance(TimeDelta::minutes(11)).await;
     world.slack.faults().next("users.list", Fault::Status { code: 429, retry_after: Some(30) });
     let told = cannot_write_to(&mut world, "Zoe").await;
     assert!(told.contains("Zoe is nobody in this workspace"), "{told}");
     assert!(told.contains("I am reading the list of people again, ask me once more in a minute"), "{told}");
-    world.later(TimeDelta::seconds(10)).await;
-    world.model_will("tool", [mail_to("Bo")]);
-    world.says("ana", "general", "@nod say hello to Bo").await;
-    let asked = world.reads("general");
+    world.advance(TimeDelta::seconds(10)).await;
+    world.script_model("tool", [mail_to("Bo")]);
+    world.say("ana", "general", "@nod say hello to Bo").await;
+    let asked = world.read_new("general");
     let asked = &asked[asked.find("# Which Bo?").unwrap_or_else(|| panic!("{asked}"))..];
     insta::assert_snapshot!(asked, @r"
         # Which Bo?
               · I am reading the list of people again: there may be another one by now.
               [Bo Lind (bo@acme.test)] [Someone else]
     ");
-    world.later(TimeDelta::seconds(30)).await;
+    world.advance(TimeDelta::seconds(30)).await;
     is_found(&mut world, "Cho", "cho@acme.test").await;
-    world.ends().await;
+    world.finish().await;
 }

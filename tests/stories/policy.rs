@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     what_the_rules_never_allow_is_not_asked_for,
@@ -19,11 +19,11 @@ on_each_platform!(
 );
 
 /// Ana has asked, and the card waits.
-async fn asks(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late()].into_iter().chain(answers));
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+async fn request_approval(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call()].into_iter().chain(answers));
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     world
 }
 
@@ -33,29 +33,29 @@ fn last_lines(text: &str, n: usize) -> String {
 }
 
 /// Returns the URL of the newest reminder's button.
-fn leads_to(world: &World, channel: &str) -> String {
+fn reminder_link(world: &World, channel: &str) -> String {
     let go = world.chat.buttons(channel).into_iter().find(|button| button.label == "Go to the card");
     go.unwrap().link.unwrap()
 }
 
-async fn reminders(world: &World) -> i64 {
+async fn count_reminders(world: &World) -> i64 {
     let query = "select count(*) from deliveries where card::text like '%still waits%'";
     sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap()
 }
 
-async fn what_the_rules_never_allow_is_not_asked_for(platform: On) {
+async fn what_the_rules_never_allow_is_not_asked_for(platform: Platform) {
     let rules =
         "[[rule]]\ntool = \"gmail_send_email\"\nwhen.recipients_above = 1\nnever = \"one person at a time\"";
     let mut world = World::with_rules_on(platform, rules).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     let mail = json!({ "to": ["Bo", "Cho"], "subject": "Late", "body": "Late." });
     let said = Answer::text("The rules here allow one person at a time.");
-    world.model_will("tool", [Answer::tool("gmail_send_email", mail), said]);
-    world.says("ana", "general", "@nod tell Bo and Cho I'm late").await;
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail), said]);
+    world.say("ana", "general", "@nod tell Bo and Cho I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo and Cho I'm late
                 nod: The rules here allow one person at a time.
                   · For the record: nothing was sent or changed in this turn.
@@ -63,27 +63,28 @@ async fn what_the_rules_never_allow_is_not_asked_for(platform: On) {
     }
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
     assert!(heard.contains("never allow this") && heard.contains("one person at a time"), "{heard}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_rule_says_how_long_a_request_waits(platform: On) {
+async fn a_rule_says_how_long_a_request_waits(platform: Platform) {
     let rules = "[[rule]]\nexpire_after = \"30m\"\nundo = \"3s\"";
     let mut world =
-        asks(World::with_rules_on(platform, rules).await, [Answer::text("Nobody answered.")]).await;
-    assert!(world.reads("general").contains("Expires Fri 6 Mar 2026, 10:00 WET."));
+        request_approval(World::with_rules_on(platform, rules).await, [Answer::text("Nobody answered.")])
+            .await;
+    assert!(world.read_new("general").contains("Expires Fri 6 Mar 2026, 10:00 WET."));
     // From the start, less time remained than a reminder's lead.
-    world.later(TimeDelta::minutes(29)).await;
-    assert_eq!(reminders(&world).await, 0);
-    world.later(TimeDelta::minutes(1)).await;
-    assert!(world.reads("general").contains("Nobody answered in time. Not sent."));
-    world.ends().await;
+    world.advance(TimeDelta::minutes(29)).await;
+    assert_eq!(count_reminders(&world).await, 0);
+    world.advance(TimeDelta::minutes(1)).await;
+    assert!(world.read_new("general").contains("Nobody answered in time. Not sent."));
+    world.finish().await;
 }
 
-async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answer(platform: On) {
-    let mut world = asks(World::on(platform).await, [Answer::text("Bo knows.")]).await;
-    world.later(TimeDelta::minutes(23 * 60)).await;
+async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answer(platform: Platform) {
+    let mut world = request_approval(World::new_on(platform).await, [Answer::text("Bo knows.")]).await;
+    world.advance(TimeDelta::minutes(23 * 60)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               [Approve & send] [Edit] [Deny]
             nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
               [Go to the card]
@@ -91,13 +92,13 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
     }
     world.stop().await;
     world.start().await;
-    world.later(TimeDelta::minutes(30)).await;
-    assert_eq!(reminders(&world).await, 1);
-    let card = world.button("general", "Approve & send");
-    assert_eq!(leads_to(&world, "general"), world.chat.link_to("general", &card));
-    world.presses("ana", "general", "Approve & send").await;
+    world.advance(TimeDelta::minutes(30)).await;
+    assert_eq!(count_reminders(&world).await, 1);
+    let card = world.find_message_with_button("general", "Approve & send");
+    assert_eq!(reminder_link(&world, "general"), world.chat.permalink("general", &card));
+    world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 5), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 5), @r"
               Approved by Ana Silva 09:00 WET → Sent 09:00 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
@@ -105,59 +106,59 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
             nod: Bo knows.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over(platform: On) {
-    let mut world = asks(World::on(platform).await, []).await;
-    world.later(TimeDelta::hours(23)).await;
-    let question = world.chat.first("general");
-    world.replies("ana", "general", &question, "stop").await;
-    let read = world.reads("general");
+async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over(platform: Platform) {
+    let mut world = request_approval(World::new_on(platform).await, []).await;
+    world.advance(TimeDelta::hours(23)).await;
+    let question = world.chat.first_message("general");
+    world.reply("ana", "general", &question, "stop").await;
+    let read = world.read_new("general");
     assert!(read.contains("# Email not sent") && read.contains("its card says what became of it"), "{read}");
     assert!(!read.contains("still waits") && !read.contains("[Go to the card]"), "{read}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_was_decided_is_not_reminded_of(platform: On) {
-    let mut world = asks(World::on(platform).await, [Answer::text("Not sent.")]).await;
-    world.denies("ana", "general", "").await;
-    world.later(TimeDelta::hours(23)).await;
-    assert_eq!(reminders(&world).await, 0);
-    world.reads("general");
-    world.ends().await;
+async fn what_was_decided_is_not_reminded_of(platform: Platform) {
+    let mut world = request_approval(World::new_on(platform).await, [Answer::text("Not sent.")]).await;
+    world.deny_request("ana", "general", "").await;
+    world.advance(TimeDelta::hours(23)).await;
+    assert_eq!(count_reminders(&world).await, 0);
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of(platform: On) {
-    let mut world = asks(World::on(platform).await, [Answer::text("Nobody answered.")]).await;
+async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of(platform: Platform) {
+    let mut world = request_approval(World::new_on(platform).await, [Answer::text("Nobody answered.")]).await;
     world.stop().await;
-    world.clock.pass(TimeDelta::hours(25));
+    world.clock.advance(TimeDelta::hours(25));
     world.start().await;
-    assert_eq!(reminders(&world).await, 0);
-    assert!(world.reads("general").contains("Nobody answered in time. Not sent."));
-    world.ends().await;
+    assert_eq!(count_reminders(&world).await, 0);
+    assert!(world.read_new("general").contains("Nobody answered in time. Not sent."));
+    world.finish().await;
 }
 
-async fn a_reminder_of_something_private_is_private(platform: On) {
-    let mut world = World::on(platform).await;
+async fn a_reminder_of_something_private_is_private(platform: Platform) {
+    let mut world = World::new_on(platform).await;
     world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", "Marmalade").unwrap();
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     let recent = Answer::tool("gmail_list_recent", json!({}));
-    world.model_will("tool", [recent, late(), Answer::text("Nobody answered.")]);
-    world.says("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
-    world.later(TimeDelta::hours(23)).await;
-    assert!(!world.reads("general").contains("still waits"));
+    world.script_model("tool", [recent, late_mail_call(), Answer::text("Nobody answered.")]);
+    world.say("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
+    world.advance(TimeDelta::hours(23)).await;
+    assert!(!world.read_new("general").contains("still waits"));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("dm:ana"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("dm:ana"), 2), @r"
             nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
               [Go to the card]
         ");
     }
-    let card = world.button("dm:ana", "Approve & send");
-    assert_eq!(leads_to(&world, "dm:ana"), world.chat.link_to("dm:ana", &card));
-    world.later(TimeDelta::hours(1)).await;
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    let card = world.find_message_with_button("dm:ana", "Approve & send");
+    assert_eq!(reminder_link(&world, "dm:ana"), world.chat.permalink("dm:ana", &card));
+    world.advance(TimeDelta::hours(1)).await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }

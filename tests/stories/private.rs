@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     what_a_mailbox_shows_goes_to_its_owner_alone,
@@ -29,49 +29,49 @@ fn recent() -> Answer {
     Answer::tool("gmail_list_recent", json!({}))
 }
 
-async fn world_with_mail(platform: On) -> World {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+async fn with_mail(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
     world
 }
 
-async fn asked_in_general(platform: On) -> (World, String) {
-    let world = world_with_mail(platform).await;
-    world.model_will("tool", [recent(), Answer::text(format!("The bank writes: {SECRET}."))]);
-    let thread = world.says("ana", "general", "@nod what's new in my mail?").await;
+async fn ask_in_general(platform: Platform) -> (World, String) {
+    let world = with_mail(platform).await;
+    world.script_model("tool", [recent(), Answer::text(format!("The bank writes: {SECRET}."))]);
+    let thread = world.say("ana", "general", "@nod what's new in my mail?").await;
     (world, thread)
 }
 
-async fn what_a_mailbox_shows_goes_to_its_owner_alone(platform: On) {
-    let (mut world, _) = asked_in_general(platform).await;
+async fn what_a_mailbox_shows_goes_to_its_owner_alone(platform: Platform) {
+    let (mut world, _) = ask_in_general(platform).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
                   [Share here]
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: The bank writes: the merger is called Marmalade.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn nobody_elses_prompt_has_it(platform: On) {
-    let (mut world, thread) = asked_in_general(platform).await;
+async fn nobody_elses_prompt_has_it(platform: Platform) {
+    let (mut world, thread) = ask_in_general(platform).await;
     let before = world.model.requests().len();
-    world.model_will("conversational", [Answer::text("I cannot tell you that.")]);
-    world.replies("bo", "general", &thread, "what does it say?").await;
+    world.script_model("conversational", [Answer::text("I cannot tell you that.")]);
+    world.reply("bo", "general", &thread, "what does it say?").await;
     for request in &world.model.requests()[before..] {
         assert!(!request.to_string().contains("Marmalade"), "{request}");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
                   [Share here]
@@ -79,17 +79,17 @@ async fn nobody_elses_prompt_has_it(platform: On) {
                 nod: I cannot tell you that.
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: On) {
-    let (mut world, thread) = asked_in_general(platform).await;
-    world.model_will("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
-    world.replies("ana", "general", &thread, "in short?").await;
+async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: Platform) {
+    let (mut world, thread) = ask_in_general(platform).await;
+    world.script_model("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
+    world.reply("ana", "general", &thread, "in short?").await;
     assert!(world.model.requests().last().unwrap().to_string().contains("Marmalade"));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
                   [Share here]
@@ -99,27 +99,27 @@ async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: On)
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: The bank writes: the merger is called Marmalade.
             nod: In short: the merger is called Marmalade!
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: On) {
-    let mut world = world_with_mail(platform).await;
-    world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
-    world.says("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
+async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Platform) {
+    let mut world = with_mail(platform).await;
+    world.script_model("tool", [recent(), late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod look into my mail and tell Bo I'm late
                 nod: · Asked Ana Silva privately.
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: # Send this email? · rev 1 · db435d
               From  ana@acme.test
@@ -138,9 +138,9 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: On
               [Approve & send] [Edit] [Deny]
         ");
     }
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod look into my mail and tell Bo I'm late
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
@@ -148,7 +148,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: On
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: # Email sent · rev 1 · db435d
               From  ana@acme.test
@@ -167,54 +167,54 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: On
             nod: Bo knows.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: On) {
-    let mut world = World::on(platform).await;
-    world.can_be_written_to("bo").await;
+async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.make_mail_address_known("bo").await;
     world.google.deliver("eli@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
-    world.connects("eli").await;
-    assert_eq!(world.reads("general"), "");
-    world.model_will("tool", [recent(), Answer::text(format!("The bank writes: {SECRET}."))]);
-    world.says("eli", "general", "@nod what's new in my mail?").await;
+    world.connect_google("eli").await;
+    assert_eq!(world.read_new("general"), "");
+    world.script_model("tool", [recent(), Answer::text(format!("The bank writes: {SECRET}."))]);
+    world.say("eli", "general", "@nod what's new in my mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod what's new in my mail?
                 nod: · Eli Closed, I have something for you alone, but may not write to you directly.
                   [Show me]
         ");
     }
 
-    world.presses("bo", "general", "Show me").await;
-    let heard = world.hears("bo").await;
+    world.click("bo", "general", "Show me").await;
+    let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(bo only) nod: That is for somebody else, or gone. Nothing was done.");
     }
-    world.presses("eli", "general", "Show me").await;
-    let heard = world.hears("eli").await;
+    world.click("eli", "general", "Show me").await;
+    let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(eli only) nod: The bank writes: the merger is called Marmalade.");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_takes_no_direct_messages_can_still_approve(platform: On) {
-    let mut world = World::on(platform).await;
-    world.can_be_written_to("bo").await;
+async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.make_mail_address_known("bo").await;
     world.google.deliver("eli@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
-    world.connects("eli").await;
-    world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
-    world.says("eli", "general", "@nod look into my mail and tell Bo I'm late").await;
+    world.connect_google("eli").await;
+    world.script_model("tool", [recent(), late_mail_call(), Answer::text("Bo knows.")]);
+    world.say("eli", "general", "@nod look into my mail and tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod look into my mail and tell Bo I'm late
                 nod: · Eli Closed, I have something for you alone, but may not write to you directly.
                   [Show me]
         ");
     }
-    world.presses("eli", "general", "Show me").await;
-    let heard = world.hears("eli").await;
+    world.click("eli", "general", "Show me").await;
+    let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @r"
             (eli only) nod: # Send this email? · rev 1 · 2e1018
@@ -234,12 +234,12 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: On) {
             [Approve & send] [Edit] [Deny]
         ");
     }
-    let whisper = world.chat.whispered("eli").pop().unwrap();
-    world.chat.press("eli", "general", &whisper, "Approve & send").await;
-    world.settles().await;
+    let whisper = world.chat.ephemeral_ids("eli").pop().unwrap();
+    world.chat.click("eli", "general", &whisper, "Approve & send").await;
+    world.wait_until_idle().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod look into my mail and tell Bo I'm late
                 nod: · Eli Closed, I have something for you alone, but may not write to you directly.
                   [Show me]
@@ -247,9 +247,9 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: On) {
                   [Show me]
         ");
     }
-    let first = world.chat.messages_of_nod("general")[0].clone();
-    world.chat.press("eli", "general", &first, "Show me").await;
-    let heard = world.hears("eli").await;
+    let first = world.chat.nod_message_ids("general")[0].clone();
+    world.chat.click("eli", "general", &first, "Show me").await;
+    let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @r"
             (eli only) nod: # Email sent · rev 1 · 2e1018
@@ -268,21 +268,21 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: On) {
             [Open in Gmail]
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn every_row_with_it_says_whose_it_is(platform: On) {
-    let (mut world, thread) = asked_in_general(platform).await;
-    world.model_will("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
-    world.replies("ana", "general", &thread, "in short?").await;
-    every_row_is_somebodys(&world, "Marmalade").await;
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+async fn every_row_with_it_says_whose_it_is(platform: Platform) {
+    let (mut world, thread) = ask_in_general(platform).await;
+    world.script_model("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
+    world.reply("ana", "general", &thread, "in short?").await;
+    assert_rows_have_owner(&world, "Marmalade").await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn every_row_is_somebodys(world: &World, secret: &str) {
-    let rows = world.rows().await;
+async fn assert_rows_have_owner(world: &World, secret: &str) {
+    let rows = world.dump_rows().await;
     let rows: Vec<&str> = rows.lines().filter(|row| row.contains(secret)).collect();
     assert!(!rows.is_empty(), "{secret} is nowhere");
     for row in rows {
@@ -298,38 +298,38 @@ async fn every_row_is_somebodys(world: &World, secret: &str) {
     }
 }
 
-async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: On) {
-    let mut world = world_with_mail(platform).await;
-    crate::tidy::allows_tidying(&mut world).await;
-    world.google.make_label("ana@acme.test", "Redundancies 2026");
+async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: Platform) {
+    let mut world = with_mail(platform).await;
+    crate::tidy::grant_modify_scope(&mut world).await;
+    world.google.create_label("ana@acme.test", "Redundancies 2026");
     let label = json!({ "search": "from:cfo@bank.test", "add_labels": ["redund"] });
     let said = Answer::text("There is no such label. Do you mean “Redundancies 2026”?");
-    world.model_will("tool", [Answer::tool("gmail_organise", label), said]);
-    world.says("ana", "general", "@nod label the bank's mail redund").await;
+    world.script_model("tool", [Answer::tool("gmail_organise", label), said]);
+    world.say("ana", "general", "@nod label the bank's mail redund").await;
     assert!(world.model.requests().pop().unwrap().to_string().contains("similar: “Redundancies 2026”"));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod label the bank's mail redund
                 nod: · Answered Ana Silva privately.
                   [Share here]
         ");
     }
-    assert!(world.reads("dm:ana").contains("Redundancies 2026"));
-    every_row_is_somebodys(&world, "Redundancies").await;
-    world.ends().await;
+    assert!(world.read_new("dm:ana").contains("Redundancies 2026"));
+    assert_rows_have_owner(&world, "Redundancies").await;
+    world.finish().await;
 }
 
 /// The captured log output.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<u8>>>);
+pub struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl Log {
-    pub fn said(&self) -> String {
+impl CapturedLog {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 }
 
-impl io::Write for Log {
+impl io::Write for CapturedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -340,20 +340,20 @@ impl io::Write for Log {
     }
 }
 
-async fn the_log_has_no_words_and_no_tokens(platform: On) {
-    let log = Log::default();
+async fn the_log_has_no_words_and_no_tokens(platform: Platform) {
+    let log = CapturedLog::default();
     let into = log.clone();
     let subscriber =
-        nod_bot::logging::lines(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
+        nod_bot::logging::subscriber_for(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
     let _here = tracing::subscriber::set_default(subscriber);
     // With only one subscriber in the process, a thread without one can disable a log line's callsite for all threads.
-    let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, io::sink, false));
-    let mut world = world_with_mail(platform).await;
-    world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::Drop);
-    world.model_will("tool", [recent(), late(), Answer::text(format!("Sent. {SECRET}"))]);
-    world.says("ana", "general", "@nod look into my mail and tell Bo about the pineapple").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
-    let said = log.said();
+    let _second = tracing::Dispatch::new(nod_bot::logging::subscriber_for(None, io::sink, false));
+    let mut world = with_mail(platform).await;
+    world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::DropConnection);
+    world.script_model("tool", [recent(), late_mail_call(), Answer::text(format!("Sent. {SECRET}"))]);
+    world.say("ana", "general", "@nod look into my mail and tell Bo about the pineapple").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
+    let said = log.text();
     assert!(said.contains("an effect ended"), "nothing was logged");
     let chat = world.chat.secrets();
     let own = ["Marmalade", "pineapple", "running late", "sk-sandbox", "sandbox-client-secret"];
@@ -362,7 +362,7 @@ async fn the_log_has_no_words_and_no_tokens(platform: On) {
         let found = said.lines().find(|line| line.contains(secret));
         assert!(found.is_none(), "{secret} is in the log: {found:?}");
     }
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }

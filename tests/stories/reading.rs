@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
-use nod_tests::{Dropped, World, hostile};
+use nod_tests::chat::Platform;
+use nod_tests::{SharedFile, World, hostile};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -61,9 +61,9 @@ async fn a_mail_in_two_hundred_thousand_mails_gives_no_words() {
     assert!(said.len() == 1 || said[1]["failed"] == "large", "{ended}: {said:?}");
 }
 
-async fn what_killed_its_reader_is_not_opened_again(platform: On) {
-    let mut world = World::on(platform).await;
-    let bomb = Dropped::new("offer.pdf", "application/pdf", hostile::pdf_that_eats_memory());
+async fn what_killed_its_reader_is_not_opened_again(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let bomb = SharedFile::new("offer.pdf", "application/pdf", hostile::pdf_that_eats_memory());
     let killed = "· I could not read offer.pdf: reading it took more memory than I give to a file.\n";
     let known = "· I could not read offer.pdf: reading it took too long.\n";
     for (user, channel, rows, why) in [
@@ -78,12 +78,12 @@ async fn what_killed_its_reader_is_not_opened_again(platform: On) {
         if let Some(rows) = rows {
             sqlx::query(rows).execute(&world.pool).await.unwrap();
         }
-        world.model_will("conversational", [Answer::text("I see.")]);
-        world.drops_file(user, channel, "when does it end?", &bomb).await;
-        let said = world.reads_on(channel) + "\n";
+        world.script_model("conversational", [Answer::text("I see.")]);
+        world.share_file(user, channel, "when does it end?", &bomb).await;
+        let said = world.read_rest(channel) + "\n";
         assert!(said.contains(why), "{said}");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// The reader has tried to.

@@ -7,10 +7,10 @@ use nod_tests::{TestDatabase, World};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor, PgPool};
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 /// Every row of the other organisation, by table.
-async fn of_the_other(pool: &PgPool) -> BTreeMap<String, Vec<Value>> {
+async fn load_other_rows(pool: &PgPool) -> BTreeMap<String, Vec<Value>> {
     let tables: Vec<String> = sqlx::query_scalar(
         "select table_name::text from information_schema.columns
          where table_schema = 'public' and column_name = 'tenant_id' order by table_name",
@@ -30,7 +30,7 @@ async fn of_the_other(pool: &PgPool) -> BTreeMap<String, Vec<Value>> {
 }
 
 /// Inserts the samples of the migrations as rows of another organisation in the same workspace.
-async fn another_organisation(pool: &PgPool) {
+async fn insert_other_organisation(pool: &PgPool) {
     let folder = std::fs::read_dir(format!("{}/samples", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut paths: Vec<_> = folder.map(|file| file.unwrap().path().display().to_string()).collect();
     paths.sort();
@@ -54,21 +54,21 @@ async fn another_organisation(pool: &PgPool) {
 #[tokio::test]
 async fn one_organisation_never_touches_the_others_rows() {
     let mut world = World::without_nod().await;
-    another_organisation(&world.pool).await;
-    let before = of_the_other(&world.pool).await;
+    insert_other_organisation(&world.pool).await;
+    let before = load_other_rows(&world.pool).await;
     assert!(before.values().all(|rows| !rows.is_empty()), "{:?}", before.iter().find(|(_, r)| r.is_empty()));
     world.start().await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     let bob = Answer::tool("gmail_send_email", json!({ "to": ["Bob"], "subject": "Hello", "body": "Hi" }));
-    world.model_will("tool", [bob, Answer::text("Nobody picked a Bob.")]);
-    world.says("ana", "general", "@nod say hello to Bob").await;
-    world.presses("ana", "general", "Someone else").await;
-    world.model_will(
+    world.script_model("tool", [bob, Answer::text("Nobody picked a Bob.")]);
+    world.say("ana", "general", "@nod say hello to Bob").await;
+    world.click("ana", "general", "Someone else").await;
+    world.script_model(
         "tool",
-        [Answer::tool("gmail_list_recent", json!({})), late(), Answer::text("Bo knows.")],
+        [Answer::tool("gmail_list_recent", json!({})), late_mail_call(), Answer::text("Bo knows.")],
     );
-    world.says("ana", "dm:ana", "read my mail and tell Bo I'm late").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.say("ana", "dm:ana", "read my mail and tell Bo I'm late").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
 
     // Ids of the other organisation, in a button of this one.
     for value in [
@@ -90,7 +90,7 @@ async fn one_organisation_never_touches_the_others_rows() {
         "allow:00000000-0000-0000-0000-000000000011",
     ] {
         let user = if value.starts_with("allow") { "dana" } else { "ana" };
-        let forged = nod_sandbox::slack::Forged {
+        let forged = nod_sandbox::slack::ForgedClick {
             user: user.to_owned(),
             channel: "general".to_owned(),
             ts: "1.1".to_owned(),
@@ -98,13 +98,13 @@ async fn one_organisation_never_touches_the_others_rows() {
             value: value.to_owned(),
             ..Default::default()
         };
-        world.slack.press_raw(forged).unwrap().acknowledged(nod_tests::patience()).await;
-        let said = world.hears(user).await;
+        world.slack.click_forged(forged).unwrap().wait_for_acknowledgement(nod_tests::max_wait()).await;
+        let said = world.wait_for_ephemeral(user).await;
         let nothing = ["I know of no such", "or gone. Nothing", "already. Nothing"];
         assert!(nothing.iter().any(|n| said.contains(n)), "{value}: {said}");
     }
-    world.later(chrono::TimeDelta::hours(30)).await;
-    assert_eq!(of_the_other(&world.pool).await, before);
+    world.advance(chrono::TimeDelta::hours(30)).await;
+    assert_eq!(load_other_rows(&world.pool).await, before);
     let own: i64 = sqlx::query_scalar(
         "select count(*) from runs where tenant_id = '00000000-0000-0000-0000-000000000001' and status = 'done'",
     )
@@ -112,9 +112,9 @@ async fn one_organisation_never_touches_the_others_rows() {
     .await
     .unwrap();
     assert_eq!(own, 2);
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -133,5 +133,5 @@ async fn every_key_leads_with_the_organisation() {
     .unwrap();
     assert!(stray.is_empty(), "{stray:?}");
     pool.close().await;
-    database.drop_it().await;
+    database.drop_database().await;
 }

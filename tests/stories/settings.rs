@@ -2,11 +2,11 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
-use nod_tests::{Press, World};
+use nod_tests::chat::Platform;
+use nod_tests::{Click, World};
 use serde_json::json;
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     a_channel_may_want_mentions_only,
@@ -25,11 +25,11 @@ fn without_zone(said: &str) -> String {
     masked.collect::<Vec<_>>().join("\n")
 }
 
-async fn a_channel_may_want_mentions_only(platform: On) {
-    let mut world = World::on(platform).await;
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    let ts = world.says("ana", "general", "@nod hello").await;
-    let said = world.commands("ana", "general", "settings").await;
+async fn a_channel_may_want_mentions_only(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    let ts = world.say("ana", "general", "@nod hello").await;
+    let said = world.run_command("ana", "general", "settings").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(without_zone(&said), @r"
             (ana only) nod: # Settings of this channel
@@ -40,7 +40,7 @@ async fn a_channel_may_want_mentions_only(platform: On) {
             [Only when mentioned] [Change my hours]
         ");
     }
-    let said = world.presses_whisper("ana", "Only when mentioned").await;
+    let said = world.click_ephemeral("ana", "Only when mentioned").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Changed
@@ -49,10 +49,10 @@ async fn a_channel_may_want_mentions_only(platform: On) {
             [Answer without a mention]
         ");
     }
-    world.replies("bo", "general", &ts, "I think so too").await;
-    world.model_will("conversational", [Answer::text("Yes?")]);
-    world.replies("bo", "general", &ts, "@nod and you?").await;
-    let said = world.presses_whisper("ana", "Answer without a mention").await;
+    world.reply("bo", "general", &ts, "I think so too").await;
+    world.script_model("conversational", [Answer::text("Yes?")]);
+    world.reply("bo", "general", &ts, "@nod and you?").await;
+    let said = world.click_ephemeral("ana", "Answer without a mention").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Changed
@@ -61,10 +61,10 @@ async fn a_channel_may_want_mentions_only(platform: On) {
             [Only when mentioned]
         ");
     }
-    world.model_will("conversational", [Answer::text("Again.")]);
-    world.replies("bo", "general", &ts, "once more").await;
+    world.script_model("conversational", [Answer::text("Again.")]);
+    world.reply("bo", "general", &ts, "once more").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod hello
                 nod: Hello.
                 bo: I think so too
@@ -74,32 +74,32 @@ async fn a_channel_may_want_mentions_only(platform: On) {
                 nod: Again.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn settings_are_changed_where_they_count(platform: On) {
-    let mut world = World::on(platform).await;
-    let said = world.commands("ana", "dm:ana", "settings").await;
+async fn settings_are_changed_where_they_count(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let said = world.run_command("ana", "dm:ana", "settings").await;
     assert!(said.contains("of a channel, ask me for its settings there"), "{said}");
-    world.commands("ana", "general", "settings").await;
-    let press = world.whispered_press("ana", "Only when mentioned");
-    world.sends_press(&Press { message: "1.1".to_owned(), channel: "dm:ana".to_owned(), ..press }).await;
-    let said = world.hears("ana").await;
+    world.run_command("ana", "general", "settings").await;
+    let press = world.prepare_ephemeral_click("ana", "Only when mentioned");
+    world.send_click(&Click { message: "1.1".to_owned(), channel: "dm:ana".to_owned(), ..press }).await;
+    let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(ana only) nod: I know of no such channel here. Nothing was changed.");
     }
-    assert_eq!(follow(&world).await, "thread");
-    world.ends().await;
+    assert_eq!(load_follow_mode(&world).await, "thread");
+    world.finish().await;
 }
 
 const ZONE: &str = "Time zone (empty: as the chat tells)";
 
-async fn hours_are_set_by_their_person(platform: On) {
-    let mut world = World::on(platform).await;
-    let said = world.commands("ana", "dm:ana", "settings").await;
+async fn hours_are_set_by_their_person(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let said = world.run_command("ana", "dm:ana", "settings").await;
     // Discord reports no time zones.
     match platform {
-        On::Slack => insta::assert_snapshot!(said, @r"
+        Platform::Slack => insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your settings
             Between us no mention is ever needed; of a channel, ask me for its settings there.
 
@@ -107,7 +107,7 @@ async fn hours_are_set_by_their_person(platform: On) {
             · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
             [Change my hours]
         "),
-        On::Discord => insta::assert_snapshot!(said, @r"
+        Platform::Discord => insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your settings
             Between us no mention is ever needed; of a channel, ask me for its settings there.
             Your hours: Mon–Fri 09:00–17:00, in WET: I do not know your time zone, so please set it.
@@ -115,8 +115,8 @@ async fn hours_are_set_by_their_person(platform: On) {
             [Change my hours]
         "),
     }
-    let form = world.opens_whispered("ana", "Change my hours").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(form.shown, @r"
+    let form = world.open_form_from_ephemeral("ana", "Change my hours").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(form.text, @r"
         # Your hours
         Time zone (empty: as the chat tells) (optional): 
         Days on which you work: Mon-Fri
@@ -124,9 +124,9 @@ async fn hours_are_set_by_their_person(platform: On) {
         Minutes free around meetings (optional): 0
         Minutes of notice you want (optional): 0
     "); }
-    let wrong = world.submits("ana", &[(ZONE, "Europe/Berln"), ("Hours", "9-9")]).await;
+    let wrong = world.submit_form("ana", &[(ZONE, "Europe/Berln"), ("Hours", "9-9")]).await;
     match platform {
-        On::Slack => insta::assert_snapshot!(wrong, @r"
+        Platform::Slack => insta::assert_snapshot!(wrong, @r"
             # Your hours
             Time zone (empty: as the chat tells) (optional): Europe/Berln
               ✗ I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, Europe/Belgrade.
@@ -136,7 +136,7 @@ async fn hours_are_set_by_their_person(platform: On) {
             Minutes free around meetings (optional): 0
             Minutes of notice you want (optional): 0
         "),
-        On::Discord => insta::assert_snapshot!(wrong, @r"
+        Platform::Discord => insta::assert_snapshot!(wrong, @r"
             (ana only) nod: # That was not saved.
             ⚠ I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, Europe/Belgrade.
             ⚠ Write the hours like “09:00-17:00”.
@@ -147,42 +147,42 @@ async fn hours_are_set_by_their_person(platform: On) {
             zone  Europe/Berln
         "),
     }
-    if platform == On::Discord {
-        world.commands("ana", "dm:ana", "settings").await;
-        world.opens_whispered("ana", "Change my hours").await;
+    if platform == Platform::Discord {
+        world.run_command("ana", "dm:ana", "settings").await;
+        world.open_form_from_ephemeral("ana", "Change my hours").await;
     }
     let right = [(ZONE, "tokyo"), ("Hours", "10-18"), ("Minutes free around meetings", "10")];
-    let saved = world.submits("ana", &right).await;
+    let saved = world.submit_form("ana", &right).await;
     match platform {
-        On::Slack => insta::assert_snapshot!(saved, @r"
+        Platform::Slack => insta::assert_snapshot!(saved, @r"
             # Your hours
             Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings.
         "),
-        On::Discord => insta::assert_snapshot!(saved, @r"
+        Platform::Discord => insta::assert_snapshot!(saved, @r"
             (ana only) nod: # Your hours
             Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings.
         "),
     }
-    if platform == On::Slack {
-        world.closes_form("ana");
+    if platform == Platform::Slack {
+        world.close_form("ana");
     }
-    let said = world.commands("ana", "general", "settings").await;
+    let said = world.run_command("ana", "general", "settings").await;
     assert!(said.contains("Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings."), "{said}");
     // No other user can use that button.
-    let press = world.whispered_press("ana", "Change my hours");
-    world.sends_press(&Press { user: "bo".to_owned(), ..press }).await;
-    let said = world.hears("bo").await;
+    let press = world.prepare_ephemeral_click("ana", "Change my hours");
+    world.send_click(&Click { user: "bo".to_owned(), ..press }).await;
+    let said = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! { insta::assert_snapshot!(said, @"(bo only) nod: Those are somebody else's hours. Nothing was changed."); }
     // The zone applies to every time that Nod writes.
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    world.says("ana", "dm:ana", "hello").await;
-    let said = world.commands("ana", "general", "runs").await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "dm:ana", "hello").await;
+    let said = world.run_command("ana", "general", "runs").await;
     assert!(said.contains("Fri 6 Mar 2026, 18:30 JST  hello"), "{said}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn follow(world: &World) -> String {
+async fn load_follow_mode(world: &World) -> String {
     sqlx::query_scalar("select follow from channels where channel_ref = $1")
         .bind(world.chat.channel_id("general"))
         .fetch_one(&world.pool)
@@ -194,25 +194,25 @@ async fn follow(world: &World) -> String {
 #[tokio::test]
 async fn settings_are_changed_by_members() {
     let mut world = World::new().await;
-    world.commands("ana", "general", "settings").await;
-    let press = world.whispered_press("ana", "Only when mentioned");
-    world.sends_press(&Press { user: "gus".to_owned(), ..press }).await;
-    insta::assert_snapshot!(world.hears("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
-    assert_eq!(follow(&world).await, "thread");
-    world.ends().await;
+    world.run_command("ana", "general", "settings").await;
+    let press = world.prepare_ephemeral_click("ana", "Only when mentioned");
+    world.send_click(&Click { user: "gus".to_owned(), ..press }).await;
+    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
+    assert_eq!(load_follow_mode(&world).await, "thread");
+    world.finish().await;
 }
 
-async fn runs_shows_what_became_of_what_one_asked(platform: On) {
-    let mut world = World::on(platform).await;
-    let said = world.commands("ana", "general", "runs").await;
+async fn runs_shows_what_became_of_what_one_asked(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(ana only) nod: You have not asked me anything yet.");
     }
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    world.says("ana", "dm:ana", "hello").await;
-    world.model_will("tool", std::iter::repeat_with(Answer::empty).take(3));
-    world.says("ana", "general", "@nod what is the answer?").await;
-    let said = world.commands("ana", "general", "runs").await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "dm:ana", "hello").await;
+    world.script_model("tool", std::iter::repeat_with(Answer::empty).take(3));
+    world.say("ana", "general", "@nod what is the answer?").await;
+    let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your latest runs
@@ -221,15 +221,15 @@ async fn runs_shows_what_became_of_what_one_asked(platform: On) {
             [Try again 1]
         ");
     }
-    let said = world.commands("bo", "general", "runs").await;
+    let said = world.run_command("bo", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(bo only) nod: You have not asked me anything yet.");
     }
     world.model.will(Answer::text("42."));
-    let again = world.whispered_press("ana", "Try again 1");
-    world.sends_press(&again).await;
-    assert!(world.reads("general").contains("42."));
-    let said = world.commands("ana", "general", "runs").await;
+    let again = world.prepare_ephemeral_click("ana", "Try again 1");
+    world.send_click(&again).await;
+    assert!(world.read_new("general").contains("42."));
+    let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your latest runs
@@ -237,43 +237,43 @@ async fn runs_shows_what_became_of_what_one_asked(platform: On) {
             2. Fri 6 Mar 2026, 09:30 WET  hello → answered
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 /// Sends mails with every outcome.
-async fn mails_of_all_ends(mut world: World) -> World {
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+async fn with_finished_mails(mut world: World) -> World {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     for end in ["sent", "denied", "undone"] {
-        world.model_will("tool", [late(), Answer::text("I see.")]);
-        world.says("ana", "general", &format!("@nod tell Bo I'm late, it will be {end}")).await;
+        world.script_model("tool", [late_mail_call(), Answer::text("I see.")]);
+        world.say("ana", "general", &format!("@nod tell Bo I'm late, it will be {end}")).await;
         match end {
-            "denied" => drop(world.denies("ana", "general", "").await),
-            _ => world.presses("ana", "general", "Approve & send").await,
+            "denied" => drop(world.deny_request("ana", "general", "").await),
+            _ => world.click("ana", "general", "Approve & send").await,
         }
         match end {
-            "undone" => world.presses("ana", "general", "Undo").await,
-            _ => world.the_window_passes().await,
+            "undone" => world.click("ana", "general", "Undo").await,
+            _ => world.advance_past_undo_window().await,
         }
     }
     let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "Late." }));
     let three = Answer::tools(vec![mail("Bo"), mail("Cho"), mail("eve@x.test")]);
-    world.model_will("tool", [three, Answer::text("Two know.")]);
-    world.says("ana", "general", "@nod tell all three").await;
-    let untick = world.labelled("general", "☑ 2");
-    world.presses("ana", "general", &untick).await;
-    world.presses("ana", "general", "Approve selected (2)").await;
-    world.the_window_passes().await;
-    world.model_will("tool", [late(), Answer::text("Nobody answered.")]);
-    world.says("ana", "general", "@nod tell Bo once more").await;
+    world.script_model("tool", [three, Answer::text("Two know.")]);
+    world.say("ana", "general", "@nod tell all three").await;
+    let untick = world.find_label("general", "☑ 2");
+    world.click("ana", "general", &untick).await;
+    world.click("ana", "general", "Approve selected (2)").await;
+    world.advance_past_undo_window().await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Nobody answered.")]);
+    world.say("ana", "general", "@nod tell Bo once more").await;
     world
 }
 
-async fn runs_say_what_became_of_each_mail(platform: On) {
-    let mut world = mails_of_all_ends(World::with_undo_on(platform).await).await;
-    let said = world.commands("ana", "general", "runs").await;
+async fn runs_say_what_became_of_each_mail(platform: Platform) {
+    let mut world = with_finished_mails(World::with_undo_window_on(platform).await).await;
+    let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your latest runs
@@ -284,19 +284,19 @@ async fn runs_say_what_became_of_each_mail(platform: On) {
             5. Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be sent → sent
         ");
     }
-    world.later(TimeDelta::hours(24)).await;
-    let runs = world.commands("ana", "general", "runs").await;
+    world.advance(TimeDelta::hours(24)).await;
+    let runs = world.run_command("ana", "general", "runs").await;
     assert!(runs.contains("tell Bo once more → nobody answered"), "{runs}");
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 /// Only Slack has a Home tab.
 #[tokio::test]
 async fn home_says_what_became_of_each_mail() {
-    let world = World::with_undo().await;
-    world.opens_home("ana").await;
-    let mut world = mails_of_all_ends(world).await;
+    let world = World::with_undo_window().await;
+    world.open_home("ana").await;
+    let mut world = with_finished_mails(world).await;
     let lately = world.slack.home("ana");
     insta::assert_snapshot!(lately.rsplit("---").next().unwrap().trim(), @r"
         # What you asked lately
@@ -306,7 +306,7 @@ async fn home_says_what_became_of_each_mail() {
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be denied → denied
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be sent → sent
     ");
-    world.later(TimeDelta::hours(24)).await;
-    world.reads("general");
-    world.ends().await;
+    world.advance(TimeDelta::hours(24)).await;
+    world.read_new("general");
+    world.finish().await;
 }

@@ -3,7 +3,7 @@
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::{Deed, On};
+use nod_tests::chat::{ChatOperation, Platform};
 use serde_json::json;
 
 use crate::long::long_answer;
@@ -14,33 +14,33 @@ on_each_platform!(
     nobody_else_shares_it,
     pressed_twice_it_is_shared_once,
     a_long_answer_is_shared_whole_and_in_order,
-    what_a_card_shows_beside_it_is_not_shared_with_it,
+    other_card_content_is_not_shared,
     where_the_platform_loses_its_answer_it_still_stands_there_once,
 );
 
 const SECRET: &str = "the merger is called Marmalade";
 
 /// Ana has asked in #general about her new mail, and was answered privately.
-async fn answered(platform: On, answer: String) -> (World, String) {
-    let mut world = World::on(platform).await;
-    world.connects("ana").await;
+async fn with_private_answer(platform: Platform, answer: String) -> (World, String) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
     world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
-    world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text(answer)]);
-    let thread = world.says("ana", "general", "@nod what's new in my mail?").await;
+    world.script_model("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text(answer)]);
+    let thread = world.say("ana", "general", "@nod what's new in my mail?").await;
     (world, thread)
 }
 
-async fn short(platform: On) -> (World, String) {
-    answered(platform, format!("The bank writes: {SECRET}.")).await
+async fn with_short_answer(platform: Platform) -> (World, String) {
+    with_private_answer(platform, format!("The bank writes: {SECRET}.")).await
 }
 
-async fn an_answer_is_shared_by_whom_it_was_given_to(platform: On) {
-    let (mut world, thread) = short(platform).await;
-    world.presses("ana", "general", "Share here").await;
-    world.model_will("conversational", [Answer::text("It is called Marmalade.")]);
-    world.replies("bo", "general", &thread, "what is it called?").await;
+async fn an_answer_is_shared_by_whom_it_was_given_to(platform: Platform) {
+    let (mut world, thread) = with_short_answer(platform).await;
+    world.click("ana", "general", "Share here").await;
+    world.script_model("conversational", [Answer::text("It is called Marmalade.")]);
+    world.reply("bo", "general", &thread, "what is it called?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Ana Silva shared this answer.
                 nod: The bank writes: the merger is called Marmalade.
@@ -57,58 +57,58 @@ async fn an_answer_is_shared_by_whom_it_was_given_to(platform: On) {
             .await
             .unwrap();
     assert_eq!(outside, ["mail from cfo@bank.test"]);
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn what_was_not_shared_of_a_conversation_stays_private(platform: On) {
-    let (mut world, thread) = short(platform).await;
-    world.model_will("conversational", [Answer::text("And the price is Tamarind.")]);
-    world.replies("ana", "general", &thread, "for how much?").await;
+async fn what_was_not_shared_of_a_conversation_stays_private(platform: Platform) {
+    let (mut world, thread) = with_short_answer(platform).await;
+    world.script_model("conversational", [Answer::text("And the price is Tamarind.")]);
+    world.reply("ana", "general", &thread, "for how much?").await;
     // The newer of the two answers.
-    world.presses("ana", "general", "Share here").await;
-    world.model_will("conversational", [Answer::text("I cannot tell.")]);
-    world.replies("bo", "general", &thread, "what is it called?").await;
+    world.click("ana", "general", "Share here").await;
+    world.script_model("conversational", [Answer::text("I cannot tell.")]);
+    world.reply("bo", "general", &thread, "what is it called?").await;
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("Tamarind") && !asked.contains("Marmalade"), "{asked}");
-    let said = world.reads("general");
+    let said = world.read_new("general");
     assert!(said.contains("Tamarind") && !said.contains("Marmalade"), "{said}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn nobody_else_shares_it(platform: On) {
-    let (mut world, _) = short(platform).await;
-    world.presses("bo", "general", "Share here").await;
-    let heard = world.hears("bo").await;
+async fn nobody_else_shares_it(platform: Platform) {
+    let (mut world, _) = with_short_answer(platform).await;
+    world.click("bo", "general", "Share here").await;
+    let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(bo only) nod: Only whoever was answered can share that. Nothing was shared.");
-        insta::assert_snapshot!(world.reads("general"), @r"
+        insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
                   [Share here]
         ");
     }
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn pressed_twice_it_is_shared_once(platform: On) {
-    let (mut world, _) = short(platform).await;
-    world.presses_twice("ana", "general", "Share here").await;
-    let heard = world.hears("ana").await;
+async fn pressed_twice_it_is_shared_once(platform: Platform) {
+    let (mut world, _) = with_short_answer(platform).await;
+    world.click_twice("ana", "general", "Share here").await;
+    let heard = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(ana only) nod: That was shared already.");
     }
-    assert_eq!(world.reads("general").matches(SECRET).count(), 1);
-    world.reads("dm:ana");
-    world.ends().await;
+    assert_eq!(world.read_new("general").matches(SECRET).count(), 1);
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_long_answer_is_shared_whole_and_in_order(platform: On) {
-    let (mut world, _) = answered(platform, long_answer()).await;
-    world.presses("ana", "general", "Share here").await;
-    let (alone, shared) = (world.reads("dm:ana"), world.reads("general"));
+async fn a_long_answer_is_shared_whole_and_in_order(platform: Platform) {
+    let (mut world, _) = with_private_answer(platform, long_answer()).await;
+    world.click("ana", "general", "Share here").await;
+    let (alone, shared) = (world.read_new("dm:ana"), world.read_new("general"));
     let lines = |said: &str| -> Vec<String> {
         let said = said.lines().map(|line| line.trim().trim_start_matches("nod: ").to_owned());
         said.filter(|line| !line.is_empty()).collect()
@@ -116,37 +116,37 @@ async fn a_long_answer_is_shared_whole_and_in_order(platform: On) {
     let (alone, shared) = (lines(&alone), lines(&shared));
     let begins = |all: &[String]| all.iter().position(|line| line.starts_with("Paragraph 1 begins")).unwrap();
     assert_eq!(alone[begins(&alone)..], shared[begins(&shared)..]);
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn what_a_card_shows_beside_it_is_not_shared_with_it(platform: On) {
-    let (mut world, thread) = short(platform).await;
+async fn other_card_content_is_not_shared(platform: Platform) {
+    let (mut world, thread) = with_short_answer(platform).await;
     let plan = json!({ "to": ["bo@acme.test"], "subject": "Plan", "body": "See you." });
-    world.model_will("tool", [Answer::tool("gmail_create_draft", plan)]);
-    world.replies("ana", "general", &thread, "draft a mail to Bo about the plan").await;
+    world.script_model("tool", [Answer::tool("gmail_create_draft", plan)]);
+    world.reply("ana", "general", &thread, "draft a mail to Bo about the plan").await;
     let plan = json!({ "draft": world.google.drafts("ana@acme.test")[0].draft_id });
     let mail = world.google.inbox("ana@acme.test")[0].thread_id.clone();
     let answer = json!({ "thread_id": mail, "body": "Tamarind is the price." });
     let both = Answer::tools(vec![("gmail_draft_reply", answer), ("gmail_discard_draft", plan)]);
-    world.model_will("tool", [both]);
-    world.replies("ana", "general", &thread, "rather answer the bank, without that draft").await;
-    assert!(world.reads("dm:ana").contains("Tamarind"));
-    world.presses("ana", "general", "Share here").await;
-    world.model_will("conversational", [Answer::text("I cannot tell.")]);
-    world.replies("bo", "general", &thread, "for how much?").await;
+    world.script_model("tool", [both]);
+    world.reply("ana", "general", &thread, "rather answer the bank, without that draft").await;
+    assert!(world.read_new("dm:ana").contains("Tamarind"));
+    world.click("ana", "general", "Share here").await;
+    world.script_model("conversational", [Answer::text("I cannot tell.")]);
+    world.reply("bo", "general", &thread, "for how much?").await;
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("thrown away") && !asked.contains("Tamarind"), "{asked}");
-    world.reads("general");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn where_the_platform_loses_its_answer_it_still_stands_there_once(platform: On) {
-    let (mut world, _) = short(platform).await;
-    world.chat.faults().next(world.chat.operation(Deed::Posts), Fault::LoseAnswer);
-    world.presses("ana", "general", "Share here").await;
-    world.later(chrono::TimeDelta::seconds(30)).await;
-    assert_eq!(world.reads("general").matches(SECRET).count(), 1);
-    world.reads("dm:ana");
-    world.ends().await;
+async fn where_the_platform_loses_its_answer_it_still_stands_there_once(platform: Platform) {
+    let (mut world, _) = with_short_answer(platform).await;
+    world.chat.faults().next(world.chat.operation_name(ChatOperation::PostMessage), Fault::DropResponse);
+    world.click("ana", "general", "Share here").await;
+    world.advance(chrono::TimeDelta::seconds(30)).await;
+    assert_eq!(world.read_new("general").matches(SECRET).count(), 1);
+    world.read_new("dm:ana");
+    world.finish().await;
 }

@@ -362,7 +362,7 @@ impl Two {
         self.with.close().await.unwrap();
         self.without.close().await.unwrap();
         for database in self.databases {
-            database.drop_it().await;
+            database.drop_database().await;
         }
     }
 }

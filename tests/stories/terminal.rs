@@ -3,110 +3,110 @@
 use nod_sandbox::model::Answer;
 use nod_tests::{Terminal, World};
 
-use crate::mail::late;
+use crate::mail::late_mail_call;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 
 /// Ana's mail is connected through the chat; then she uses a terminal.
-async fn at_the_terminal() -> (World, Terminal) {
-    let mut world = World::in_real_time().await;
+async fn with_terminal() -> (World, Terminal) {
+    let mut world = World::with_real_clock().await;
     let nod = world.start_program(NOD).await;
-    world.connects("ana").await;
-    world.kills(nod).await;
+    world.connect_google("ana").await;
+    world.kill_program(nod).await;
     let mut terminal = Terminal::open(NOD, "ana@acme.test", &world.env);
-    terminal.reads("Ctrl-D leaves").await;
+    terminal.wait_for_text("Ctrl-D leaves").await;
     (world, terminal)
 }
 
 #[tokio::test]
 async fn a_mail_is_asked_for_edited_and_sent() {
-    let (world, mut terminal) = at_the_terminal().await;
-    world.model_will("tool", [late(), Answer::text("Done: Bo knows.")]);
-    terminal.types("tell Bo I'm late").await;
-    terminal.reads("Approve & send").await;
-    terminal.presses("Edit").await;
-    terminal.reads("To: ").await;
-    terminal.keys("\r").await;
-    terminal.reads("Cc: ").await;
-    terminal.types("nobody at all").await;
-    terminal.reads("Bcc: ").await;
-    terminal.keys("\r").await;
-    terminal.reads("Subject: ").await;
-    terminal.types(" indeed").await;
-    terminal.reads("Body: ").await;
-    terminal.keys("\r").await;
+    let (world, mut terminal) = with_terminal().await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Done: Bo knows.")]);
+    terminal.type_line("tell Bo I'm late").await;
+    terminal.wait_for_text("Approve & send").await;
+    terminal.click("Edit").await;
+    terminal.wait_for_text("To: ").await;
+    terminal.press_keys("\r").await;
+    terminal.wait_for_text("Cc: ").await;
+    terminal.type_line("nobody at all").await;
+    terminal.wait_for_text("Bcc: ").await;
+    terminal.press_keys("\r").await;
+    terminal.wait_for_text("Subject: ").await;
+    terminal.type_line(" indeed").await;
+    terminal.wait_for_text("Body: ").await;
+    terminal.press_keys("\r").await;
     // The error is shown, and what was typed is kept.
-    terminal.reads("⚠").await;
-    terminal.reads("To: ").await;
-    terminal.keys("\r").await;
-    terminal.reads("Cc: nobody at all").await;
-    terminal.types("\u{15}cho@acme.test").await;
+    terminal.wait_for_text("⚠").await;
+    terminal.wait_for_text("To: ").await;
+    terminal.press_keys("\r").await;
+    terminal.wait_for_text("Cc: nobody at all").await;
+    terminal.type_line("\u{15}cho@acme.test").await;
     for field in ["Bcc: ", "Subject: Running late indeed", "Body: "] {
-        terminal.reads(field).await;
-        terminal.keys("\r").await;
+        terminal.wait_for_text(field).await;
+        terminal.press_keys("\r").await;
     }
-    terminal.reads("· rev 2 ·").await;
-    terminal.reads("Running late indeed").await;
-    terminal.reads("Approve & send").await;
+    terminal.wait_for_text("· rev 2 ·").await;
+    terminal.wait_for_text("Running late indeed").await;
+    terminal.wait_for_text("Approve & send").await;
     // A number from the card before the edit is not sent to the model.
-    terminal.types("1").await;
-    terminal.reads("[1] is gone").await;
-    terminal.presses("Approve & send").await;
-    terminal.reads("→ Sent").await;
-    terminal.reads("Done: Bo knows.").await;
-    let [mail] = &world.google.sent("ana@acme.test")[..] else { panic!("not one mail") };
+    terminal.type_line("1").await;
+    terminal.wait_for_text("[1] is gone").await;
+    terminal.click("Approve & send").await;
+    terminal.wait_for_text("→ Sent").await;
+    terminal.wait_for_text("Done: Bo knows.").await;
+    let [mail] = &world.google.list_sent("ana@acme.test")[..] else { panic!("not one mail") };
     assert_eq!(
         (mail.subject.as_str(), mail.cc.join(",")),
         ("Running late indeed", "cho@acme.test".to_owned())
     );
-    assert!(terminal.leaves().await.success());
-    world.abandoned().await;
+    assert!(terminal.close().await.success());
+    world.discard().await;
 }
 
 #[tokio::test]
 async fn a_typed_yes_approves_the_card_that_stands_on_the_screen() {
-    let (world, mut terminal) = at_the_terminal().await;
-    world.model_will("tool", [late(), Answer::text("Done: Bo knows.")]);
-    terminal.types("tell Bo I'm late").await;
-    terminal.reads("Approve & send").await;
-    terminal.types("yes").await;
-    terminal.reads("I took your yes").await;
-    terminal.reads("Done: Bo knows.").await;
-    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
-    assert!(terminal.leaves().await.success());
-    world.abandoned().await;
+    let (world, mut terminal) = with_terminal().await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Done: Bo knows.")]);
+    terminal.type_line("tell Bo I'm late").await;
+    terminal.wait_for_text("Approve & send").await;
+    terminal.type_line("yes").await;
+    terminal.wait_for_text("I took your yes").await;
+    terminal.wait_for_text("Done: Bo knows.").await;
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
+    assert!(terminal.close().await.success());
+    world.discard().await;
 }
 
 #[tokio::test]
 async fn it_is_killed_while_it_waits_and_shows_it_again() {
-    let (world, mut terminal) = at_the_terminal().await;
-    world.model_will("tool", [late(), Answer::text("Done: Bo knows.")]);
-    terminal.types("tell Bo I'm late").await;
-    terminal.reads("Approve & send").await;
+    let (world, mut terminal) = with_terminal().await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Done: Bo knows.")]);
+    terminal.type_line("tell Bo I'm late").await;
+    terminal.wait_for_text("Approve & send").await;
     terminal.kill().await;
     let mut terminal = Terminal::open(NOD, "ana@acme.test", &world.env);
-    terminal.reads("› tell Bo I'm late").await;
-    terminal.reads("Approve & send").await;
-    terminal.reads("Ctrl-D leaves").await;
-    terminal.presses("Approve & send").await;
-    terminal.reads("→ Sent").await;
-    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
-    assert!(terminal.leaves().await.success());
-    world.abandoned().await;
+    terminal.wait_for_text("› tell Bo I'm late").await;
+    terminal.wait_for_text("Approve & send").await;
+    terminal.wait_for_text("Ctrl-D leaves").await;
+    terminal.click("Approve & send").await;
+    terminal.wait_for_text("→ Sent").await;
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
+    assert!(terminal.close().await.success());
+    world.discard().await;
 }
 
 #[tokio::test]
 async fn control_c_stops_the_turn_and_not_the_program() {
-    let (world, mut terminal) = at_the_terminal().await;
-    world.model_will("tool", [Answer::hang()]);
-    terminal.types("what is the answer?").await;
-    terminal.reads("Working on it").await;
-    terminal.keys("\u{3}").await;
-    terminal.reads("Stopped by Ana Silva").await;
-    terminal.keys("\u{3}").await;
-    terminal.reads("Nothing is under way").await;
-    terminal.types("/help").await;
-    terminal.reads("connect google").await;
-    assert!(terminal.leaves().await.success());
-    world.abandoned().await;
+    let (world, mut terminal) = with_terminal().await;
+    world.script_model("tool", [Answer::hang()]);
+    terminal.type_line("what is the answer?").await;
+    terminal.wait_for_text("Working on it").await;
+    terminal.press_keys("\u{3}").await;
+    terminal.wait_for_text("Stopped by Ana Silva").await;
+    terminal.press_keys("\u{3}").await;
+    terminal.wait_for_text("Nothing is under way").await;
+    terminal.type_line("/help").await;
+    terminal.wait_for_text("connect google").await;
+    assert!(terminal.close().await.success());
+    world.discard().await;
 }

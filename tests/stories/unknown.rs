@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 
-use crate::drafts::drafted;
-use crate::mail::late;
+use crate::drafts::with_open_draft;
+use crate::mail::late_mail_call;
 
 on_each_platform!(
     check_again_finds_what_went_out,
@@ -27,20 +27,20 @@ fn last_lines(text: &str, n: usize) -> String {
 }
 
 /// Ana's mail met a fault and its draft is gone, so the outcome is unknown. `sent`: whether it was sent after all.
-async fn unknown(platform: On, sent: bool) -> World {
-    unknown_in(World::on(platform).await, sent).await
+async fn with_unknown_outcome(platform: Platform, sent: bool) -> World {
+    reach_unknown_outcome(World::new_on(platform).await, sent).await
 }
 
-async fn unknown_in(mut world: World, sent: bool) -> World {
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.model_will("tool", [late(), Answer::text("Nobody can tell yet whether it went out.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    let fault = if sent { Fault::LoseAnswer } else { Fault::Drop };
+async fn reach_unknown_outcome(mut world: World, sent: bool) -> World {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Nobody can tell yet whether it went out.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    let fault = if sent { Fault::DropResponse } else { Fault::DropConnection };
     world.google.faults.next("gmail.users.drafts.send", fault);
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     if !world.env.contains_key("NOD_APPROVALS__UNDO") {
-        world.the_window_passes().await;
+        world.advance_past_undo_window().await;
     }
     if sent {
         // Nod can no longer look it up.
@@ -50,72 +50,72 @@ async fn unknown_in(mut world: World, sent: bool) -> World {
         assert!(world.google.delete_draft("ana@acme.test", &draft));
     }
     for _ in 0..8 {
-        world.later(TimeDelta::minutes(2)).await;
+        world.advance(TimeDelta::minutes(2)).await;
     }
-    assert!(world.reads("general").contains("→ Unknown"));
+    assert!(world.read_new("general").contains("→ Unknown"));
     world
 }
 
-async fn check_again_finds_what_went_out(platform: On) {
-    let mut world = unknown(platform, true).await;
-    world.presses("bo", "general", "Check again").await;
-    assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
-    world.connects("ana").await;
-    world.presses("ana", "general", "Check again").await;
+async fn check_again_finds_what_went_out(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, true).await;
+    world.click("bo", "general", "Check again").await;
+    assert!(world.read_ephemerals("bo").contains("Only Ana Silva can decide this."));
+    world.connect_google("ana").await;
+    world.click("ana", "general", "Check again").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Sent 09:46 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: Nobody can tell yet whether it went out.
         ");
     }
-    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
-    world.ends().await;
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
+    world.finish().await;
 }
 
-async fn an_open_draft_that_is_gone_is_not_offered_to_be_sent_again(platform: On) {
-    let (mut world, thread) = drafted(platform).await;
-    world.replies("ana", "general", &thread, "send it").await;
-    world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
-    world.presses("ana", "general", "Approve & send").await;
+async fn an_open_draft_that_is_gone_is_not_offered_to_be_sent_again(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::DropConnection);
+    world.click("ana", "general", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
     assert!(world.google.delete_draft("ana@acme.test", &draft));
     for _ in 0..8 {
-        world.later(TimeDelta::minutes(2)).await;
+        world.advance(TimeDelta::minutes(2)).await;
     }
-    let said = world.reads("general");
+    let said = world.read_new("general");
     assert!(said.contains("→ Unknown") && said.contains("[Check again]"), "{said}");
     assert!(!said.contains("Send again"), "there is nothing left that could be sent: {said}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn check_again_says_when_it_still_cannot_tell(platform: On) {
-    let mut world = unknown(platform, false).await;
-    world.later(TimeDelta::minutes(10)).await;
-    world.presses("ana", "general", "Check again").await;
+async fn check_again_says_when_it_still_cannot_tell(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, false).await;
+    world.advance(TimeDelta::minutes(10)).await;
+    world.click("ana", "general", "Check again").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email was sent.
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
               [Check again] [Send again]
             nod: Nobody can tell yet whether it went out.
         ");
     }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn send_again_asks_once_more_and_warns(platform: On) {
-    let mut world = unknown(platform, false).await;
-    world.presses("bo", "general", "Send again").await;
-    assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
-    world.presses_twice("ana", "general", "Send again").await;
+async fn send_again_asks_once_more_and_warns(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, false).await;
+    world.click("bo", "general", "Send again").await;
+    assert!(world.read_ephemerals("bo").contains("Only Ana Silva can decide this."));
+    world.click_twice("ana", "general", "Send again").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: I asked you again already: look for the newer card. Nothing more was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: I asked you again already: look for the newer card. Nothing more was done.");
     }
-    assert!(world.google.sent("ana@acme.test").is_empty());
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 20), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 20), @r"
               Ana
               Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email was sent.
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
@@ -138,7 +138,7 @@ async fn send_again_asks_once_more_and_warns(platform: On) {
               [Approve & send] [Edit] [Deny]
         ");
     }
-    world.presses("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     let keys: i64 =
         sqlx::query_scalar("select count(distinct id) from effects").fetch_one(&world.pool).await.unwrap();
@@ -147,67 +147,67 @@ async fn send_again_asks_once_more_and_warns(platform: On) {
         .await
         .unwrap();
     assert_eq!((keys, asked), (2, 2));
-    world.reads("general");
-    world.ends().await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_turns_out_to_have_gone_is_not_asked_for_again(platform: On) {
-    let mut world = unknown(platform, true).await;
-    world.presses("ana", "general", "Send again").await;
-    world.connects("ana").await;
-    world.presses("ana", "general", "Check again").await;
-    let read = world.reads("general");
+async fn what_turns_out_to_have_gone_is_not_asked_for_again(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, true).await;
+    world.click("ana", "general", "Send again").await;
+    world.connect_google("ana").await;
+    world.click("ana", "general", "Check again").await;
+    let read = world.read_new("general");
     assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
-    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
-    world.ends().await;
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
+    world.finish().await;
 }
 
-async fn what_was_approved_again_is_called_off_when_the_first_is_found(platform: On) {
-    let mut world = unknown_in(World::with_undo_on(platform).await, true).await;
-    world.presses("ana", "general", "Send again").await;
-    world.presses("ana", "general", "Approve & send").await;
-    world.connects("ana").await;
-    world.presses("ana", "general", "Check again").await;
-    world.the_window_passes().await;
-    let read = world.reads("general");
+async fn what_was_approved_again_is_called_off_when_the_first_is_found(platform: Platform) {
+    let mut world = reach_unknown_outcome(World::with_undo_window_on(platform).await, true).await;
+    world.click("ana", "general", "Send again").await;
+    world.click("ana", "general", "Approve & send").await;
+    world.connect_google("ana").await;
+    world.click("ana", "general", "Check again").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("general");
     assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
-    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
-    world.ends().await;
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
+    world.finish().await;
 }
 
 /// The first one might turn out to have been sent meanwhile.
-async fn what_may_have_gone_and_lapsed_is_not_asked_for_by_a_press(platform: On) {
-    let mut world = unknown(platform, true).await;
-    world.presses("ana", "general", "Send again").await;
-    world.later(TimeDelta::hours(25)).await;
-    let read = world.reads("general");
+async fn what_may_have_gone_and_lapsed_is_not_asked_for_by_a_press(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, true).await;
+    world.click("ana", "general", "Send again").await;
+    world.advance(TimeDelta::hours(25)).await;
+    let read = world.read_new("general");
     assert!(
         read.contains("Ask again and I will prepare it anew.") && !read.contains("[Ask again]"),
         "{read}"
     );
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn an_edit_does_not_take_the_warning_away(platform: On) {
-    let mut world = unknown(platform, false).await;
-    world.presses("ana", "general", "Send again").await;
-    world.edits("ana", "general", &[("Subject", "Late, really")]).await;
-    let read = world.reads("general");
+async fn an_edit_does_not_take_the_warning_away(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, false).await;
+    world.click("ana", "general", "Send again").await;
+    world.edit_request("ana", "general", &[("Subject", "Late, really")]).await;
+    let read = world.read_new("general");
     assert!(read.contains("Late, really") && read.contains("⚠ this may happen twice"), "{read}");
-    world.denies("ana", "general", "").await;
-    world.reads("general");
-    world.ends().await;
+    world.deny_request("ana", "general", "").await;
+    world.read_new("general");
+    world.finish().await;
 }
 
-async fn what_a_newer_request_replaces_is_not_said_to_have_gone(platform: On) {
-    let mut world = unknown(platform, false).await;
-    world.presses("ana", "general", "Send again").await;
-    world.model_will("tool", [late(), Answer::text("Asked anew.")]);
-    let root = world.chat.first("general");
-    world.replies("ana", "general", &root, "send it to Bo once more").await;
-    let read = world.reads("general");
+async fn what_a_newer_request_replaces_is_not_said_to_have_gone(platform: Platform) {
+    let mut world = with_unknown_outcome(platform, false).await;
+    world.click("ana", "general", "Send again").await;
+    world.script_model("tool", [late_mail_call(), Answer::text("Asked anew.")]);
+    let root = world.chat.first_message("general");
+    world.reply("ana", "general", &root, "send it to Bo once more").await;
+    let read = world.read_new("general");
     assert!(read.contains("A newer request took its place") && !read.contains("have gone through"), "{read}");
-    world.denies("ana", "general", "").await;
-    world.reads("general");
-    world.ends().await;
+    world.deny_request("ana", "general", "").await;
+    world.read_new("general");
+    world.finish().await;
 }

@@ -2,10 +2,10 @@
 //! the asker's approval.
 
 use chrono::TimeDelta;
-use nod_sandbox::google::{Appointment, News};
+use nod_sandbox::google::{InvitationKind, NewEvent};
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use serde_json::json;
 
 on_each_platform!(
@@ -32,35 +32,35 @@ const ANA: &str = "ana@acme.test";
 const BO: &str = "bo@acme.test";
 const CHO: &str = "cho@acme.test";
 
-async fn ready(mut world: World) -> World {
+async fn connect_everybody(mut world: World) -> World {
     // Each person who is asked is mentioned.
-    world.expects("a ping: bo");
-    world.expects("a ping: cho");
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+    world.expect_loose_end("a ping: bo");
+    world.expect_loose_end("a ping: cho");
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     world
 }
 
 /// Ana was asked to choose one of the times.
-async fn asks(world: &World, place: &str) {
+async fn wait_for_time_choice(world: &World, place: &str) {
     let planning =
         json!({ "title": "Planning", "when": "next week", "minutes": 45, "guests": ["Bo", "Cho"] });
-    world.model_will("tool", [Answer::tool("calendar_create_event", planning)]);
-    world.says("ana", place, "@nod find 45 minutes with Bo and Cho next week for planning").await;
+    world.script_model("tool", [Answer::tool("calendar_create_event", planning)]);
+    world.say("ana", place, "@nod find 45 minutes with Bo and Cho next week for planning").await;
 }
 
 /// Ana has the others asked.
-async fn voting(platform: On) -> World {
-    let mut world = ready(World::on(platform).await).await;
-    asks(&world, GENERAL).await;
-    world.presses("ana", "dm:ana", "Ask the others").await;
-    world.reads("dm:ana");
+async fn with_open_vote(platform: Platform) -> World {
+    let mut world = connect_everybody(World::new_on(platform).await).await;
+    wait_for_time_choice(&world, GENERAL).await;
+    world.click("ana", "dm:ana", "Ask the others").await;
+    world.read_new("dm:ana");
     world
 }
 
-fn reads_both(world: &mut World) -> String {
-    format!("{}---\n{}", compact(&world.reads(GENERAL)), compact(&world.reads("dm:ana")))
+fn read_both_channels(world: &mut World) -> String {
+    format!("{}---\n{}", compact(&world.read_new(GENERAL)), compact(&world.read_new("dm:ana")))
 }
 
 /// Removes what differs: Slack's lines between the parts of a card, and digests, which contain a zone that Discord does
@@ -74,7 +74,7 @@ fn compact(shown: &str) -> String {
     masked.collect::<Vec<_>>().join("\n")
 }
 
-async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
+async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform) {
     let mut world = World::without_nod_on(platform).await;
     // Ana is in Lisbon and Bo in Berlin. Discord reports no time zones, so there everybody works in UTC.
     world.slack.change(|company| {
@@ -82,28 +82,28 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
         (cho.tz, cho.tz_offset) = ("America/New_York".to_owned(), -18_000);
     });
     world.start().await;
-    let mut world = ready(world).await;
-    asks(&world, GENERAL).await;
-    let mut seen = vec![reads_both(&mut world)];
-    world.presses("ana", "dm:ana", "Ask the others").await;
-    seen.push(reads_both(&mut world));
-    world.presses("bo", GENERAL, "1").await;
-    world.presses("bo", GENERAL, "2").await;
-    world.presses("cho", GENERAL, "2").await;
-    seen.push(reads_both(&mut world));
-    let later = world.keeps_press("bo", GENERAL, "2");
-    world.presses("ana", GENERAL, "2").await;
-    seen.push(reads_both(&mut world));
-    world.sends_press(&later).await;
-    let told = world.whispers("bo");
+    let mut world = connect_everybody(world).await;
+    wait_for_time_choice(&world, GENERAL).await;
+    let mut seen = vec![read_both_channels(&mut world)];
+    world.click("ana", "dm:ana", "Ask the others").await;
+    seen.push(read_both_channels(&mut world));
+    world.click("bo", GENERAL, "1").await;
+    world.click("bo", GENERAL, "2").await;
+    world.click("cho", GENERAL, "2").await;
+    seen.push(read_both_channels(&mut world));
+    let later = world.prepare_click("bo", GENERAL, "2");
+    world.click("ana", GENERAL, "2").await;
+    seen.push(read_both_channels(&mut world));
+    world.send_click(&later).await;
+    let told = world.read_ephemerals("bo");
     assert!(told.contains("to approve") && told.contains("tell Ana Silva"), "{told}");
     assert!(world.google.events(ANA).is_empty(), "booked without a yes");
     world.model.will(Answer::text("Bo and Cho are invited."));
-    world.presses("ana", "dm:ana", "Approve & invite").await;
-    seen.push(reads_both(&mut world));
+    world.click("ana", "dm:ana", "Approve & invite").await;
+    seen.push(read_both_channels(&mut world));
     let seen = seen.join("\n=====\n");
     match platform {
-        On::Slack => insta::assert_snapshot!(seen, @r"
+        Platform::Slack => insta::assert_snapshot!(seen, @r"
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
@@ -188,7 +188,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
               [Open in Calendar]
             nod: Bo and Cho are invited.
         "),
-        On::Discord => insta::assert_snapshot!(seen, @r"
+        Platform::Discord => insta::assert_snapshot!(seen, @r"
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
@@ -279,97 +279,97 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
     for guest in [BO, CHO] {
         assert_eq!(world.google.events(guest).len(), 1);
         let told = world.google.invitations(guest);
-        assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Invited]);
+        assert_eq!(told.iter().map(|one| &one.kind).collect::<Vec<_>>(), [&InvitationKind::Invited]);
     }
     // Bo changes his mind.
-    world.sends_press(&later).await;
-    let told = world.whispers("bo");
+    world.send_click(&later).await;
+    let told = world.read_ephemerals("bo");
     assert!(told.contains("Ana Silva booked ") && told.contains("decline the invitation"), "{told}");
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn a_vote_is_taken_back_and_given_again(platform: On) {
-    let mut world = voting(platform).await;
-    world.presses("bo", GENERAL, "1").await;
-    world.presses("bo", GENERAL, "1").await;
-    let taken_back = world.reads(GENERAL);
+async fn a_vote_is_taken_back_and_given_again(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
+    world.click("bo", GENERAL, "1").await;
+    world.click("bo", GENERAL, "1").await;
+    let taken_back = world.read_new(GENERAL);
     assert!(!taken_back.contains('✓'), "{taken_back}");
-    world.presses("bo", GENERAL, "3").await;
-    world.presses("bo", GENERAL, "None of these").await;
-    let none = world.reads(GENERAL);
+    world.click("bo", GENERAL, "3").await;
+    world.click("bo", GENERAL, "None of these").await;
+    let none = world.read_new(GENERAL);
     assert!(none.contains("None of these: Bo Lind") && !none.contains('✓'), "{none}");
-    world.presses("bo", GENERAL, "2").await;
-    let again = world.reads(GENERAL);
+    world.click("bo", GENERAL, "2").await;
+    let again = world.read_new(GENERAL);
     assert!(again.contains("✓ Bo Lind") && !again.contains("None of these: "), "{again}");
     // Two simultaneous clicks cancel each other.
-    world.presses_twice("cho", GENERAL, "4").await;
-    assert!(!world.reads(GENERAL).contains("Cho Park\n"), "{}", world.reads(GENERAL));
-    stops(world).await;
+    world.click_twice("cho", GENERAL, "4").await;
+    assert!(!world.read_new(GENERAL).contains("Cho Park\n"), "{}", world.read_new(GENERAL));
+    assert_stop_ends_vote(world).await;
 }
 
-async fn those_who_are_asked_are_called_once(platform: On) {
-    let mut world = ready(World::on(platform).await).await;
+async fn those_who_are_asked_are_called_once(platform: Platform) {
+    let mut world = connect_everybody(World::new_on(platform).await).await;
     world.chat.add_channel("launch", &["ana", "bo"]);
-    asks(&world, "launch").await;
-    assert!(world.chat.pings().is_empty());
-    world.presses("ana", "dm:ana", "Ask the others").await;
+    wait_for_time_choice(&world, "launch").await;
+    assert!(world.chat.mentioned_users().is_empty());
+    world.click("ana", "dm:ana", "Ask the others").await;
     // Cho is not a member there and gets it in a DM, which notifies without a mention.
-    assert_eq!(world.chat.pings(), ["bo"]);
-    world.presses("bo", "launch", "1").await;
-    world.presses("cho", "dm:cho", "1").await;
-    world.presses("ana", "launch", "2").await;
-    assert_eq!(world.chat.pings(), ["bo"], "it is said once");
-    world.replies("ana", "launch", &world.chat.first("launch"), "stop").await;
+    assert_eq!(world.chat.mentioned_users(), ["bo"]);
+    world.click("bo", "launch", "1").await;
+    world.click("cho", "dm:cho", "1").await;
+    world.click("ana", "launch", "2").await;
+    assert_eq!(world.chat.mentioned_users(), ["bo"], "it is said once");
+    world.reply("ana", "launch", &world.chat.first_message("launch"), "stop").await;
     for place in ["launch", "dm:ana", "dm:cho"] {
-        world.reads(place);
+        world.read_new(place);
     }
-    world.ends().await;
+    world.finish().await;
 }
 
 /// Returns the world with the vote's card once everybody has agreed on the first time.
-async fn agreed(platform: On) -> World {
-    let world = voting(platform).await;
+async fn with_agreed_vote(platform: Platform) -> World {
+    let world = with_open_vote(platform).await;
     for voter in ["bo", "cho", "ana"] {
-        world.presses(voter, GENERAL, "1").await;
+        world.click(voter, GENERAL, "1").await;
     }
     world
 }
 
-async fn what_became_of_the_time_stands_where_it_was_voted_on(platform: On) {
-    let mut world = agreed(platform).await;
-    let read = world.reads(GENERAL);
+async fn what_became_of_the_time_stands_where_it_was_voted_on(platform: Platform) {
+    let mut world = with_agreed_vote(platform).await;
+    let read = world.read_new(GENERAL);
     assert!(read.contains("Invitations go out once Ana Silva approves them."), "{read}");
     world.model.will(Answer::text("As you like."));
-    world.denies("ana", "dm:ana", "").await;
-    let read = world.reads(GENERAL);
+    world.deny_request("ana", "dm:ana", "").await;
+    let read = world.read_new(GENERAL);
     assert!(read.contains("This suits everybody. It was not booked."), "{read}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 
-    let mut world = agreed(platform).await;
+    let mut world = with_agreed_vote(platform).await;
     world.model.will(Answer::text("They are invited."));
-    world.presses("ana", "dm:ana", "Approve & invite").await;
-    let read = world.reads(GENERAL);
+    world.click("ana", "dm:ana", "Approve & invite").await;
+    let read = world.read_new(GENERAL);
     assert!(read.contains("This suits everybody. It is booked, and the invitations are out."), "{read}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: On) {
-    let mut world = agreed(platform).await;
-    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
-    let read = world.reads(GENERAL);
+async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: Platform) {
+    let mut world = with_agreed_vote(platform).await;
+    world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
+    let read = world.read_new(GENERAL);
     assert!(read.contains("It was not booked.") && !read.contains("once Ana Silva approves"), "{read}");
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
-async fn a_time_that_the_asker_changed_is_told_to_those_who_voted(platform: On) {
-    let mut world = agreed(platform).await;
-    world.edits("ana", "dm:ana", &[("When", "16:00")]).await;
+async fn a_time_that_the_asker_changed_is_told_to_those_who_voted(platform: Platform) {
+    let mut world = with_agreed_vote(platform).await;
+    world.edit_request("ana", "dm:ana", &[("When", "16:00")]).await;
     world.model.will(Answer::text("They are invited."));
-    world.presses("ana", "dm:ana", "Approve & invite").await;
-    let read = world.reads(GENERAL);
+    world.click("ana", "dm:ana", "Approve & invite").await;
+    let read = world.read_new(GENERAL);
     assert!(
         read.contains("Ana Silva changed the time. It is booked, and the invitations are out."),
         "{read}"
@@ -378,63 +378,63 @@ async fn a_time_that_the_asker_changed_is_told_to_those_who_voted(platform: On) 
         read.contains("16:00") && !read.contains("✓ Ana Silva, Bo Lind") && !read.contains("suits everybody"),
         "{read}"
     );
-    world.reads("dm:ana");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 /// Either of the two can come first.
-async fn a_stop_beside_the_last_vote_ends_it(platform: On) {
-    let mut world = voting(platform).await;
-    world.presses("bo", GENERAL, "1").await;
-    world.presses("cho", GENERAL, "1").await;
-    world.chat.pushes("ana", GENERAL, &world.button(GENERAL, "1"), "1");
-    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
-    let read = world.reads(GENERAL);
+async fn a_stop_beside_the_last_vote_ends_it(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
+    world.click("bo", GENERAL, "1").await;
+    world.click("cho", GENERAL, "1").await;
+    world.chat.click_without_waiting("ana", GENERAL, &world.find_message_with_button(GENERAL, "1"), "1");
+    world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
+    let read = world.read_new(GENERAL);
     assert!(read.contains("Stopped by Ana Silva. Nothing was sent."), "{read}");
     assert!(read.contains("Nothing was booked.") || read.contains("It was not booked."), "{read}");
-    assert!(!world.reads("dm:ana").contains("[Approve"), "{}", world.chat.everything());
-    world.whispers("ana");
-    world.ends().await;
+    assert!(!world.read_new("dm:ana").contains("[Approve"), "{}", world.chat.dump());
+    world.read_ephemerals("ana");
+    world.finish().await;
 }
 
-async fn stops(mut world: World) {
-    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
-    world.reads("dm:ana");
-    world.reads(GENERAL);
-    world.ends().await;
+async fn assert_stop_ends_vote(mut world: World) {
+    world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
+    world.read_new("dm:ana");
+    world.read_new(GENERAL);
+    world.finish().await;
 }
 
-async fn nobody_is_asked_to_come_at_night(platform: On) {
-    let mut world = ready(World::on(platform).await).await;
+async fn nobody_is_asked_to_come_at_night(platform: Platform) {
+    let mut world = connect_everybody(World::new_on(platform).await).await;
     // Only Thursday is free in Bo's working hours, and every night.
     for day in ["09", "10", "11", "13"] {
         let at = |hour| format!("2026-03-{day} {hour}:00");
-        let busy = Appointment { start: at("06"), end: at("20"), ..Appointment::default() };
+        let busy = NewEvent { start: at("06"), end: at("20"), ..NewEvent::default() };
         world.google.add_event(BO, &busy).unwrap();
     }
-    asks(&world, GENERAL).await;
-    world.presses("ana", "dm:ana", "Ask the others").await;
-    let seen = world.reads(GENERAL);
+    wait_for_time_choice(&world, GENERAL).await;
+    world.click("ana", "dm:ana", "Ask the others").await;
+    let seen = world.read_new(GENERAL);
     let times: Vec<&str> = seen.lines().filter(|line| line.contains(" Mar")).collect();
     assert!(times.len() > 1 && times.iter().all(|time| time.contains("Thu 12 Mar")), "{seen}");
-    stops(world).await;
+    assert_stop_ends_vote(world).await;
 }
 
-async fn none_suits_all_and_the_asker_decides(platform: On) {
-    let mut world = voting(platform).await;
-    world.presses("ana", GENERAL, "1").await;
-    world.presses("bo", GENERAL, "2").await;
-    world.presses("cho", GENERAL, "None of these").await;
-    world.reads(GENERAL);
-    let own = world.reads("dm:ana");
+async fn none_suits_all_and_the_asker_decides(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
+    world.click("ana", GENERAL, "1").await;
+    world.click("bo", GENERAL, "2").await;
+    world.click("cho", GENERAL, "None of these").await;
+    world.read_new(GENERAL);
+    let own = world.read_new("dm:ana");
     assert!(
         own.contains("Everybody has answered, and no time suits all. Pick one, or another time."),
         "{own}"
     );
-    let zone = if platform == On::Slack { "WET" } else { "UTC" };
+    let zone = if platform == Platform::Slack { "WET" } else { "UTC" };
     world.model.will(Answer::text("As you like."));
-    world.presses("ana", "dm:ana", &format!("Mon 9 Mar, 10:00–10:45 {zone} · suits 1 of 3")).await;
-    let seen = reads_both(&mut world);
+    world.click("ana", "dm:ana", &format!("Mon 9 Mar, 10:00–10:45 {zone} · suits 1 of 3")).await;
+    let seen = read_both_channels(&mut world);
     assert!(
         seen.contains("Ana Silva chose this. Invitations go out once Ana Silva approves them."),
         "{seen}"
@@ -442,56 +442,56 @@ async fn none_suits_all_and_the_asker_decides(platform: On) {
     assert!(seen.contains("When  Mon 9 Mar, 10:00–10:45 WET"), "{seen}");
     let late = world.button_labels(GENERAL);
     assert!(!late.contains("None of these"), "{late}");
-    world.denies("ana", "dm:ana", "").await;
-    reads_both(&mut world);
+    world.deny_request("ana", "dm:ana", "").await;
+    read_both_channels(&mut world);
     assert!(world.google.events(ANA).is_empty());
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn who_is_not_asked_does_not_vote(platform: On) {
-    let mut world = voting(platform).await;
-    let before = world.reads(GENERAL);
-    world.presses("dana", GENERAL, "1").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park are asked here. Nothing was counted."); }
-    assert_eq!(world.reads(GENERAL), before);
-    stops(world).await;
+async fn who_is_not_asked_does_not_vote(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
+    let before = world.read_new(GENERAL);
+    world.click("dana", GENERAL, "1").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park are asked here. Nothing was counted."); }
+    assert_eq!(world.read_new(GENERAL), before);
+    assert_stop_ends_vote(world).await;
 }
 
 /// Bo's email address is known only from Slack, so he is asked there; on Discord he is another person of the same name.
 #[tokio::test]
 async fn whoever_was_asked_in_another_chat_is_told_so() {
-    let mut world = World::on_both().await;
-    world.changes_over();
-    world.connects("ana").await;
+    let mut world = World::on_both_platforms().await;
+    world.switch_platform();
+    world.connect_google("ana").await;
     let planning = json!({
         "title": "Planning", "when": "next week", "minutes": 45, "guests": [BO],
     });
-    world.model_will("tool", [Answer::tool("calendar_create_event", planning)]);
-    world.says("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
-    world.presses("ana", "dm:ana", "Ask the others").await;
-    world.presses("bo", GENERAL, "1").await;
-    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: I asked the Bo Lind whom I know from another chat. If that is you, answer there: nothing was counted here.");
-    world.presses("cho", GENERAL, "1").await;
-    insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: Only Ana Silva and Bo Lind are asked here. Nothing was counted.");
-    world.changes_over();
-    world.presses("bo", "dm:bo", "1").await;
-    assert!(world.reads("dm:bo").contains("✓ Bo Lind"));
-    world.changes_over();
-    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
-    world.reads("dm:ana");
-    world.reads(GENERAL);
-    world.changes_over();
-    world.reads("dm:bo");
-    world.ends().await;
+    world.script_model("tool", [Answer::tool("calendar_create_event", planning)]);
+    world.say("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
+    world.click("ana", "dm:ana", "Ask the others").await;
+    world.click("bo", GENERAL, "1").await;
+    insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: I asked the Bo Lind whom I know from another chat. If that is you, answer there: nothing was counted here.");
+    world.click("cho", GENERAL, "1").await;
+    insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: Only Ana Silva and Bo Lind are asked here. Nothing was counted.");
+    world.switch_platform();
+    world.click("bo", "dm:bo", "1").await;
+    assert!(world.read_new("dm:bo").contains("✓ Bo Lind"));
+    world.switch_platform();
+    world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
+    world.read_new("dm:ana");
+    world.read_new(GENERAL);
+    world.switch_platform();
+    world.read_new("dm:bo");
+    world.finish().await;
 }
 
-async fn nobody_decides_in_time(platform: On) {
-    let mut world = voting(platform).await;
-    world.presses("bo", GENERAL, "1").await;
-    let vote = world.keeps_press("cho", GENERAL, "1");
+async fn nobody_decides_in_time(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
+    world.click("bo", GENERAL, "1").await;
+    let vote = world.prepare_click("cho", GENERAL, "1");
     world.model.will(Answer::text("Nobody decided, so nothing is booked."));
-    world.later(TimeDelta::hours(24)).await;
-    insta::allow_duplicates! { insta::assert_snapshot!(reads_both(&mut world), @r"
+    world.advance(TimeDelta::hours(24)).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(read_both_channels(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
             nod: · Asked Ana Silva privately.
             nod: # This vote is over · Planning
@@ -503,15 +503,15 @@ async fn nobody_decides_in_time(platform: On) {
         nod: Nobody decided, so nothing is booked.
           · For the record: nothing was sent or changed in this turn.
     "); }
-    world.sends_press(&vote).await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: This vote is over, and nothing was booked."); }
-    world.ends().await;
+    world.send_click(&vote).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: This vote is over, and nothing was booked."); }
+    world.finish().await;
 }
 
-async fn a_stopped_turn_ends_its_vote(platform: On) {
-    let mut world = voting(platform).await;
-    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(reads_both(&mut world), @r"
+async fn a_stopped_turn_ends_its_vote(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
+    world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(read_both_channels(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
             nod: · Asked Ana Silva privately.
             nod: # This vote is over · Planning
@@ -521,81 +521,81 @@ async fn a_stopped_turn_ends_its_vote(platform: On) {
         nod: · ✓ Google is connected: ana@acme.test
         nod: · When is “next week”? → stopped
     "); }
-    world.ends().await;
+    world.finish().await;
 }
 
-async fn the_times_are_shared_once_and_by_their_owner_alone(platform: On) {
-    let mut world = ready(World::on(platform).await).await;
-    asks(&world, GENERAL).await;
+async fn the_times_are_shared_once_and_by_their_owner_alone(platform: Platform) {
+    let mut world = connect_everybody(World::new_on(platform).await).await;
+    wait_for_time_choice(&world, GENERAL).await;
     // Until then nothing of it is in the shared channel.
-    assert!(!world.reads(GENERAL).contains("9 Mar"), "{}", world.reads(GENERAL));
-    world.presses_twice("ana", "dm:ana", "Ask the others").await;
-    assert!(world.whispers("ana").contains("They were asked already"));
-    assert_eq!(world.reads(GENERAL).matches("When suits you?").count(), 1);
+    assert!(!world.read_new(GENERAL).contains("9 Mar"), "{}", world.read_new(GENERAL));
+    world.click_twice("ana", "dm:ana", "Ask the others").await;
+    assert!(world.read_ephemerals("ana").contains("They were asked already"));
+    assert_eq!(world.read_new(GENERAL).matches("When suits you?").count(), 1);
     // A private request is not proposed to others, and it is in no other person's prompt.
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    world.says("bo", GENERAL, "@nod hello").await;
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("bo", GENERAL, "@nod hello").await;
     let prompts = format!("{:?}", world.model.requests().last());
     assert!(!prompts.contains("Planning"), "{prompts}");
-    asks(&world, "dm:ana").await;
+    wait_for_time_choice(&world, "dm:ana").await;
     assert!(!world.button_labels("dm:ana").contains("Ask the others"));
-    world.says("ana", "dm:ana", "stop").await;
-    stops(world).await;
+    world.say("ana", "dm:ana", "stop").await;
+    assert_stop_ends_vote(world).await;
 }
 
-async fn whoever_is_not_in_the_channel_votes_in_their_direct_line(platform: On) {
-    let mut world = ready(World::on(platform).await).await;
+async fn whoever_is_not_in_the_channel_votes_in_their_direct_line(platform: Platform) {
+    let mut world = connect_everybody(World::new_on(platform).await).await;
     world.chat.add_channel("launch", &["ana", "bo"]);
-    asks(&world, "launch").await;
-    world.presses("ana", "dm:ana", "Ask the others").await;
-    world.presses("cho", "dm:cho", "1").await;
-    world.presses("bo", "launch", "1").await;
-    assert!(world.reads("launch").contains("✓ Bo Lind, Cho Park"), "{}", world.reads("launch"));
-    world.presses("ana", "launch", "1").await;
-    let shown = world.reads("dm:cho");
+    wait_for_time_choice(&world, "launch").await;
+    world.click("ana", "dm:ana", "Ask the others").await;
+    world.click("cho", "dm:cho", "1").await;
+    world.click("bo", "launch", "1").await;
+    assert!(world.read_new("launch").contains("✓ Bo Lind, Cho Park"), "{}", world.read_new("launch"));
+    world.click("ana", "launch", "1").await;
+    let shown = world.read_new("dm:cho");
     assert!(shown.contains("This suits everybody"), "{shown}");
     world.model.will(Answer::text("As you like."));
-    world.denies("ana", "dm:ana", "").await;
-    let shown = world.reads("dm:cho");
+    world.deny_request("ana", "dm:ana", "").await;
+    let shown = world.read_new("dm:cho");
     assert!(shown.contains("It was not booked."), "{shown}");
-    world.reads("dm:ana");
-    world.reads("launch");
-    world.ends().await;
+    world.read_new("dm:ana");
+    world.read_new("launch");
+    world.finish().await;
 }
 
-async fn the_vote_needs_one_connection(platform: On) {
+async fn the_vote_needs_one_connection(platform: Platform) {
     let mut world = World::without_nod_on(platform).await;
-    world.connections(1);
+    world.set_max_connections(1);
     world.start().await;
-    let mut world = ready(world).await;
-    asks(&world, GENERAL).await;
-    world.presses("ana", "dm:ana", "Ask the others").await;
+    let mut world = connect_everybody(world).await;
+    wait_for_time_choice(&world, GENERAL).await;
+    world.click("ana", "dm:ana", "Ask the others").await;
     for voter in ["bo", "cho", "ana"] {
-        world.presses(voter, GENERAL, "1").await;
+        world.click(voter, GENERAL, "1").await;
     }
     world.model.will(Answer::text("They are invited."));
-    world.presses("ana", "dm:ana", "Approve & invite").await;
+    world.click("ana", "dm:ana", "Approve & invite").await;
     assert_eq!(world.google.events(BO).len(), 1);
-    reads_both(&mut world);
-    world.ends().await;
+    read_both_channels(&mut world);
+    world.finish().await;
 }
 
-async fn whoever_declines_later_has_it_moved(platform: On) {
-    let mut world = voting(platform).await;
+async fn whoever_declines_later_has_it_moved(platform: Platform) {
+    let mut world = with_open_vote(platform).await;
     for voter in ["bo", "cho", "ana"] {
-        world.presses(voter, GENERAL, "1").await;
+        world.click(voter, GENERAL, "1").await;
     }
     world.model.will(Answer::text("They are invited."));
-    world.presses("ana", "dm:ana", "Approve & invite").await;
+    world.click("ana", "dm:ana", "Approve & invite").await;
     let id = world.google.events(BO)[0].id.clone();
     assert!(world.google.respond_as(BO, &id, "declined"));
     let change = json!({ "event": id, "when": "Thursday 12 March at 11:00" });
-    world.model_will("tool", [Answer::tool("calendar_update_event", change), Answer::text("It is moved.")]);
-    world.says("ana", "dm:ana", "Bo declined the planning: move it to Thursday at 11").await;
-    world.presses("ana", "dm:ana", "Approve & change").await;
-    reads_both(&mut world);
+    world.script_model("tool", [Answer::tool("calendar_update_event", change), Answer::text("It is moved.")]);
+    world.say("ana", "dm:ana", "Bo declined the planning: move it to Thursday at 11").await;
+    world.click("ana", "dm:ana", "Approve & change").await;
+    read_both_channels(&mut world);
     let moved = world.google.event(BO, &id).unwrap();
-    assert!(moved.when().starts_with("2026-03-12 11:00–11:45"), "{}", moved.when());
+    assert!(moved.describe_time().starts_with("2026-03-12 11:00–11:45"), "{}", moved.describe_time());
     assert_eq!(world.google.events(CHO).len(), 1);
-    world.ends().await;
+    world.finish().await;
 }

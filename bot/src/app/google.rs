@@ -6,7 +6,8 @@ use nod_accounts::connection::{
     Connections, DelegatedAccess, DelegatedAccountResolver, OrganisationAccountUsers,
 };
 use nod_connectors::google::{
-    Accounts, Calendar, Delegation, GoogleOAuth, GoogleSettings, Lent, SystemAccount,
+    Accounts, CalendarEndpoint, DelegatedTokenProvider, DomainDelegation, GoogleOAuth, GoogleSettings,
+    OrganisationAccount,
 };
 use nod_contract::tool::Tool;
 use nod_people::attachment::AttachmentStore;
@@ -53,11 +54,13 @@ pub(super) fn accounts(
     shelf: AttachmentStore,
     reading: Arc<dyn Reader>,
 ) -> Arc<Accounts> {
-    let delegation = google.delegation.as_ref().map(|delegation| Delegation::new(delegation.key.clone()));
+    let delegation =
+        google.delegation.as_ref().map(|delegation| DomainDelegation::new(delegation.key.clone()));
     let system = google.system.as_ref();
-    let system = system.map(|system| SystemAccount::new(oauth.clone(), system.refresh_token.clone()));
-    let lent = Lent::new(DelegatedAccountResolver::new(pool.clone(), lending), delegation, system);
-    let calendar = Calendar::new(&google.calendar_url);
+    let system = system.map(|system| OrganisationAccount::new(oauth.clone(), system.refresh_token.clone()));
+    let lent =
+        DelegatedTokenProvider::new(DelegatedAccountResolver::new(pool.clone(), lending), delegation, system);
+    let calendar = CalendarEndpoint::new(&google.calendar_url);
     Accounts::new(connections, lent, oauth.clone(), calendar, shelf, reading)
 }
 

@@ -5,27 +5,27 @@ use nod_connectors::llm::TierSettings;
 
 use crate::config::{self, Config, SlackMode};
 use crate::discord::DiscordSettings;
-use crate::slack::{SlackSettings, Way};
+use crate::slack::{SlackSettings, Transport};
 
 /// What Nod cannot run without: a platform and models.
-pub(super) struct Needed {
+pub(super) struct RequiredSettings {
     pub(super) slack: Option<SlackSettings>,
     pub(super) discord: Option<DiscordSettings>,
     pub(super) models: Models,
 }
 
-impl Needed {
-    pub(super) fn of(config: &Config) -> anyhow::Result<Self> {
+impl RequiredSettings {
+    pub(super) fn from_config(config: &Config) -> anyhow::Result<Self> {
         let mut missing = Vec::new();
         let discord = discord_settings(config);
         // If no Slack key is set, Discord is enough.
         let slack = &config.slack;
         let wants_slack = slack.bot_token.is_some() || slack.app_token.is_some() || discord.is_none();
         let slack = if wants_slack { slack_settings(&mut missing, config) } else { None };
-        let models = Models::of(&mut missing, config);
+        let models = Models::from_config(&mut missing, config);
         match models {
             Some(models) if missing.is_empty() => Ok(Self { slack, discord, models }),
-            _ => Err(unset(&missing)),
+            _ => Err(missing_settings_error(&missing)),
         }
     }
 }
@@ -49,7 +49,7 @@ pub(super) struct Models {
 }
 
 impl Models {
-    pub(super) fn of(missing: &mut Vec<String>, config: &Config) -> Option<Self> {
+    pub(super) fn from_config(missing: &mut Vec<String>, config: &Config) -> Option<Self> {
         let router = tier(missing, &config.llm.router, "router");
         let reasoner = tier(missing, &config.llm.reasoner, "reasoner");
         // Falls back to the reasoner's settings, so it adds nothing that could be missing.
@@ -59,12 +59,12 @@ impl Models {
 }
 
 pub(super) fn slack_settings(missing: &mut Vec<String>, config: &Config) -> Option<SlackSettings> {
-    let bot_token = wanted(missing, config.slack.bot_token.clone(), "slack.bot_token");
-    let way = way(missing, &config.slack);
-    Some(SlackSettings { api_url: config.slack.api_url.clone(), bot_token: bot_token?, way: way? })
+    let bot_token = require(missing, config.slack.bot_token.clone(), "slack.bot_token");
+    let way = transport(missing, &config.slack);
+    Some(SlackSettings { api_url: config.slack.api_url.clone(), bot_token: bot_token?, transport: way? })
 }
 
-pub(super) fn unset(missing: &[String]) -> anyhow::Error {
+pub(super) fn missing_settings_error(missing: &[String]) -> anyhow::Error {
     anyhow!(
         "these must be set before Nod can run (in the file, or in the environment by the name in brackets):\n{}\n\
          To look around without any account: nod demo",
@@ -72,7 +72,7 @@ pub(super) fn unset(missing: &[String]) -> anyhow::Error {
     )
 }
 
-fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T> {
+fn require<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T> {
     let line = format!("  {key} ({})", config::env_name(key));
     if value.is_none() && !missing.contains(&line) {
         missing.push(line);
@@ -81,27 +81,27 @@ fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T
 }
 
 /// Returns the one secret that the mode needs.
-fn way(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Way> {
+fn transport(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Transport> {
     match slack.mode {
-        SlackMode::Socket => wanted(missing, slack.app_token.clone(), "slack.app_token")
-            .map(|app_token| Way::Socket { app_token }),
-        SlackMode::Http => wanted(missing, slack.signing_secret.clone(), "slack.signing_secret")
-            .map(|signing_secret| Way::Http { signing_secret }),
+        SlackMode::Socket => require(missing, slack.app_token.clone(), "slack.app_token")
+            .map(|app_token| Transport::Socket { app_token }),
+        SlackMode::Http => require(missing, slack.signing_secret.clone(), "slack.signing_secret")
+            .map(|signing_secret| Transport::Http { signing_secret }),
     }
 }
 
 /// Returns a tier's settings; an endpoint without a key needs none.
 fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
-    wanted(missing, tier.base_url.clone(), "llm.base_url");
-    wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));
+    require(missing, tier.base_url.clone(), "llm.base_url");
+    require(missing, tier.model.clone(), &format!("llm.{name}.model"));
     let needs_key = |tier: &config::Tier| tier.preset.as_ref().is_some_and(|preset| preset.needs_key);
     if needs_key(tier) {
-        wanted(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
+        require(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
     }
     if let Some(other) = &tier.fallback {
-        wanted(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));
+        require(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));
         if needs_key(other) {
-            wanted(missing, other.api_key.clone(), &format!("llm.{name}.fallback.api_key"));
+            require(missing, other.api_key.clone(), &format!("llm.{name}.fallback.api_key"));
         }
     }
     tier.settings()

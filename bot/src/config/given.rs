@@ -11,10 +11,11 @@ use figment::{Error, Figment, Metadata, Profile, Provider};
 use super::problem::{PREFIX, Problem};
 
 /// Where the file is looked for if no other is named.
-const USUAL_FILE: &str = "config/nod.toml";
+const DEFAULT_FILE: &str = "config/nod.toml";
 
 /// Names with Nod's prefix that are read elsewhere: by the command line and by the tests.
-const NOT_KEYS: [&str; 4] = ["NOD_CONFIG", "NOD_SPECS_DIR", "NOD_EVAL_DIR", "NOD_TEST_DATABASE_URL"];
+const RESERVED_VARIABLES: [&str; 4] =
+    ["NOD_CONFIG", "NOD_SPECS_DIR", "NOD_EVAL_DIR", "NOD_TEST_DATABASE_URL"];
 
 /// A flat table, `slack.bot_token` → value.
 pub(super) type Given = BTreeMap<String, Value>;
@@ -33,7 +34,11 @@ impl Provider for Environment {
 }
 
 /// Reads both. A file that cannot be read is a problem, but the environment is still read.
-pub(super) fn gather(file: Option<&Path>, env: &BTreeMap<String, String>, found: &mut Vec<Problem>) -> Given {
+pub(super) fn load_sources(
+    file: Option<&Path>,
+    env: &BTreeMap<String, String>,
+    found: &mut Vec<Problem>,
+) -> Given {
     let mut figment = Figment::new();
     if let Some(path) = choose(file, env) {
         match read(&path) {
@@ -41,7 +46,7 @@ pub(super) fn gather(file: Option<&Path>, env: &BTreeMap<String, String>, found:
             Err(problem) => found.push(problem),
         }
     }
-    figment = figment.merge(Environment(nested(env)));
+    figment = figment.merge(Environment(nest_variables(env)));
     let mut given = Given::new();
     match figment.extract::<Dict>() {
         Ok(dict) => flatten("", dict, &mut given),
@@ -53,7 +58,7 @@ pub(super) fn gather(file: Option<&Path>, env: &BTreeMap<String, String>, found:
 /// Returns the file to read. A file that was named must exist; the usual one may be missing.
 fn choose(file: Option<&Path>, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let named = file.map(Path::to_owned).or_else(|| env.get("NOD_CONFIG").map(PathBuf::from));
-    named.or_else(|| Some(PathBuf::from(USUAL_FILE)).filter(|usual| usual.exists()))
+    named.or_else(|| Some(PathBuf::from(DEFAULT_FILE)).filter(|usual| usual.exists()))
 }
 
 fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
@@ -69,11 +74,11 @@ fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
 
 /// Turns `NOD_SLACK__BOT_TOKEN=x` into `{slack: {bot_token: x}}`. An empty value counts as unset, because compose files
 /// and CI use it to leave a variable out.
-fn nested(env: &BTreeMap<String, String>) -> Dict {
+fn nest_variables(env: &BTreeMap<String, String>) -> Dict {
     let mut dict = Dict::new();
     for (name, text) in env {
         let Some(key) = name.strip_prefix(PREFIX) else { continue };
-        if text.is_empty() || NOT_KEYS.contains(&name.as_str()) {
+        if text.is_empty() || RESERVED_VARIABLES.contains(&name.as_str()) {
             continue;
         }
         let path: Vec<String> = key.to_lowercase().split("__").map(str::to_owned).collect();

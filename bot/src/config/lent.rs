@@ -9,11 +9,11 @@ use nod_connectors::google::ServiceKey;
 use secrecy::SecretString;
 use url::Url;
 
-use super::policy::{domain, named};
+use super::policy::{domain, parse_person};
 use super::problem::Problem;
-use super::reader::Reader;
-use super::value::Kind;
-use super::{Delegation, System};
+use super::reader::ConfigReader;
+use super::value::ConfigValue;
+use super::{Delegation, OrganisationAccount};
 
 const KEY_FILE: &str = "google.delegation.key_file";
 const DOMAINS: &str = "google.delegation.domains";
@@ -22,21 +22,27 @@ const PEOPLE: &str = "google.system.people";
 
 /// Reads `google.delegation.*`. The token endpoint is `token_url` if configured, else the one in the key file.
 pub(super) fn delegation(
-    reader: &mut Reader,
+    reader: &mut ConfigReader,
     token_url: Option<&Url>,
     has_client: bool,
 ) -> Option<Delegation> {
-    let (mut problems, before) = (Vec::new(), reader.wrong());
+    let (mut problems, before) = (Vec::new(), reader.problem_count());
     let file = reader.maybe::<PathBuf>(KEY_FILE);
     let domains = reader.maybe(DOMAINS).map(|Domains(all)| all);
     // The reader has already reported values that it could not parse.
-    let all_read = reader.wrong() == before;
+    let all_read = reader.problem_count() == before;
     match (&file, &domains) {
         (Some(_), None) if all_read => {
-            problems.push(wrong(DOMAINS, "say at which domains Nod may act as people, like [\"acme.test\"]"));
+            problems.push(delegated_access_problem(
+                DOMAINS,
+                "say at which domains Nod may act as people, like [\"acme.test\"]",
+            ));
         }
         (None, Some(_)) if all_read => {
-            problems.push(wrong(KEY_FILE, "domains are given, and no file with the service account's key"));
+            problems.push(delegated_access_problem(
+                KEY_FILE,
+                "domains are given, and no file with the service account's key",
+            ));
         }
         _ => {}
     }
@@ -46,41 +52,44 @@ pub(super) fn delegation(
         let read = read.and_then(|json| {
             ServiceKey::read(&json, token_url).map_err(|problem| format!("{shown}: {problem}"))
         });
-        read.map_err(|said| problems.push(wrong(KEY_FILE, said))).ok()
+        read.map_err(|said| problems.push(delegated_access_problem(KEY_FILE, said))).ok()
     });
     if (key.is_some() || domains.is_some()) && !has_client {
-        problems.push(wrong(KEY_FILE, NEEDS_CLIENT));
+        problems.push(delegated_access_problem(KEY_FILE, NEEDS_CLIENT));
     }
-    reader.found(problems);
+    reader.add_problems(problems);
     Some(Delegation { key: key?, domains: domains? })
 }
 
-pub(super) fn system(reader: &mut Reader, has_client: bool) -> Option<System> {
-    let before = reader.wrong();
+pub(super) fn system(reader: &mut ConfigReader, has_client: bool) -> Option<OrganisationAccount> {
+    let before = reader.problem_count();
     let refresh_token = reader.maybe::<SecretString>(REFRESH_TOKEN);
     let people = reader.maybe(PEOPLE).map(|People(people)| people);
     let mut problems = Vec::new();
-    if refresh_token.is_none() && people.is_some() && reader.wrong() == before {
-        problems.push(wrong(REFRESH_TOKEN, "people are given, and no refresh token of the account"));
+    if refresh_token.is_none() && people.is_some() && reader.problem_count() == before {
+        problems.push(delegated_access_problem(
+            REFRESH_TOKEN,
+            "people are given, and no refresh token of the account",
+        ));
     }
     if refresh_token.is_some() && !has_client {
-        problems.push(wrong(REFRESH_TOKEN, NEEDS_CLIENT));
+        problems.push(delegated_access_problem(REFRESH_TOKEN, NEEDS_CLIENT));
     }
-    reader.found(problems);
+    reader.add_problems(problems);
     // Empty unless configured, because everyone listed can read that mailbox.
-    Some(System { refresh_token: refresh_token?, people: people.unwrap_or_default() })
+    Some(OrganisationAccount { refresh_token: refresh_token?, people: people.unwrap_or_default() })
 }
 
 const NEEDS_CLIENT: &str = "this needs google.client_id and google.client_secret too; everybody else connects their own account with them";
 
-fn wrong(key: &str, said: impl Into<String>) -> Problem {
-    Problem { key: key.to_owned(), said: said.into() }
+fn delegated_access_problem(key: &str, said: impl Into<String>) -> Problem {
+    Problem { key: key.to_owned(), message: said.into() }
 }
 
 struct Domains(Vec<String>);
 
-impl Kind for Domains {
-    const WANTED: &'static str = "a list of domains, like [\"acme.test\"]";
+impl ConfigValue for Domains {
+    const EXPECTED: &'static str = "a list of domains, like [\"acme.test\"]";
     fn read(given: &Value) -> Option<Self> {
         let domains = Vec::<String>::read(given)?.iter().map(|one| domain(one)).collect::<Option<Vec<_>>>();
         domains.filter(|domains| !domains.is_empty()).map(Self)
@@ -89,8 +98,8 @@ impl Kind for Domains {
 
 struct People(OrganisationAccountUsers);
 
-impl Kind for People {
-    const WANTED: &'static str =
+impl ConfigValue for People {
+    const EXPECTED: &'static str =
         "[\"*\"], or a list of people, each as an address or as slack:U0123ABCD or discord:123456789";
     fn read(given: &Value) -> Option<Self> {
         let people = Vec::<String>::read(given)?;
@@ -98,7 +107,7 @@ impl Kind for People {
             [] => None,
             [all] if all == "*" => Some(Self(OrganisationAccountUsers::AllMembers)),
             some => {
-                let some = some.iter().map(|text| named(text)).collect::<Option<_>>()?;
+                let some = some.iter().map(|text| parse_person(text)).collect::<Option<_>>()?;
                 Some(Self(OrganisationAccountUsers::Listed(some)))
             }
         }

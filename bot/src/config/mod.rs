@@ -28,11 +28,11 @@ use url::Url;
 
 pub use preset::Preset;
 pub use problem::{Problem, Problems, env_name};
-pub use reader::Inactive;
+pub use reader::InactiveKey;
 pub use secret_key::{KeyError, key_file};
 pub use value::SlackMode;
 
-use reader::Reader;
+use reader::ConfigReader;
 
 /// Everything that was configured, with defaults filled in.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ pub struct Config {
     pub secrets: Secrets,
     /// `log.*`
     pub log: Log,
-    inactive: Vec<Inactive>,
+    inactive: Vec<InactiveKey>,
 }
 
 /// How documents are read.
@@ -156,7 +156,7 @@ pub struct Google {
     /// `google.delegation.*`: Nod acts as the people of some domains.
     pub delegation: Option<Delegation>,
     /// `google.system.*`: an account of the organisation.
-    pub system: Option<System>,
+    pub system: Option<OrganisationAccount>,
 }
 
 /// A service account to which Google Workspace delegates people's accounts.
@@ -170,7 +170,7 @@ pub struct Delegation {
 
 /// An account of the organisation.
 #[derive(Debug, Clone)]
-pub struct System {
+pub struct OrganisationAccount {
     /// A refresh token that was issued to the OAuth client.
     pub refresh_token: SecretString,
     /// The people who can use it.
@@ -272,8 +272,8 @@ impl Config {
     pub fn load(file: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Result<Self, Problems> {
         let env: BTreeMap<String, String> = env.collect();
         let mut problems = Vec::new();
-        let given = given::gather(file, &env, &mut problems);
-        let mut reader = Reader::new(given, problems);
+        let given = given::load_sources(file, &env, &mut problems);
+        let mut reader = ConfigReader::new(given, problems);
         let mut config = sections::read(&mut reader, &env);
         let (problems, inactive, _) = reader.finish();
         config.inactive = inactive;
@@ -282,14 +282,14 @@ impl Config {
 
     /// Returns the keys that are set but whose ability is not built yet.
     #[must_use]
-    pub fn inactive(&self) -> &[Inactive] {
+    pub fn inactive(&self) -> &[InactiveKey] {
         &self.inactive
     }
 
     /// Returns every key, as in the file.
     #[must_use]
     pub fn names() -> BTreeSet<String> {
-        let mut reader = Reader::new(BTreeMap::new(), Vec::new());
+        let mut reader = ConfigReader::new(BTreeMap::new(), Vec::new());
         sections::read(&mut reader, &BTreeMap::new());
         reader.finish().2
     }

@@ -13,7 +13,7 @@ use nod_requests::policy::{ApproverList, Conditions, Decider, Rule};
 use url::Host;
 
 use super::problem::Problem;
-use super::value::{Kind, Pause, Seconds, shown};
+use super::value::{ConfigValue, WholeSeconds, ZeroableDuration, display_value};
 use nod_people::named::Named;
 
 /// The built-in rules.
@@ -65,8 +65,9 @@ pub fn read(text: &str) -> Result<Vec<Rule>, Vec<String>> {
     for (key, value) in &given {
         match value {
             Value::Array(_, listed) if key == "rule" => {
-                rules
-                    .extend(listed.iter().enumerate().map(|(at, rule)| one(at + 1, rule, &lists, &mut said)));
+                rules.extend(
+                    listed.iter().enumerate().map(|(at, rule)| parse_rule(at + 1, rule, &lists, &mut said)),
+                );
             }
             _ if key == "rule" => said.push("rules begin with [[rule]], in two brackets".to_owned()),
             _ if key == "approvers" => {}
@@ -85,19 +86,19 @@ fn approvers(given: &Value, said: &mut Vec<String>) -> Lists {
         return Lists::new();
     };
     let mut list = |(name, value): (&String, &Value)| {
-        let read = wanted(value).map(|Everybody(people)| people);
+        let read = parse_value(value).map(|PeopleList(people)| people);
         (name.clone(), read.map_err(|problem| said.push(format!("approvers.{name}: {problem}"))).ok())
     };
     given.iter().map(&mut list).collect()
 }
 
-fn one(number: usize, given: &Value, lists: &Lists, said: &mut Vec<String>) -> Rule {
+fn parse_rule(number: usize, given: &Value, lists: &Lists, said: &mut Vec<String>) -> Rule {
     let mut rule = Rule::default();
     let Value::Dict(_, given) = given else {
         said.push(format!("rule {number}: this is no rule"));
         return rule;
     };
-    for (key, value) in flat(given) {
+    for (key, value) in flatten(given) {
         if let Err(problem) = set(&mut rule, &key, value, lists) {
             said.push(format!("rule {number}, {key}: {problem}"));
         }
@@ -106,7 +107,7 @@ fn one(number: usize, given: &Value, lists: &Lists, said: &mut Vec<String>) -> R
 }
 
 /// Flattens `{when: {outside_text: …}}` to `when.outside_text`.
-fn flat(given: &Dict) -> Vec<(String, &Value)> {
+fn flatten(given: &Dict) -> Vec<(String, &Value)> {
     given
         .iter()
         .flat_map(|(key, value)| match value {
@@ -126,16 +127,16 @@ fn set(rule: &mut Rule, key: &str, value: &Value, lists: &Lists) -> Result<(), S
         untrusted_content: outside_text,
     } = &mut rule.when;
     match key {
-        "tool" => rule.tool = Some(wanted(value).map(|ToolName(name)| name)?),
-        "when.recipients_above" => *recipients_above = Some(wanted(value)?),
-        "when.recipients_at" => *recipients_at = Some(wanted(value).map(|Domains(domains)| domains)?),
-        "when.outside_recipients" => *outside_recipients = Some(wanted(value)?),
-        "when.outside_text" => *outside_text = Some(wanted(value)?),
+        "tool" => rule.tool = Some(parse_value(value).map(|ToolName(name)| name)?),
+        "when.recipients_above" => *recipients_above = Some(parse_value(value)?),
+        "when.recipients_at" => *recipients_at = Some(parse_value(value).map(|Domains(domains)| domains)?),
+        "when.outside_recipients" => *outside_recipients = Some(parse_value(value)?),
+        "when.outside_text" => *outside_text = Some(parse_value(value)?),
         "decider" => rule.decider = Some(decider(value, lists)?),
-        "expire_after" => rule.expire_after = Some(delta(wanted(value)?)),
-        "remind_before" => rule.remind_before = Some(wanted(value).map(|Pause(p)| delta(p))?),
-        "undo" => rule.undo_window = Some(wanted(value).map(|Seconds(s)| delta(s))?),
-        "never" => rule.forbid = Some(wanted(value)?),
+        "expire_after" => rule.expire_after = Some(delta(parse_value(value)?)),
+        "remind_before" => rule.remind_before = Some(parse_value(value).map(|ZeroableDuration(p)| delta(p))?),
+        "undo" => rule.undo_window = Some(parse_value(value).map(|WholeSeconds(s)| delta(s))?),
+        "never" => rule.forbid = Some(parse_value(value)?),
         _ => return Err(format!("there is no such key; there are {}", KEYS.join(", "))),
     }
     Ok(())
@@ -161,13 +162,13 @@ fn decider(value: &Value, lists: &Lists) -> Result<Decider, String> {
             } else {
                 &names.join(" or ")
             };
-            Err(Problem::wrong("", Some(&shown(value)), &format!("owner, or {or}")).said)
+            Err(Problem::invalid_value("", Some(&display_value(value)), &format!("owner, or {or}")).message)
         }
     }
 }
 
-fn wanted<K: Kind>(value: &Value) -> Result<K, String> {
-    let problem = || Problem::wrong("", Some(&shown(value)), K::WANTED).said;
+fn parse_value<K: ConfigValue>(value: &Value) -> Result<K, String> {
+    let problem = || Problem::invalid_value("", Some(&display_value(value)), K::EXPECTED).message;
     K::read(value).ok_or_else(problem)
 }
 
@@ -179,8 +180,8 @@ fn delta(given: Duration) -> TimeDelta {
 /// A tool that changes something.
 struct ToolName(String);
 
-impl Kind for ToolName {
-    const WANTED: &'static str = "one of gmail_create_draft, gmail_update_draft, gmail_send_draft, \
+impl ConfigValue for ToolName {
+    const EXPECTED: &'static str = "one of gmail_create_draft, gmail_update_draft, gmail_send_draft, \
          gmail_discard_draft, gmail_reply, gmail_draft_reply, gmail_send_email, gmail_forward, gmail_organise, \
          gmail_create_label, calendar_create_event, calendar_update_event, calendar_cancel_event, calendar_respond";
     fn read(given: &Value) -> Option<Self> {
@@ -190,18 +191,18 @@ impl Kind for ToolName {
 }
 
 /// People on a list.
-struct Everybody(Vec<Named>);
+struct PeopleList(Vec<Named>);
 
-impl Kind for Everybody {
-    const WANTED: &'static str =
+impl ConfigValue for PeopleList {
+    const EXPECTED: &'static str =
         "a list of people, each as an address or as slack:U0123ABCD or discord:123456789";
     fn read(given: &Value) -> Option<Self> {
-        texts(given)?.iter().map(|text| named(text)).collect::<Option<_>>().map(Self)
+        texts(given)?.iter().map(|text| parse_person(text)).collect::<Option<_>>().map(Self)
     }
 }
 
 /// Parses a person: an email address or `slack:U0123ABCD`.
-pub(super) fn named(text: &str) -> Option<Named> {
+pub(super) fn parse_person(text: &str) -> Option<Named> {
     match text.split_once(':') {
         Some((platform @ ("slack" | "discord"), user)) => {
             let is_id = !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -224,8 +225,8 @@ pub fn acts() -> Vec<&'static str> {
 /// Domains: the part of an email address after the @.
 struct Domains(Vec<String>);
 
-impl Kind for Domains {
-    const WANTED: &'static str =
+impl ConfigValue for Domains {
+    const EXPECTED: &'static str =
         "a list of domains, like [\"example.com\"], which stands for those below it too, without * or @";
     fn read(given: &Value) -> Option<Self> {
         texts(given)?.iter().map(|text| domain(text)).collect::<Option<_>>().map(Self)
@@ -269,6 +270,6 @@ mod tests {
 
     #[test]
     fn expected_tool_names_match_the_write_tools() {
-        assert_eq!(ToolName::WANTED, format!("one of {}", google::acts().join(", ")));
+        assert_eq!(ToolName::EXPECTED, format!("one of {}", google::acts().join(", ")));
     }
 }

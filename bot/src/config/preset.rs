@@ -8,7 +8,7 @@ use nod_connectors::llm::Dialect;
 use serde::Deserialize;
 use url::Url;
 
-use super::value::Kind;
+use super::value::ConfigValue;
 
 const FILES: [(&str, &str); 7] = [
     ("openai", include_str!("../../../config/presets/openai.toml")),
@@ -36,17 +36,17 @@ pub struct Preset {
 }
 
 impl Preset {
-    fn named(name: &str) -> Option<Self> {
+    fn find(name: &str) -> Option<Self> {
         let (name, text) = FILES.iter().find(|(known, _)| *known == name)?;
         let preset: Self = Figment::from(Toml::string(text)).extract().ok()?;
         Some(Self { name: (*name).to_owned(), ..preset })
     }
 }
 
-impl Kind for Preset {
-    const WANTED: &'static str = "one of openai, anthropic, openrouter, google, groq, ollama, vllm";
+impl ConfigValue for Preset {
+    const EXPECTED: &'static str = "one of openai, anthropic, openrouter, google, groq, ollama, vllm";
     fn read(given: &Value) -> Option<Self> {
-        Self::named(given.as_str()?.trim())
+        Self::find(given.as_str()?.trim())
     }
 }
 
@@ -62,10 +62,10 @@ mod tests {
             let read: Result<Preset, _> = Figment::from(Toml::string(text)).extract();
             let preset = read.unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(preset.base_url.path().ends_with('/'), "{name}");
-            assert!(Preset::WANTED.contains(name), "{name}");
+            assert!(Preset::EXPECTED.contains(name), "{name}");
             let loopback = preset.base_url.host_str() == Some("127.0.0.1");
             assert_ne!(loopback, preset.needs_key, "{name}");
         }
-        assert_eq!(Preset::named("opnai"), None);
+        assert_eq!(Preset::find("opnai"), None);
     }
 }

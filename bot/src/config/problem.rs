@@ -11,7 +11,7 @@ pub struct Problem {
     /// The key as in the file, `slack.bot_token`; empty if the problem concerns the whole file.
     pub key: String,
     /// What was given and what is wanted.
-    pub said: String,
+    pub message: String,
 }
 
 /// All problems at once.
@@ -26,15 +26,15 @@ pub fn env_name(key: &str) -> String {
 
 impl Problem {
     pub(super) fn file(said: impl Into<String>) -> Self {
-        Self { key: String::new(), said: said.into() }
+        Self { key: String::new(), message: said.into() }
     }
 
-    pub(super) fn wrong(key: &str, given: Option<&str>, wanted: &str) -> Self {
+    pub(super) fn invalid_value(key: &str, given: Option<&str>, wanted: &str) -> Self {
         let said = given.map_or_else(
             || format!("the value given (not shown: it is a secret) is wrong; wanted {wanted}"),
-            |given| format!("got {}, wanted {wanted}", shortened(given)),
+            |given| format!("got {}, wanted {wanted}", shorten(given)),
         );
-        Self { key: key.to_owned(), said }
+        Self { key: key.to_owned(), message: said }
     }
 
     /// Reports an unknown key. Its value is never shown: it may be a secret under a misspelt name.
@@ -43,7 +43,7 @@ impl Problem {
             Some(near) => format!("there is no such key; did you mean {near} ({})?", env_name(near)),
             None => "there is no such key; config/nod.toml explains all of them".to_owned(),
         };
-        Self { key: key.to_owned(), said }
+        Self { key: key.to_owned(), message: said }
     }
 }
 
@@ -61,7 +61,7 @@ fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k st
         .map(|(_, name)| name)
 }
 
-fn shortened(given: &str) -> String {
+fn shorten(given: &str) -> String {
     let mut shown: String = given.chars().take(60).collect();
     if shown.len() < given.len() {
         shown.push('…');
@@ -72,9 +72,9 @@ fn shortened(given: &str) -> String {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.key.is_empty() {
-            return f.write_str(&self.said);
+            return f.write_str(&self.message);
         }
-        write!(f, "{} ({}): {}", self.key, env_name(&self.key), self.said)
+        write!(f, "{} ({}): {}", self.key, env_name(&self.key), self.message)
     }
 }
 

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use super::given::Given;
 use super::problem::{Problem, env_name};
-use super::value::{Kind, shown};
+use super::value::{ConfigValue, display_value};
 
-pub(super) struct Reader {
-    given: Given,
-    asked: BTreeSet<String>,
-    inactive: Vec<Inactive>,
+pub(super) struct ConfigReader {
+    values: Given,
+    known_keys: BTreeSet<String>,
+    inactive: Vec<InactiveKey>,
     problems: Vec<Problem>,
 }
 
 /// A key that is set but whose ability is not built yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inactive {
+pub struct InactiveKey {
     /// As in the file.
     pub key: String,
     /// As in the environment.
@@ -24,30 +24,34 @@ pub struct Inactive {
     pub because: &'static str,
 }
 
-impl Reader {
+impl ConfigReader {
     pub(super) fn new(given: Given, problems: Vec<Problem>) -> Self {
-        Self { given, asked: BTreeSet::new(), inactive: Vec::new(), problems }
+        Self { values: given, known_keys: BTreeSet::new(), inactive: Vec::new(), problems }
     }
 
     /// Returns the value of `key` if one was given. An invalid one is reported and counts as none.
-    pub(super) fn maybe<K: Kind>(&mut self, key: &str) -> Option<K> {
-        self.asked.insert(key.to_owned());
-        let given = self.given.get(key)?;
+    pub(super) fn maybe<K: ConfigValue>(&mut self, key: &str) -> Option<K> {
+        self.known_keys.insert(key.to_owned());
+        let given = self.values.get(key)?;
         let read = K::read(given);
         if read.is_none() {
-            let text = shown(given);
-            self.problems.push(Problem::wrong(key, (!K::SECRET).then_some(text.as_str()), K::WANTED));
+            let text = display_value(given);
+            self.problems.push(Problem::invalid_value(
+                key,
+                (!K::SECRET).then_some(text.as_str()),
+                K::EXPECTED,
+            ));
         }
         read
     }
 
     /// Returns the value of `key`, or the default.
-    pub(super) fn or<K: Kind>(&mut self, key: &str, otherwise: K) -> K {
+    pub(super) fn or_default<K: ConfigValue>(&mut self, key: &str, otherwise: K) -> K {
         self.maybe(key).unwrap_or(otherwise)
     }
 
     /// Validates a key whose ability is not built yet, and records that it was set.
-    pub(super) fn inactive<K: Kind>(&mut self, key: &str, because: &'static str) {
+    pub(super) fn inactive<K: ConfigValue>(&mut self, key: &str, because: &'static str) {
         if self.maybe::<K>(key).is_some() {
             self.note(key, because);
         }
@@ -55,22 +59,22 @@ impl Reader {
 
     /// Records that a value has no effect yet.
     pub(super) fn note(&mut self, key: &str, because: &'static str) {
-        self.inactive.push(Inactive { key: key.to_owned(), env: env_name(key), because });
+        self.inactive.push(InactiveKey { key: key.to_owned(), env: env_name(key), because });
     }
 
     /// Returns the number of invalid values so far.
-    pub(super) fn wrong(&self) -> usize {
+    pub(super) fn problem_count(&self) -> usize {
         self.problems.len()
     }
 
     /// Adds problems that were found elsewhere, to be reported with the rest.
-    pub(super) fn found(&mut self, problems: Vec<Problem>) {
+    pub(super) fn add_problems(&mut self, problems: Vec<Problem>) {
         self.problems.extend(problems);
     }
 
     /// Returns the problems: first the invalid values, then the keys that were never read.
-    pub(super) fn finish(self) -> (Vec<Problem>, Vec<Inactive>, BTreeSet<String>) {
-        let Self { given, asked, inactive, mut problems } = self;
+    pub(super) fn finish(self) -> (Vec<Problem>, Vec<InactiveKey>, BTreeSet<String>) {
+        let Self { values: given, known_keys: asked, inactive, mut problems } = self;
         let unknown = given.keys().filter(|key| !asked.contains(*key));
         problems.extend(unknown.map(|key| Problem::unknown(key, asked.iter().map(String::as_str))));
         (problems, inactive, asked)

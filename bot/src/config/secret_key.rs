@@ -20,7 +20,7 @@ pub enum KeyError {
     File { path: PathBuf, error: io::Error },
     /// Its content is not a key.
     #[error("{from}: {error}")]
-    Bad { from: String, error: VaultError },
+    Invalid { from: String, error: VaultError },
 }
 
 /// Returns the path of the key file, used if the configuration has no key.
@@ -36,18 +36,20 @@ impl Config {
     /// If the file cannot be read or created, or contains something else.
     pub fn vault(&self, ids: &dyn Ids) -> Result<Vault, KeyError> {
         if let Some(key) = &self.secrets.key {
-            return Vault::new(key).map_err(|error| KeyError::Bad { from: "secrets.key".to_owned(), error });
+            return Vault::new(key)
+                .map_err(|error| KeyError::Invalid { from: "secrets.key".to_owned(), error });
         }
         let path = key_file(&self.data.dir);
-        let text = read_or_make(&path, ids).map_err(|error| KeyError::File { path: path.clone(), error })?;
+        let text =
+            read_or_create(&path, ids).map_err(|error| KeyError::File { path: path.clone(), error })?;
         Vault::new(&SecretString::from(text))
-            .map_err(|error| KeyError::Bad { from: path.display().to_string(), error })
+            .map_err(|error| KeyError::Invalid { from: path.display().to_string(), error })
     }
 }
 
 /// Written completely under another name and then linked, so if two processes start first, one key wins, and a crash
 /// leaves no file rather than half of one.
-fn read_or_make(path: &Path, ids: &dyn Ids) -> io::Result<String> {
+fn read_or_create(path: &Path, ids: &dyn Ids) -> io::Result<String> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         read => return read,

@@ -13,9 +13,10 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::preset::Preset;
-use super::reader::Reader;
+use super::reader::ConfigReader;
 use super::value::{
-    BaseUrl, DatabaseUrl, Filter, Kind, Pause, Rooms, Seconds, SlackMode, Snowflakes, Temperature,
+    BaseUrl, ConfigValue, DatabaseUrl, LogFilter, Rooms, SlackMode, Snowflakes, Temperature, WholeSeconds,
+    ZeroableDuration,
 };
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Reading, Replies, Secrets, Server,
@@ -24,7 +25,7 @@ use super::{
 
 type Env = BTreeMap<String, String>;
 
-pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
+pub(super) fn read(reader: &mut ConfigReader, env: &Env) -> Config {
     let config = Config {
         server: server(reader),
         data: Data { dir: data_dir(reader, env) },
@@ -43,26 +44,26 @@ pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
         replies: replies(reader),
         approvals: approvals(reader),
         admin: Admin {
-            slack: reader.or("admin.slack", Vec::new()),
-            discord: reader.or("admin.discord", Vec::new()),
+            slack: reader.or_default("admin.slack", Vec::new()),
+            discord: reader.or_default("admin.discord", Vec::new()),
         },
         secrets: Secrets { key: reader.maybe("secrets.key") },
-        log: Log { filter: reader.maybe("log.filter").map(|Filter(text)| text) },
+        log: Log { filter: reader.maybe("log.filter").map(|LogFilter(text)| text) },
         inactive: Vec::new(),
     };
-    not_built_yet(reader);
+    read_unbuilt(reader);
     config
 }
 
-fn server(reader: &mut Reader) -> Server {
+fn server(reader: &mut ConfigReader) -> Server {
     Server {
-        bind: reader.or("server.bind", SocketAddr::from(([127, 0, 0, 1], 8080))),
+        bind: reader.or_default("server.bind", SocketAddr::from(([127, 0, 0, 1], 8080))),
         public_url: reader.maybe("server.public_url").map(|BaseUrl(url)| url),
     }
 }
 
 /// Returns the platform's data folder, else one in the program's working directory.
-fn data_dir(reader: &mut Reader, env: &Env) -> PathBuf {
+fn data_dir(reader: &mut ConfigReader, env: &Env) -> PathBuf {
     let home = env.get("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
     if let Some(given) = reader.maybe::<PathBuf>("data.dir") {
         return match (given.strip_prefix("~"), home) {
@@ -76,28 +77,29 @@ fn data_dir(reader: &mut Reader, env: &Env) -> PathBuf {
         .map_or_else(|| PathBuf::from(".nod"), |d| d.join(Path::new("nod")))
 }
 
-fn database(reader: &mut Reader) -> Database {
+fn database(reader: &mut ConfigReader) -> Database {
     Database {
         url: reader.maybe("database.url").map(|DatabaseUrl(url)| url),
-        max_connections: reader.or("database.max_connections", 10),
+        max_connections: reader.or_default("database.max_connections", 10),
     }
 }
 
-fn slack(reader: &mut Reader) -> Slack {
+fn slack(reader: &mut ConfigReader) -> Slack {
     let usual = Settings::default();
     Slack {
         api_url: base(reader, "slack.api_url", "https://slack.com/api/"),
         bot_token: reader.maybe("slack.bot_token"),
         app_token: reader.maybe("slack.app_token"),
         signing_secret: reader.maybe("slack.signing_secret"),
-        mode: reader.or("slack.mode", SlackMode::Socket),
-        answer_within: reader.or("slack.answer_within", usual.max_message_age.to_std().unwrap_or_default()),
-        allow_guests: reader.or("slack.allow_guests", usual.allow_guests),
-        allow_external: reader.or("slack.allow_external", usual.allow_external),
+        mode: reader.or_default("slack.mode", SlackMode::Socket),
+        answer_within: reader
+            .or_default("slack.answer_within", usual.max_message_age.to_std().unwrap_or_default()),
+        allow_guests: reader.or_default("slack.allow_guests", usual.allow_guests),
+        allow_external: reader.or_default("slack.allow_external", usual.allow_external),
     }
 }
 
-fn google(reader: &mut Reader) -> Google {
+fn google(reader: &mut ConfigReader) -> Google {
     let client_id = reader.maybe("google.client_id");
     let client_secret = reader.maybe("google.client_secret");
     let token_url: Option<Url> = reader.maybe("google.token_url");
@@ -107,33 +109,40 @@ fn google(reader: &mut Reader) -> Google {
         system: lent::system(reader, has_client),
         client_id,
         client_secret,
-        auth_url: exact(reader, "google.auth_url", "https://accounts.google.com/o/oauth2/v2/auth"),
+        auth_url: exact_url(reader, "google.auth_url", "https://accounts.google.com/o/oauth2/v2/auth"),
         token_url: token_url.unwrap_or_else(|| constant("https://oauth2.googleapis.com/token")),
-        revoke_url: exact(reader, "google.revoke_url", "https://oauth2.googleapis.com/revoke"),
+        revoke_url: exact_url(reader, "google.revoke_url", "https://oauth2.googleapis.com/revoke"),
         gmail_url: base(reader, "google.gmail_url", "https://gmail.googleapis.com/"),
         calendar_url: base(reader, "google.calendar_url", "https://www.googleapis.com/calendar/v3/"),
         rooms: reader.maybe("google.rooms").map(|Rooms(all)| all).unwrap_or_default(),
     }
 }
 
-fn llm(reader: &mut Reader) -> Llm {
-    const BECAUSE: &str = "this tier is not built yet; the reasoner does its work";
-    reader.inactive::<Url>("llm.scorer.base_url", BECAUSE);
-    reader.inactive::<SecretString>("llm.scorer.api_key", BECAUSE);
-    reader.inactive::<String>("llm.scorer.model", BECAUSE);
-    reader.inactive::<Temperature>("llm.scorer.temperature", BECAUSE);
-    reader.inactive::<Duration>("llm.scorer.timeout", BECAUSE);
-    reader.inactive::<u32>("llm.scorer.max_tokens", BECAUSE);
-    let common = Given::of(reader, "llm");
+fn llm(reader: &mut ConfigReader) -> Llm {
+    const UNUSED_TIER_REASON: &str = "this tier is not built yet; the reasoner does its work";
+    reader.inactive::<Url>("llm.scorer.base_url", UNUSED_TIER_REASON);
+    reader.inactive::<SecretString>("llm.scorer.api_key", UNUSED_TIER_REASON);
+    reader.inactive::<String>("llm.scorer.model", UNUSED_TIER_REASON);
+    reader.inactive::<Temperature>("llm.scorer.temperature", UNUSED_TIER_REASON);
+    reader.inactive::<Duration>("llm.scorer.timeout", UNUSED_TIER_REASON);
+    reader.inactive::<u32>("llm.scorer.max_tokens", UNUSED_TIER_REASON);
+    let common = TierValues::read(reader, "llm");
     // A classification needs no creativity, whatever the other temperatures are.
-    let mut router = Given::of(reader, "llm.router").over(&common, Duration::from_secs(10), Some(0.0));
+    let mut router =
+        TierValues::read(reader, "llm.router").with_defaults(&common, Duration::from_secs(10), Some(0.0));
     router.fallback = fallback(reader, "llm.router", &router);
-    let mut reasoner =
-        Given::of(reader, "llm.reasoner").over(&common, Duration::from_secs(60), common.temperature);
+    let mut reasoner = TierValues::read(reader, "llm.reasoner").with_defaults(
+        &common,
+        Duration::from_secs(60),
+        common.temperature,
+    );
     reasoner.fallback = fallback(reader, "llm.reasoner", &reasoner);
-    let base = Given::from(&reasoner);
-    let mut summariser =
-        Given::of(reader, "llm.summariser").over(&base, Duration::from_secs(60), base.temperature);
+    let base = TierValues::from_tier(&reasoner);
+    let mut summariser = TierValues::read(reader, "llm.summariser").with_defaults(
+        &base,
+        Duration::from_secs(60),
+        base.temperature,
+    );
     summariser.fallback =
         fallback(reader, "llm.summariser", &summariser).or_else(|| reasoner.fallback.clone());
     Llm { router, reasoner, summariser }
@@ -141,21 +150,21 @@ fn llm(reader: &mut Reader) -> Llm {
 
 /// Reads the fallback model of a tier: another model at the same endpoint, or at another. A key is never sent to an
 /// endpoint that it was not given for.
-fn fallback(reader: &mut Reader, section: &str, tier: &Tier) -> Option<Box<Tier>> {
-    let given = Given::of(reader, &format!("{section}.fallback"));
+fn fallback(reader: &mut ConfigReader, section: &str, tier: &Tier) -> Option<Box<Tier>> {
+    let given = TierValues::read(reader, &format!("{section}.fallback"));
     if given.base_url.is_none() && given.model.is_none() {
         return None;
     }
-    let mut like = Given::from(tier);
+    let mut like = TierValues::from_tier(tier);
     if given.base_url.is_some() && given.base_url != like.base_url {
         like.api_key = None;
         like.model = None;
     }
-    Some(Box::new(given.over(&like, tier.timeout, tier.temperature)))
+    Some(Box::new(given.with_defaults(&like, tier.timeout, tier.temperature)))
 }
 
 /// The settings of one tier, or those common to all.
-struct Given {
+struct TierValues {
     base_url: Option<Url>,
     api_key: Option<SecretString>,
     model: Option<String>,
@@ -165,8 +174,8 @@ struct Given {
     preset: Option<Preset>,
 }
 
-impl Given {
-    fn of(reader: &mut Reader, section: &str) -> Self {
+impl TierValues {
+    fn read(reader: &mut ConfigReader, section: &str) -> Self {
         let preset: Option<Preset> = reader.maybe(&format!("{section}.preset"));
         let base_url = reader.maybe(&format!("{section}.base_url")).map(|BaseUrl(url)| url);
         Self {
@@ -181,7 +190,7 @@ impl Given {
     }
 
     /// Takes another tier's settings as the base of one more.
-    fn from(tier: &Tier) -> Self {
+    fn from_tier(tier: &Tier) -> Self {
         Self {
             base_url: tier.base_url.clone(),
             api_key: tier.api_key.clone(),
@@ -193,7 +202,7 @@ impl Given {
         }
     }
 
-    fn over(self, common: &Self, usual_timeout: Duration, usual_temperature: Option<f32>) -> Tier {
+    fn with_defaults(self, common: &Self, usual_timeout: Duration, usual_temperature: Option<f32>) -> Tier {
         // The key of one provider is never sent to another.
         let elsewhere = self.preset.is_some() && self.preset != common.preset;
         // Another endpoint can have another dialect, so the common preset does not apply to it.
@@ -214,30 +223,34 @@ impl Given {
     }
 }
 
-fn replies(reader: &mut Reader) -> Replies {
-    let Pause(stream_after) = reader.or("replies.stream_after", Pause(Settings::default().stream_delay));
+fn replies(reader: &mut ConfigReader) -> Replies {
+    let ZeroableDuration(stream_after) =
+        reader.or_default("replies.stream_after", ZeroableDuration(Settings::default().stream_delay));
     Replies { stream_after }
 }
 
-fn approvals(reader: &mut Reader) -> Approvals {
+fn approvals(reader: &mut ConfigReader) -> Approvals {
     let mut usual = Policy::default().default_terms;
     let waits = |given: Option<Duration>, usual: TimeDelta| {
         given.and_then(|given| TimeDelta::from_std(given).ok()).unwrap_or(usual)
     };
     usual = Terms {
         expire_after: waits(reader.maybe("approvals.expire_after"), usual.expire_after),
-        remind_before: waits(reader.maybe("approvals.remind_before").map(|Pause(p)| p), usual.remind_before),
-        undo_window: waits(reader.maybe("approvals.undo").map(|Seconds(s)| s), usual.undo_window),
+        remind_before: waits(
+            reader.maybe("approvals.remind_before").map(|ZeroableDuration(p)| p),
+            usual.remind_before,
+        ),
+        undo_window: waits(reader.maybe("approvals.undo").map(|WholeSeconds(s)| s), usual.undo_window),
         ..usual
     };
     let file = reader.maybe::<PathBuf>("approvals.policy");
     let mut problems = Vec::new();
     let rules = policy::rules(file.as_deref(), &mut problems);
-    reader.found(problems);
+    reader.add_problems(problems);
     Approvals { policy: Policy { default_terms: usual, rules } }
 }
 
-fn not_built_yet(reader: &mut Reader) {
+fn read_unbuilt(reader: &mut ConfigReader) {
     reader.inactive::<BaseUrl>("github.api_url", "GitHub is not built yet");
     const EMBEDDINGS: &str = "the knowledge base is not built yet";
     reader.inactive::<BaseUrl>("embeddings.base_url", EMBEDDINGS);
@@ -260,15 +273,15 @@ fn not_built_yet(reader: &mut Reader) {
     reader.inactive::<Url>("otel.endpoint", "sending traces is not built yet");
 }
 
-fn base(reader: &mut Reader, key: &str, usual: &str) -> Url {
+fn base(reader: &mut ConfigReader, key: &str, usual: &str) -> Url {
     reader.maybe(key).map_or_else(|| constant(usual), |BaseUrl(url)| url)
 }
 
-fn exact(reader: &mut Reader, key: &str, usual: &str) -> Url {
+fn exact_url(reader: &mut ConfigReader, key: &str, usual: &str) -> Url {
     reader.maybe(key).unwrap_or_else(|| constant(usual))
 }
 
 /// Parses a default from this file.
 fn constant(address: &str) -> Url {
-    <Url as Kind>::read(&address.into()).unwrap_or_else(|| unreachable!("{address} is an address"))
+    <Url as ConfigValue>::read(&address.into()).unwrap_or_else(|| unreachable!("{address} is an address"))
 }

@@ -23,7 +23,7 @@ fn load(toml: &str, pairs: &[(&str, &str)]) -> Result<Config, Problems> {
     Config::load(Some(file(toml).path()), env(pairs).into_iter())
 }
 
-fn lines(result: Result<Config, Problems>) -> Vec<String> {
+fn problem_lines(result: Result<Config, Problems>) -> Vec<String> {
     result.unwrap_err().0.iter().map(ToString::to_string).collect()
 }
 
@@ -126,7 +126,7 @@ fn a_wrong_value_says_what_is_wanted() {
         ("otel.endpoint", "here", "an address like https://"),
         ("log.filter", "nod=shouting=", "a filter like"),
     ] {
-        let said = lines(load("", &[(&env_name(key), value)]));
+        let said = problem_lines(load("", &[(&env_name(key), value)]));
         assert_eq!(said.len(), 1, "{key} = {value}: {said:?}");
         assert!(said[0].starts_with(&format!("{key} ({}): got {value:?}", env_name(key))), "{said:?}");
         assert!(said[0].contains(wanted), "{said:?}");
@@ -147,7 +147,7 @@ fn every_problem_is_told_at_once_and_no_secret_is_shown() {
         [lm.router]
         model = \"m\"";
     let pairs = [("NOD_SLACK__SIGNING_SECRET", "two hidden"), ("NOD_GOOGLE__CLIENT", "x"), ("NOD_DATA", "y")];
-    let said = lines(load(toml, &pairs)).join("\n");
+    let said = problem_lines(load(toml, &pairs)).join("\n");
     let wanted = [
         "database.url (NOD_DATABASE__URL): the value given (not shown: it is a secret) is wrong; wanted postgres://",
         "slack.app_token (NOD_SLACK__APP_TOKEN): the value given (not shown",
@@ -168,10 +168,10 @@ fn every_problem_is_told_at_once_and_no_secret_is_shown() {
 
 #[test]
 fn unreadable_file_is_reported_with_the_other_problems() {
-    let said = lines(load("[slack\n", &[("NOD_SLACK__MODE", "x")]));
+    let said = problem_lines(load("[slack\n", &[("NOD_SLACK__MODE", "x")]));
     assert!(said.len() == 2 && said[0].contains("is not valid TOML"), "{said:?}");
     let missing = Config::load(None, env(&[("NOD_CONFIG", "/nowhere/nod.toml")]).into_iter());
-    assert!(lines(missing)[0].starts_with("cannot read /nowhere/nod.toml"));
+    assert!(problem_lines(missing)[0].starts_with("cannot read /nowhere/nod.toml"));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn the_file_in_config_explains_every_key() {
     // Paths are relative to the project's folder.
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/");
     // No key is in the repository, so this test generates one.
-    let key = file(&nod_sandbox::google::stranger_key());
+    let key = file(&nod_sandbox::google::unknown_service_account_key());
     let text = uncommented.join("\n").replace("\"config/", &format!("\"{folder}"));
     let text = text.replace("/etc/nod/service-account.json", key.path().to_str().unwrap());
     let config = load(&text, &[]).unwrap();
@@ -227,14 +227,14 @@ fn the_file_in_config_explains_every_key() {
 #[test]
 fn delegated_access_problems_are_reported_together() {
     const CLIENT: [(&str, &str); 2] = [("NOD_GOOGLE__CLIENT_ID", "id"), ("NOD_GOOGLE__CLIENT_SECRET", "s")];
-    let key = file(&nod_sandbox::google::stranger_key());
+    let key = file(&nod_sandbox::google::unknown_service_account_key());
     let key = key.path().to_str().unwrap();
     let mut broken: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(key).unwrap()).unwrap();
     broken["private_key"] = "hidden".into();
     let broken = file(&broken.to_string());
     let (broken, other) = (broken.path().to_str().unwrap(), file("{\"type\": \"authorized_user\"}"));
     let other = other.path().to_str().unwrap();
-    let said = |pairs: &[(&str, &str)]| lines(load("", pairs)).join("\n");
+    let said = |pairs: &[(&str, &str)]| problem_lines(load("", pairs)).join("\n");
     let with = |pairs: &[(&'static str, &str)]| said(&[&CLIENT[..], pairs].concat());
     const FILE: &str = "NOD_GOOGLE__DELEGATION__KEY_FILE";
     const DOMAINS: &str = "NOD_GOOGLE__DELEGATION__DOMAINS";
@@ -341,7 +341,7 @@ fn rule_problems_are_reported_with_the_rest() {
         [[rule]]
         decider = \"owner and legal\"",
     );
-    let said = lines(load(
+    let said = problem_lines(load(
         "",
         &[("NOD_SLACK__MODE", "x"), ("NOD_APPROVALS__POLICY", rules.path().to_str().unwrap())],
     ));
@@ -364,9 +364,9 @@ fn rule_problems_are_reported_with_the_rest() {
         assert!(said.iter().any(|s| s.contains(line)), "missing {line:?} in\n{}", said.join("\n"));
     }
     assert_eq!(said.len(), wanted.len(), "{}", said.join("\n"));
-    let missing = lines(load("", &[("NOD_APPROVALS__POLICY", "/nowhere/rules.toml")]));
+    let missing = problem_lines(load("", &[("NOD_APPROVALS__POLICY", "/nowhere/rules.toml")]));
     assert!(missing[0].contains("cannot read /nowhere/rules.toml"), "{missing:?}");
-    assert!(lines(with_rules("[rule]\n"))[0].contains("[[rule]]"));
+    assert!(problem_lines(with_rules("[rule]\n"))[0].contains("[[rule]]"));
 }
 
 fn is_setting(line: &str) -> bool {

@@ -11,9 +11,9 @@ use secrecy::SecretString;
 use url::Url;
 
 /// A kind of value.
-pub(super) trait Kind: Sized {
+pub(super) trait ConfigValue: Sized {
     /// What is wanted, to complete the sentence "wanted …".
-    const WANTED: &'static str;
+    const EXPECTED: &'static str;
     /// Whether the value must not be shown.
     const SECRET: bool = false;
     /// Parses it.
@@ -21,9 +21,11 @@ pub(super) trait Kind: Sized {
 }
 
 /// Formats a given value as a person would write it.
-pub(super) fn shown(given: &Value) -> String {
+pub(super) fn display_value(given: &Value) -> String {
     match given {
-        Value::Array(_, items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Array(_, items) => {
+            format!("[{}]", items.iter().map(display_value).collect::<Vec<_>>().join(", "))
+        }
         Value::Num(_, Num::F32(n)) => n.to_string(),
         Value::Num(_, Num::F64(n)) => n.to_string(),
         Value::Num(_, n) => whole(*n).map_or_else(|| "a number".to_owned(), |n| n.to_string()),
@@ -41,15 +43,15 @@ fn text(given: &Value) -> Option<&str> {
     given.as_str().map(str::trim)
 }
 
-impl Kind for String {
-    const WANTED: &'static str = "text";
+impl ConfigValue for String {
+    const EXPECTED: &'static str = "text";
     fn read(given: &Value) -> Option<Self> {
         text(given).filter(|t| !t.is_empty()).map(str::to_owned)
     }
 }
 
-impl Kind for SecretString {
-    const WANTED: &'static str = "text in one line, without blanks";
+impl ConfigValue for SecretString {
+    const EXPECTED: &'static str = "text in one line, without blanks";
     const SECRET: bool = true;
     fn read(given: &Value) -> Option<Self> {
         let text = text(given).filter(|t| !t.is_empty() && !t.contains(char::is_whitespace))?;
@@ -60,8 +62,8 @@ impl Kind for SecretString {
 /// The URL of a Postgres server. It is a secret because it contains the password.
 pub(super) struct DatabaseUrl(pub(super) SecretString);
 
-impl Kind for DatabaseUrl {
-    const WANTED: &'static str = "postgres://user:password@host:5432/database";
+impl ConfigValue for DatabaseUrl {
+    const EXPECTED: &'static str = "postgres://user:password@host:5432/database";
     const SECRET: bool = true;
     fn read(given: &Value) -> Option<Self> {
         let text = text(given)?;
@@ -70,8 +72,8 @@ impl Kind for DatabaseUrl {
     }
 }
 
-impl Kind for Url {
-    const WANTED: &'static str = "an address like https://example.com/path, without user or password";
+impl ConfigValue for Url {
+    const EXPECTED: &'static str = "an address like https://example.com/path, without user or password";
     fn read(given: &Value) -> Option<Self> {
         let url = Self::parse(text(given)?).ok()?;
         let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
@@ -82,10 +84,10 @@ impl Kind for Url {
 /// A URL that others are joined to: its path always ends in a slash.
 pub(super) struct BaseUrl(pub(super) Url);
 
-impl Kind for BaseUrl {
-    const WANTED: &'static str = Url::WANTED;
+impl ConfigValue for BaseUrl {
+    const EXPECTED: &'static str = Url::EXPECTED;
     fn read(given: &Value) -> Option<Self> {
-        let mut url = <Url as Kind>::read(given)?;
+        let mut url = <Url as ConfigValue>::read(given)?;
         if !url.path().ends_with('/') {
             url.set_path(&format!("{}/", url.path()));
         }
@@ -93,29 +95,29 @@ impl Kind for BaseUrl {
     }
 }
 
-impl Kind for SocketAddr {
-    const WANTED: &'static str = "an address and a port, like 127.0.0.1:8080";
+impl ConfigValue for SocketAddr {
+    const EXPECTED: &'static str = "an address and a port, like 127.0.0.1:8080";
     fn read(given: &Value) -> Option<Self> {
         text(given)?.parse().ok()
     }
 }
 
-impl Kind for PathBuf {
-    const WANTED: &'static str = "a path";
+impl ConfigValue for PathBuf {
+    const EXPECTED: &'static str = "a path";
     fn read(given: &Value) -> Option<Self> {
         text(given).filter(|t| !t.is_empty()).map(Self::from)
     }
 }
 
-impl Kind for bool {
-    const WANTED: &'static str = "true or false";
+impl ConfigValue for bool {
+    const EXPECTED: &'static str = "true or false";
     fn read(given: &Value) -> Option<Self> {
         given.to_bool().or_else(|| text(given)?.parse().ok())
     }
 }
 
-impl Kind for u32 {
-    const WANTED: &'static str = "a whole number above 0";
+impl ConfigValue for u32 {
+    const EXPECTED: &'static str = "a whole number above 0";
     fn read(given: &Value) -> Option<Self> {
         let number = match given {
             Value::Num(_, n) => whole(*n).and_then(|n| Self::try_from(n).ok()),
@@ -128,41 +130,41 @@ impl Kind for u32 {
 /// A model's sampling temperature.
 pub(super) struct Temperature(pub(super) f32);
 
-impl Kind for Temperature {
-    const WANTED: &'static str = "a number from 0 to 2";
+impl ConfigValue for Temperature {
+    const EXPECTED: &'static str = "a number from 0 to 2";
     fn read(given: &Value) -> Option<Self> {
-        let number: f32 = shown(given).trim().parse().ok()?;
+        let number: f32 = display_value(given).trim().parse().ok()?;
         (0.0..=2.0).contains(&number).then_some(Self(number))
     }
 }
 
 /// A hundred years: enough for everything, and small enough that times can be added without overflow.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-impl Kind for Duration {
-    const WANTED: &'static str = "a length of time above 0, like 10s, 5m or 24h";
+impl ConfigValue for Duration {
+    const EXPECTED: &'static str = "a length of time above 0, like 10s, 5m or 24h";
     fn read(given: &Value) -> Option<Self> {
-        humantime::parse_duration(text(given)?).ok().filter(|d| !d.is_zero() && *d <= LONGEST)
+        humantime::parse_duration(text(given)?).ok().filter(|d| !d.is_zero() && *d <= MAX_DURATION)
     }
 }
 
 /// A duration that can be zero.
-pub(super) struct Pause(pub(super) Duration);
+pub(super) struct ZeroableDuration(pub(super) Duration);
 
-impl Kind for Pause {
-    const WANTED: &'static str = "a length of time, like 0s, 10s or 1m";
+impl ConfigValue for ZeroableDuration {
+    const EXPECTED: &'static str = "a length of time, like 0s, 10s or 1m";
     fn read(given: &Value) -> Option<Self> {
-        humantime::parse_duration(text(given)?).ok().filter(|d| *d <= LONGEST).map(Self)
+        humantime::parse_duration(text(given)?).ok().filter(|d| *d <= MAX_DURATION).map(Self)
     }
 }
 
 /// An undo window in whole seconds, at most an hour: a change of mind after that was not a slip.
-pub(super) struct Seconds(pub(super) Duration);
+pub(super) struct WholeSeconds(pub(super) Duration);
 
-impl Kind for Seconds {
-    const WANTED: &'static str = "a length of time in whole seconds up to an hour, like 0s, 10s or 1m";
+impl ConfigValue for WholeSeconds {
+    const EXPECTED: &'static str = "a length of time in whole seconds up to an hour, like 0s, 10s or 1m";
     fn read(given: &Value) -> Option<Self> {
-        let Pause(pause) = Kind::read(given)?;
+        let ZeroableDuration(pause) = ConfigValue::read(given)?;
         (pause.subsec_nanos() == 0 && pause.as_secs() <= 3600).then_some(Self(pause))
     }
 }
@@ -170,15 +172,15 @@ impl Kind for Seconds {
 /// Rooms, each with the address of its calendar.
 pub(super) struct Rooms(pub(super) Vec<Room>);
 
-impl Kind for Rooms {
-    const WANTED: &'static str = "a list like [\"Ada <c_188a@resource.calendar.google.com>\"]";
+impl ConfigValue for Rooms {
+    const EXPECTED: &'static str = "a list like [\"Ada <c_188a@resource.calendar.google.com>\"]";
     fn read(given: &Value) -> Option<Self> {
         Vec::<String>::read(given)?.iter().map(|text| Room::read(text)).collect::<Option<_>>().map(Self)
     }
 }
 
-impl Kind for Vec<String> {
-    const WANTED: &'static str = "a list like [\"A\", \"B\"], or A,B";
+impl ConfigValue for Vec<String> {
+    const EXPECTED: &'static str = "a list like [\"A\", \"B\"], or A,B";
     fn read(given: &Value) -> Option<Self> {
         let items: Self = match given {
             Value::Array(_, items) => {
@@ -193,8 +195,8 @@ impl Kind for Vec<String> {
 /// Discord's ids.
 pub(super) struct Snowflakes(pub(super) Vec<String>);
 
-impl Kind for Snowflakes {
-    const WANTED: &'static str =
+impl ConfigValue for Snowflakes {
+    const EXPECTED: &'static str =
         "a list of ids like [\"123456789012345678\"], or 123456789012345678,234567890123456789";
     fn read(given: &Value) -> Option<Self> {
         let all = Vec::<String>::read(given)?;
@@ -212,8 +214,8 @@ pub enum SlackMode {
     Http,
 }
 
-impl Kind for SlackMode {
-    const WANTED: &'static str = "socket or http";
+impl ConfigValue for SlackMode {
+    const EXPECTED: &'static str = "socket or http";
     fn read(given: &Value) -> Option<Self> {
         match text(given)? {
             "socket" => Some(Self::Socket),
@@ -224,10 +226,10 @@ impl Kind for SlackMode {
 }
 
 /// What is logged.
-pub(super) struct Filter(pub(super) String);
+pub(super) struct LogFilter(pub(super) String);
 
-impl Kind for Filter {
-    const WANTED: &'static str = "a filter like info or info,nod_core=debug";
+impl ConfigValue for LogFilter {
+    const EXPECTED: &'static str = "a filter like info or info,nod_core=debug";
     fn read(given: &Value) -> Option<Self> {
         let text = text(given)?;
         tracing_subscriber::EnvFilter::try_new(text).ok().map(|_| Self(text.to_owned()))

@@ -18,14 +18,14 @@ pub(crate) use clock::{Offset, offset};
 pub use embedded::{Embedded, EmbeddedError};
 
 /// The oldest Postgres that the migrations are tested on.
-pub const OLDEST_MAJOR: u32 = 14;
+pub const MIN_MAJOR_VERSION: u32 = 14;
 
 /// No statement of Nod takes long; one that does waits for a lock or lacks an index.
 const STATEMENT_TIMEOUT: &str = "30s";
 /// A transaction holds nothing but SQL between begin and commit.
 const IDLE_TRANSACTION_TIMEOUT: &str = "60s";
 /// How long a connection can be idle before it is tested.
-const TRUSTED_FOR: Duration = Duration::from_secs(3);
+const PING_AFTER_IDLE: Duration = Duration::from_secs(3);
 
 /// An open database.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Database {
     pub async fn open_or_join(config: &Config) -> Result<Self, OpenError> {
         match Self::open(config).await {
             Err(OpenError::Embedded(EmbeddedError::InUse { .. })) => {
-                let url = embedded::url_of_running(&config.data.dir)?;
+                let url = embedded::running_url(&config.data.dir)?;
                 let pool = connect(&url, 2).await.map_err(OpenError::Lost)?;
                 Ok(Self { pool, url, server: None })
             }
@@ -104,16 +104,16 @@ async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sql
         ("statement_timeout", STATEMENT_TIMEOUT),
         ("idle_in_transaction_session_timeout", IDLE_TRANSACTION_TIMEOUT),
     ]);
-    usual(max_connections).connect_with(options).await
+    pool_options(max_connections).connect_with(options).await
 }
 
 /// Creates a pool of two connections in addition to `pool`, for work that must not wait for it.
 #[must_use]
-pub fn beside(pool: &PgPool) -> PgPool {
-    usual(2).connect_lazy_with(PgConnectOptions::clone(&pool.connect_options()))
+pub fn ingest_pool(pool: &PgPool) -> PgPool {
+    pool_options(2).connect_lazy_with(PgConnectOptions::clone(&pool.connect_options()))
 }
 
-fn usual(max_connections: u32) -> PgPoolOptions {
+fn pool_options(max_connections: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(max_connections)
         .acquire_timeout(Duration::from_secs(10))
@@ -122,7 +122,7 @@ fn usual(max_connections: u32) -> PgPoolOptions {
         .test_before_acquire(false)
         .before_acquire(|connection, meta| {
             Box::pin(async move {
-                if meta.idle_for > TRUSTED_FOR {
+                if meta.idle_for > PING_AFTER_IDLE {
                     connection.ping().await?;
                 }
                 Ok(true)
@@ -145,7 +145,7 @@ pub async fn migrate(pool: &PgPool) -> Result<(), sqlx::migrate::MigrateError> {
 
 /// What `nod doctor` reports about the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct DatabaseInfo {
     /// The server's major version.
     pub major: u32,
     /// The newest migration that was applied, if any was.
@@ -158,7 +158,7 @@ pub struct Facts {
 ///
 /// # Errors
 /// If the database does not answer.
-pub async fn facts(pool: &PgPool) -> Result<Facts, sqlx::Error> {
+pub async fn load_info(pool: &PgPool) -> Result<DatabaseInfo, sqlx::Error> {
     let number: i32 =
         sqlx::query_scalar("SELECT current_setting('server_version_num')::int").fetch_one(pool).await?;
     let table: bool =
@@ -171,5 +171,5 @@ pub async fn facts(pool: &PgPool) -> Result<Facts, sqlx::Error> {
     let ours = MIGRATOR.iter().filter(|m| !m.migration_type.is_down_migration());
     let pending = ours.map(|m| m.version).filter(|v| !applied.contains(v)).collect();
     let major = u32::try_from(number / 10_000).unwrap_or_default();
-    Ok(Facts { major, newest: applied.into_iter().max(), pending })
+    Ok(DatabaseInfo { major, newest: applied.into_iter().max(), pending })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use nod_sandbox::discord::{self, Discord, DiscordConfig};
 use nod_sandbox::google::Account;
-use nod_sandbox::slack::{Channel, Clock, Deliver, Say, Slack, SlackConfig, User};
+use nod_sandbox::slack::{Channel, Clock, EventDelivery, NewMessage, Slack, SlackConfig, User};
 
 /// The user whom the visitor plays first.
 pub(super) const VISITOR: &str = "ana";
@@ -17,7 +17,7 @@ pub(super) const CHANNEL: &str = "launch";
 pub(super) const ADMIN: &str = "dana";
 /// An external person whose mailbox the page can show.
 pub(super) const OUTSIDER: (&str, &str) = ("kim@northwind.test", "Kim Vale");
-const THERE: &str = "Europe/Dublin";
+const DEFAULT_ZONE: &str = "Europe/Dublin";
 
 /// Handle, full name, display name, zone. The email address is the handle at acme.test.
 const PEOPLE: [(&str, &str, &str, &str); 6] = [
@@ -30,7 +30,7 @@ const PEOPLE: [(&str, &str, &str, &str); 6] = [
 ];
 
 /// Channel, minutes ago, author, text; oldest first, because Slack's timestamps only grow.
-const TALK: [(&str, i64, &str, &str); 7] = [
+const SLACK_MESSAGES: [(&str, i64, &str, &str); 7] = [
     (
         "general",
         1490,
@@ -51,7 +51,7 @@ const TALK: [(&str, i64, &str, &str); 7] = [
 ];
 
 /// The same on Discord, where half of the company chats between two meetings.
-const CHAT: [(&str, i64, &str, &str); 5] = [
+const DISCORD_MESSAGES: [(&str, i64, &str, &str); 5] = [
     (
         "general",
         1300,
@@ -65,7 +65,7 @@ const CHAT: [(&str, i64, &str, &str); 5] = [
 ];
 
 /// Adds the people and channels to the workspace.
-pub(super) fn fill(mut config: SlackConfig) -> SlackConfig {
+pub(super) fn slack_config(mut config: SlackConfig) -> SlackConfig {
     for (handle, name, display, zone) in PEOPLE {
         let mut user = User::new(handle, name);
         display.clone_into(&mut user.display_name);
@@ -87,9 +87,9 @@ fn offset(zone: &str) -> i32 {
 }
 
 /// Builds the Discord server with the same people; Discord reveals no email addresses.
-pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
+pub(super) fn discord_config(mut config: DiscordConfig) -> DiscordConfig {
     // Ids contain their time and only grow. If the server is as old as its messages, these do not count as new.
-    config.clock = at(Utc::now() - TimeDelta::days(30));
+    config.clock = fixed_clock(Utc::now() - TimeDelta::days(30));
     for (handle, name, ..) in PEOPLE {
         config = config.user(discord::User::new(handle, name));
     }
@@ -97,10 +97,10 @@ pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
 }
 
 /// Posts the earlier messages on Discord and opens everyone's DM channel with Nod.
-pub(super) fn chat(server: &Discord) {
-    for (channel, minutes, who, text) in CHAT {
-        server.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
-        if let Err(error) = server.say_with(discord::Say::new(who, channel, text)) {
+pub(super) fn seed_discord(server: &Discord) {
+    for (channel, minutes, who, text) in DISCORD_MESSAGES {
+        server.change(|w| w.config.clock = fixed_clock(Utc::now() - TimeDelta::minutes(minutes)));
+        if let Err(error) = server.post_message_with(discord::NewMessage::new(who, channel, text)) {
             tracing::warn!(%error, "something that was to be said before the demo was not");
         }
     }
@@ -117,10 +117,13 @@ pub(super) fn chat(server: &Discord) {
 }
 
 /// Posts the earlier messages. They are not delivered, because Nod was not installed yet. Opens everyone's DM with Nod.
-pub(super) fn talk(slack: &Slack) {
-    for (channel, minutes, who, text) in TALK {
-        slack.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
-        let said = slack.say_with(Say { deliver: Deliver::Never, ..Say::new(who, channel, text) });
+pub(super) fn seed_slack(slack: &Slack) {
+    for (channel, minutes, who, text) in SLACK_MESSAGES {
+        slack.change(|w| w.config.clock = fixed_clock(Utc::now() - TimeDelta::minutes(minutes)));
+        let said = slack.post_message_with(NewMessage {
+            deliver: EventDelivery::Never,
+            ..NewMessage::new(who, channel, text)
+        });
         if let Err(error) = said {
             tracing::warn!(%error, "something that was to be said before the demo was not");
         }
@@ -137,7 +140,7 @@ pub(super) fn talk(slack: &Slack) {
     });
 }
 
-fn at(time: DateTime<Utc>) -> Clock {
+fn fixed_clock(time: DateTime<Utc>) -> Clock {
     Arc::new(move || time)
 }
 
@@ -147,12 +150,15 @@ pub(super) fn address(handle: &str) -> String {
 
 /// Returns a person's time zone.
 pub(super) fn zone(address: &str) -> &'static str {
-    PEOPLE.iter().find(|(handle, ..)| self::address(handle) == address).map_or(THERE, |(.., zone)| zone)
+    PEOPLE
+        .iter()
+        .find(|(handle, ..)| self::address(handle) == address)
+        .map_or(DEFAULT_ZONE, |(.., zone)| zone)
 }
 
 /// Returns everyone's Google account, each in their own zone.
 pub(super) fn accounts() -> Vec<Account> {
     let people = PEOPLE.iter().map(|(handle, name, ..)| (address(handle), *name));
     let all = people.chain([(OUTSIDER.0.to_owned(), OUTSIDER.1)]);
-    all.map(|(address, name)| Account::new(&address, name).in_zone(zone(&address))).collect()
+    all.map(|(address, name)| Account::new(&address, name).with_time_zone(zone(&address))).collect()
 }

@@ -7,7 +7,7 @@ use crate::config::Config;
 
 /// Sent to the page unchanged.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Facts {
+pub(super) struct PageFacts {
     /// The user whose view the page opens with; a handle, the same in Slack and Discord.
     pub me: &'static str,
     /// The recipient in the tour; the address of the mailbox that gets the mail.
@@ -20,8 +20,8 @@ pub(super) struct Facts {
     pub model: Option<String>,
 }
 
-impl Facts {
-    pub(super) fn of(config: &Config, rules_stand_in: bool) -> Self {
+impl PageFacts {
+    pub(super) fn from_config(config: &Config, rules_stand_in: bool) -> Self {
         let model = config.llm.reasoner.model.clone().unwrap_or_else(|| "a model".to_owned());
         Self {
             me: company::VISITOR,

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 /// The file that marks the folder as the demo's.
-const MARK: &str = "thrown-away-by-nod-demo";
+const MARKER_FILE: &str = "thrown-away-by-nod-demo";
 /// Where the database's files are if they must belong to a user other than root; the data folder then has a link to
 /// them.
-const ELSEWHERE: &str = "/var/lib/nod-postgres";
+const ROOT_DATA_DIR: &str = "/var/lib/nod-postgres";
 
-pub(super) struct Folder<'p>(&'p Path);
+pub(super) struct DemoDataDir<'p>(&'p Path);
 
-impl<'p> Folder<'p> {
-    pub(super) fn at(path: &'p Path) -> Self {
+impl<'p> DemoDataDir<'p> {
+    pub(super) fn new(path: &'p Path) -> Self {
         Self(path)
     }
 
@@ -27,26 +27,26 @@ impl<'p> Folder<'p> {
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         let path = self.0;
         if path.try_exists()? {
-            if !self.is_ours()? {
+            if !self.is_demo_dir()? {
                 bail!(
                     "{} is not a folder that the demo made, so it is left alone: move it away and try again",
                     path.display()
                 );
             }
-            self.unused()?;
+            self.check_unused()?;
             self.remove().with_context(|| format!("cannot clear {}", path.display()))?;
         }
         fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
-        fs::write(path.join(MARK), "")?;
+        fs::write(path.join(MARKER_FILE), "")?;
         Ok(())
     }
 
     /// Returns whether it has the mark or is empty.
-    fn is_ours(&self) -> io::Result<bool> {
-        Ok(self.0.join(MARK).try_exists()? || fs::read_dir(self.0)?.next().is_none())
+    fn is_demo_dir(&self) -> io::Result<bool> {
+        Ok(self.0.join(MARKER_FILE).try_exists()? || fs::read_dir(self.0)?.next().is_none())
     }
 
-    fn unused(&self) -> anyhow::Result<()> {
+    fn check_unused(&self) -> anyhow::Result<()> {
         let path = self.0.join("nod.lock");
         if !path.try_exists()? {
             return Ok(());
@@ -62,15 +62,15 @@ impl<'p> Folder<'p> {
     }
 
     fn remove(&self) -> io::Result<()> {
-        if let Some(files) = self.elsewhere() {
+        if let Some(files) = self.linked_dir() {
             fs::remove_dir_all(files)?;
         }
         fs::remove_dir_all(self.0)
     }
 
-    fn elsewhere(&self) -> Option<PathBuf> {
+    fn linked_dir(&self) -> Option<PathBuf> {
         let target = fs::read_link(self.0.join("postgres")).ok()?;
-        (target.parent() == Some(Path::new(ELSEWHERE)) && target.is_dir()).then_some(target)
+        (target.parent() == Some(Path::new(ROOT_DATA_DIR)) && target.is_dir()).then_some(target)
     }
 }
 
@@ -84,18 +84,18 @@ mod tests {
     fn demo_dir_is_recreated() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("nod/demo");
-        Folder::at(&path).clear().unwrap();
+        DemoDataDir::new(&path).clear().unwrap();
         fs::write(path.join("secrets.key"), "old").unwrap();
         fs::write(path.join("nod.lock"), "7").unwrap();
-        Folder::at(&path).clear().unwrap();
-        assert!(path.join(MARK).exists() && !path.join("secrets.key").exists());
+        DemoDataDir::new(&path).clear().unwrap();
+        assert!(path.join(MARKER_FILE).exists() && !path.join("secrets.key").exists());
     }
 
     #[test]
     fn foreign_dir_is_left_alone() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("thesis.txt"), "years of work").unwrap();
-        let refused = Folder::at(root.path()).clear().unwrap_err();
+        let refused = DemoDataDir::new(root.path()).clear().unwrap_err();
         assert!(refused.to_string().contains("left alone"), "{refused}");
         assert!(root.path().join("thesis.txt").exists());
     }
@@ -104,11 +104,11 @@ mod tests {
     fn a_running_demo_is_left_alone() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("demo");
-        Folder::at(&path).clear().unwrap();
+        DemoDataDir::new(&path).clear().unwrap();
         fs::write(path.join("nod.lock"), "4711").unwrap();
         let held = File::open(path.join("nod.lock")).unwrap();
         held.lock().unwrap();
-        let refused = Folder::at(&path).clear().unwrap_err();
+        let refused = DemoDataDir::new(&path).clear().unwrap_err();
         assert!(refused.to_string().contains("process 4711"), "{refused}");
     }
 }

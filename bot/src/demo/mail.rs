@@ -1,12 +1,12 @@
 //! The mail in the company's mailboxes when the demo starts.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use nod_sandbox::google::{Google, Incoming};
+use nod_sandbox::google::{Google, IncomingMail};
 
 use super::company::OUTSIDER;
 
 /// One mail; `hours` ago.
-struct Letter {
+struct SeedEmail {
     to: &'static str,
     from: (&'static str, &'static str),
     hours: i64,
@@ -24,8 +24,8 @@ const PRINTER: (&str, &str) = ("orders@paperplane-print.test", "Paperplane Print
 
 const BANK: (&str, &str) = ("statements@meridian-bank.test", "Meridian Bank");
 
-const LETTERS: [Letter; 14] = [
-    Letter {
+const LETTERS: [SeedEmail; 14] = [
+    SeedEmail {
         to: ANA.0,
         from: BANK,
         hours: 1,
@@ -33,7 +33,7 @@ const LETTERS: [Letter; 14] = [
         body: "Dear Ana Silva,\n\nthe statement of your business account is ready in your online banking.\n\n\
                Meridian Bank",
     },
-    Letter {
+    SeedEmail {
         to: ANA.0,
         from: DANA,
         hours: 52,
@@ -41,7 +41,7 @@ const LETTERS: [Letter; 14] = [
         body: "Hi Ana,\n\nthe two dates that are left for the offsite are 14 and 21 May. The house in Sintra is free \
                on both.\n\nCould you tell me by Friday which one suits your team?\n\nDana",
     },
-    Letter {
+    SeedEmail {
         to: ANA.0,
         from: PRINTER,
         hours: 27,
@@ -49,7 +49,7 @@ const LETTERS: [Letter; 14] = [
         body: "Hello Ana Silva,\n\n500 launch leaflets (A5, recycled) left our house today. They should reach you \
                within two working days.\n\nPaperplane Print",
     },
-    Letter {
+    SeedEmail {
         to: ANA.0,
         from: OUTSIDER,
         hours: 20,
@@ -58,7 +58,7 @@ const LETTERS: [Letter; 14] = [
                60 days) and the wording on support hours.\n\nCould we settle both on the phone this week? \
                Wednesday after two would be perfect.\n\nBest regards,\nKim Vale\nNorthwind",
     },
-    Letter {
+    SeedEmail {
         to: ANA.0,
         from: CHO,
         hours: 5,
@@ -66,7 +66,7 @@ const LETTERS: [Letter; 14] = [
         body: "Ana,\n\nthe page now loads in under a second, and the footnote has moved under the table. What is \
                missing is one sentence on data residency. Do you want to write it, or shall I?\n\nCho",
     },
-    Letter {
+    SeedEmail {
         to: ANA.0,
         from: BO,
         hours: 1,
@@ -74,7 +74,7 @@ const LETTERS: [Letter; 14] = [
         body: "Hi Ana,\n\nlaunch check today at three, room Tejo. We only have it for half an hour, so please be \
                on time.\n\nBo",
     },
-    Letter {
+    SeedEmail {
         to: BO.0,
         from: CHO,
         hours: 6,
@@ -82,7 +82,7 @@ const LETTERS: [Letter; 14] = [
         body: "Bo,\n\nsign-ups on the waiting list: 1,284. Bounce rate of the old page: 41 %. I bring the chart.\n\n\
                Cho",
     },
-    Letter {
+    SeedEmail {
         to: BO.0,
         from: DANA,
         hours: 30,
@@ -90,42 +90,42 @@ const LETTERS: [Letter; 14] = [
         body: "Hi Bo,\n\nyour new laptop is at the front desk. Please return the old one by the end of the month.\n\n\
                Dana",
     },
-    Letter {
+    SeedEmail {
         to: CHO.0,
         from: BO,
         hours: 7,
         subject: "Chart for three o'clock",
         body: "Cho, could you bring the sign-ups of the last four weeks as a chart? Thank you!\n\nBo",
     },
-    Letter {
+    SeedEmail {
         to: STONE.0,
         from: OUTSIDER,
         hours: 44,
         subject: "Seats for the pilot",
         body: "Hi Bob,\n\nwe would start with 40 seats and grow to 200 by autumn. Is there a price for that?\n\nKim",
     },
-    Letter {
+    SeedEmail {
         to: REYES.0,
         from: BO,
         hours: 4,
         subject: "Pricing footnote",
         body: "Bob, the footnote under the price table needs your blessing before three. It is one sentence.\n\nBo",
     },
-    Letter {
+    SeedEmail {
         to: DANA.0,
         from: STONE,
         hours: 26,
         subject: "Badge for a visitor",
         body: "Hi Dana,\n\nKim Vale of Northwind visits us on Thursday at ten. Could she get a badge?\n\nBob Stone",
     },
-    Letter {
+    SeedEmail {
         to: DANA.0,
         from: ANA,
         hours: 50,
         subject: "Re: Offsite: pick a date by Friday",
         body: "Thanks Dana, I ask around and tell you on Thursday.\n\nAna",
     },
-    Letter {
+    SeedEmail {
         to: OUTSIDER.0,
         from: STONE,
         hours: 22,
@@ -137,14 +137,14 @@ const LETTERS: [Letter; 14] = [
 /// Delivers every letter to its mailbox.
 pub(super) fn deliver(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
     for letter in &LETTERS {
-        google.deliver_mail(&Incoming {
+        google.deliver_mail(&IncomingMail {
             to: letter.to.to_owned(),
             from: letter.from.0.to_owned(),
             from_name: letter.from.1.to_owned(),
             subject: letter.subject.to_owned(),
             body: letter.body.to_owned(),
-            at: Some(now - TimeDelta::hours(letter.hours)),
-            ..Incoming::default()
+            received_at: Some(now - TimeDelta::hours(letter.hours)),
+            ..IncomingMail::default()
         })?;
     }
     Ok(())

@@ -27,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::config::Config;
-use facts::Facts;
-use folder::Folder;
-use settings::Given;
-use stage::Stage;
-use switch::Switch;
+use facts::PageFacts;
+use folder::DemoDataDir;
+use settings::DemoEnvironment;
+use stage::DemoSandbox;
+use switch::RestartControl;
 
 /// The preferred ports of the page and of Nod's own server, so that the URL stays the same.
 const PAGE_PORT: u16 = 8099;
@@ -42,7 +42,7 @@ const NOD_PORT: u16 = 8787;
 /// # Errors
 /// If something cannot start; with advice.
 pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
-    let given = Given::from(std::env::vars_os());
+    let given = DemoEnvironment::from_environment(std::env::vars_os());
     let demo = Demo::prepare(&given, None, [PAGE_PORT, NOD_PORT]).await?;
     let announce = |address: &Url| {
         crate::cli::print(&format!("Nod's demo: {address}  (Ctrl-C stops it)"));
@@ -50,31 +50,35 @@ pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
             "Each start of the demo begins afresh: what an earlier one showed is gone. A real Nod keeps everything.",
         );
     };
-    Box::pin(demo.play(stop, announce)).await
+    Box::pin(demo.run(stop, announce)).await
 }
 
-/// Everything except Nod itself, which starts with [`Demo::play`].
+/// Everything except Nod itself, which starts with [`Demo::run`].
 struct Demo {
-    stage: Stage,
+    sandbox: DemoSandbox,
     config: Config,
     /// The URL at which a browser reaches Nod's own server.
     nod: Url,
     listener: TcpListener,
-    facts: Facts,
+    facts: PageFacts,
 }
 
 impl Demo {
     /// Clears the folder and starts the stage. Tests choose `folder` and the ports; port 0 is any.
-    async fn prepare(given: &Given, folder: Option<PathBuf>, ports: [u16; 2]) -> anyhow::Result<Self> {
-        let listener = listen(ports[0]).await.context("the demo's page")?;
+    async fn prepare(
+        given: &DemoEnvironment,
+        folder: Option<PathBuf>,
+        ports: [u16; 2],
+    ) -> anyhow::Result<Self> {
+        let listener = bind_port(ports[0]).await.context("the demo's page")?;
         // Released immediately: Nod binds it itself, as always.
-        let bind = listen(ports[1]).await.context("Nod's server")?.local_addr()?;
+        let bind = bind_port(ports[1]).await.context("Nod's server")?.local_addr()?;
         let nod = Url::parse(&format!("http://{bind}/"))?;
-        let stage = Stage::put_up(given.model().is_empty(), &nod).await?;
+        let stage = DemoSandbox::start(given.model().is_empty(), &nod).await?;
         let config = settings::config(given, &stage, bind, &nod, folder)?;
-        Folder::at(&config.data.dir).clear()?;
-        let facts = Facts::of(&config, given.model().is_empty());
-        Ok(Self { stage, config, nod, listener, facts })
+        DemoDataDir::new(&config.data.dir).clear()?;
+        let facts = PageFacts::from_config(&config, given.model().is_empty());
+        Ok(Self { sandbox: stage, config, nod, listener, facts })
     }
 
     fn address(&self) -> anyhow::Result<Url> {
@@ -82,11 +86,11 @@ impl Demo {
     }
 
     /// Runs Nod and the page; calls `announce` when both are ready for the first time.
-    async fn play(self, stop: CancellationToken, announce: impl FnOnce(&Url)) -> anyhow::Result<()> {
+    async fn run(self, stop: CancellationToken, announce: impl FnOnce(&Url)) -> anyhow::Result<()> {
         let address = self.address()?;
         let client = reqwest::Client::builder().build()?;
-        let switch = Switch::new();
-        let page = page::router(&self.stage, self.facts, switch.clone(), client.clone());
+        let switch = RestartControl::new();
+        let page = page::router(&self.sandbox, self.facts, switch.clone(), client.clone());
         let announce = Mutex::new(Some(announce));
         let ready = || async {
             ready(&client, &self.nod).await;
@@ -97,14 +101,14 @@ impl Demo {
         };
         // The page's long polls would delay a graceful shutdown; it has no state to lose.
         tokio::select! {
-            ended = switch.keep(self.config, stop, ready) => ended,
+            ended = switch.run(self.config, stop, ready) => ended,
             failed = axum::serve(self.listener, page).into_future() => failed.context("the demo's page"),
         }
     }
 }
 
 /// Listens on the wanted port, or on any other if it is in use.
-async fn listen(wished: u16) -> std::io::Result<TcpListener> {
+async fn bind_port(wished: u16) -> std::io::Result<TcpListener> {
     let at = |port| TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port)));
     match at(wished).await {
         Ok(listener) => Ok(listener),

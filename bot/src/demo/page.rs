@@ -16,9 +16,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 
-use super::facts::Facts;
-use super::stage::Stage;
-use super::switch::Switch;
+use super::facts::PageFacts;
+use super::stage::DemoSandbox;
+use super::switch::RestartControl;
 
 /// The start of the demo that answered: another one knows nothing of what the page shows.
 const START: HeaderName = HeaderName::from_static("x-nod-demo");
@@ -56,7 +56,7 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
 }
 
 /// The endpoints that read, and those that act.
-const LOOKS: [&str; 7] = [
+const READ_ROUTES: [&str; 7] = [
     "slack/state",
     "slack/events",
     "discord/state",
@@ -65,7 +65,7 @@ const LOOKS: [&str; 7] = [
     "google/mailbox",
     "google/calendar",
 ];
-const DOES: [&str; 12] = [
+const WRITE_ROUTES: [&str; 12] = [
     "slack/say",
     "slack/slash",
     "slack/press",
@@ -81,9 +81,9 @@ const DOES: [&str; 12] = [
 ];
 
 /// Longer than the fakes hold a long poll open.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PROXY_TIMEOUT: Duration = Duration::from_secs(60);
 
-struct Doors {
+struct SandboxUrls {
     slack: String,
     discord: String,
     google: String,
@@ -91,8 +91,13 @@ struct Doors {
 }
 
 /// Builds the page's routes.
-pub(super) fn router(stage: &Stage, facts: Facts, switch: Switch, client: reqwest::Client) -> Router {
-    let doors = Doors {
+pub(super) fn router(
+    stage: &DemoSandbox,
+    facts: PageFacts,
+    switch: RestartControl,
+    client: reqwest::Client,
+) -> Router {
+    let doors = SandboxUrls {
         slack: stage.slack.url(),
         discord: stage.discord.root_url(),
         google: stage.google.url(),
@@ -100,50 +105,54 @@ pub(super) fn router(stage: &Stage, facts: Facts, switch: Switch, client: reqwes
     };
     let mut router = Router::new()
         .route("/facts", get(move || std::future::ready(Json(facts))))
-        .route("/sandbox/{*door}", get(look).post(act))
+        .route("/sandbox/{*door}", get(proxy_get).post(proxy_post))
         .with_state(Arc::new(doors))
-        .route("/demo/state", get(async |State(switch): State<Switch>| Json(switch.nod())))
+        .route("/demo/state", get(async |State(switch): State<RestartControl>| Json(switch.nod())))
         .route("/demo/restart", post(restart))
         .with_state(switch);
     for (path, kind, text) in files() {
         router = router.route(path, get(move || async move { ([(CONTENT_TYPE, kind)], text) }));
     }
     // Enough for a form with the longest mail.
-    router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn_with_state(start(), guard))
+    router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn_with_state(start(), check_host))
 }
 
-async fn look(
-    State(doors): State<Arc<Doors>>,
+async fn proxy_get(
+    State(doors): State<Arc<SandboxUrls>>,
     Path(door): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let Some(address) = doors.address(&door, &LOOKS) else { return StatusCode::NOT_FOUND.into_response() };
+    let Some(address) = doors.address(&door, &READ_ROUTES) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
-    passed_on(doors.client.get(format!("{address}{query}"))).await
+    forward(doors.client.get(format!("{address}{query}"))).await
 }
 
-async fn act(
-    State(doors): State<Arc<Doors>>,
+async fn proxy_post(
+    State(doors): State<Arc<SandboxUrls>>,
     Path(door): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let Some(address) = doors.address(&door, &DOES) else { return StatusCode::NOT_FOUND.into_response() };
-    if !from_the_page(&headers) {
+    let Some(address) = doors.address(&door, &WRITE_ROUTES) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    if !is_from_page(&headers) {
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     }
-    passed_on(doors.client.post(address).header(CONTENT_TYPE, "application/json").body(body)).await
+    forward(doors.client.post(address).header(CONTENT_TYPE, "application/json").body(body)).await
 }
 
 /// Returns whether the request has the JSON content type. Another site cannot send it without a CORS preflight, which
 /// this server never allows.
-fn from_the_page(headers: &HeaderMap) -> bool {
+fn is_from_page(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
 }
 
 /// Stops Nod's own part and starts it again.
-async fn restart(State(switch): State<Switch>, headers: HeaderMap) -> Response {
-    if !from_the_page(&headers) {
+async fn restart(State(switch): State<RestartControl>, headers: HeaderMap) -> Response {
+    if !is_from_page(&headers) {
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     }
     if !switch.pull() {
@@ -157,7 +166,7 @@ fn start() -> HeaderValue {
     HeaderValue::from(chrono::Utc::now().timestamp_micros().unsigned_abs())
 }
 
-impl Doors {
+impl SandboxUrls {
     fn address(&self, door: &str, open: &[&str]) -> Option<String> {
         let (house, name) = open.iter().find(|one| **one == door)?.split_once('/')?;
         let base = match house {
@@ -169,9 +178,9 @@ impl Doors {
     }
 }
 
-async fn passed_on(request: reqwest::RequestBuilder) -> Response {
+async fn forward(request: reqwest::RequestBuilder) -> Response {
     let answer = async {
-        let answer = request.timeout(PATIENCE).send().await?;
+        let answer = request.timeout(PROXY_TIMEOUT).send().await?;
         let status = StatusCode::from_u16(answer.status().as_u16()).unwrap_or(StatusCode::BAD_GATEWAY);
         Ok::<_, reqwest::Error>((status, [(CONTENT_TYPE, "application/json")], answer.bytes().await?))
     };
@@ -186,7 +195,7 @@ async fn passed_on(request: reqwest::RequestBuilder) -> Response {
 
 /// Answers only requests whose `Host` is this machine (another site could point its own name here). Adds which start of
 /// the demo answers, and the security headers.
-async fn guard(State(start): State<HeaderValue>, request: Request, next: Next) -> Response {
+async fn check_host(State(start): State<HeaderValue>, request: Request, next: Next) -> Response {
     if !request.headers().get(HOST).is_some_and(is_here) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }

@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use nod_sandbox::model::RULES_MODEL;
 use url::Url;
 
-use super::stage::Stage;
+use super::stage::DemoSandbox;
 use crate::config::Config;
 
 /// The environment variables that count.
 #[derive(Debug, Default)]
-pub(super) struct Given(BTreeMap<String, String>);
+pub(super) struct DemoEnvironment(BTreeMap<String, String>);
 
-impl Given {
+impl DemoEnvironment {
     /// Keeps the variables that count. Names and values that are not UTF-8 are skipped.
-    pub(super) fn from(environment: impl Iterator<Item = (OsString, OsString)>) -> Self {
+    pub(super) fn from_environment(environment: impl Iterator<Item = (OsString, OsString)>) -> Self {
         let text = environment
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self(text.filter(|(name, value)| counts(name) && !value.is_empty()).collect())
+        Self(text.filter(|(name, value)| is_used(name) && !value.is_empty()).collect())
     }
 
     /// Returns the model's variables; empty if no endpoint is set, because a key or a name is useless without one.
@@ -38,7 +38,7 @@ impl Given {
     }
 }
 
-fn counts(name: &str) -> bool {
+fn is_used(name: &str) -> bool {
     is_model(name) || ["HOME", "XDG_DATA_HOME"].contains(&name)
 }
 
@@ -48,8 +48,8 @@ fn is_model(name: &str) -> bool {
 
 /// Builds Nod's configuration on this stage. The data folder is `demo` in Nod's own, or `folder`.
 pub(super) fn config(
-    given: &Given,
-    stage: &Stage,
+    given: &DemoEnvironment,
+    stage: &DemoSandbox,
     bind: SocketAddr,
     public: &Url,
     folder: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub(super) fn config(
     Ok(config)
 }
 
-fn slack(stage: &Stage) -> impl Iterator<Item = (String, String)> {
+fn slack(stage: &DemoSandbox) -> impl Iterator<Item = (String, String)> {
     let (bot_token, app_token) = stage.slack.read(|w| {
         let app = &w.config.app;
         (app.bot_token.clone(), app.app_token.clone())
@@ -97,7 +97,7 @@ fn slack(stage: &Stage) -> impl Iterator<Item = (String, String)> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
 }
 
-fn discord(stage: &Stage) -> impl Iterator<Item = (String, String)> {
+fn discord(stage: &DemoSandbox) -> impl Iterator<Item = (String, String)> {
     let app = stage.discord.read(|w| w.config.app.clone());
     let pairs = [
         ("NOD_DISCORD__API_URL", stage.discord.url()),
@@ -107,7 +107,7 @@ fn discord(stage: &Stage) -> impl Iterator<Item = (String, String)> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
 }
 
-fn google(stage: &Stage) -> impl Iterator<Item = (String, String)> {
+fn google(stage: &DemoSandbox) -> impl Iterator<Item = (String, String)> {
     let pairs = [
         ("NOD_GOOGLE__CLIENT_ID", stage.client_id.clone()),
         ("NOD_GOOGLE__CLIENT_SECRET", stage.client_secret.clone()),

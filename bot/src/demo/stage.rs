@@ -13,7 +13,7 @@ use crate::slack;
 const BOT: &str = "nod";
 
 /// The fakes; they stop when this is dropped.
-pub(super) struct Stage {
+pub(super) struct DemoSandbox {
     pub slack: Slack,
     pub discord: Discord,
     pub google: Google,
@@ -23,18 +23,18 @@ pub(super) struct Stage {
     pub model: Option<Model>,
 }
 
-impl Stage {
+impl DemoSandbox {
     /// Starts the fakes on loopback and fills them. Consent pages can redirect to `nod`, its own server.
-    pub(super) async fn put_up(rules_stand_in: bool, nod: &Url) -> anyhow::Result<Self> {
+    pub(super) async fn start(rules_stand_in: bool, nod: &Url) -> anyhow::Result<Self> {
         let mut config = SlackConfig::new(BOT);
         // No more scopes than a real workspace would have granted.
         config.app.scopes = slack::needed_scopes().into_iter().map(str::to_owned).collect();
-        let slack = Slack::start(company::fill(config)).await?;
-        company::talk(&slack);
+        let slack = Slack::start(company::slack_config(config)).await?;
+        company::seed_slack(&slack);
         let mut config = DiscordConfig::new(BOT);
         config.app.redirects = vec![nod.join("oauth/discord/callback")?.into()];
-        let discord = Discord::start(company::gather(config)).await?;
-        company::chat(&discord);
+        let discord = Discord::start(company::discord_config(config)).await?;
+        company::seed_discord(&discord);
         let config = GoogleConfig {
             accounts: company::accounts(),
             redirect_uris: vec![nod.join("oauth/google/callback")?.into()],
@@ -44,7 +44,7 @@ impl Stage {
         let google = Google::start(config).await?;
         let now = chrono::Utc::now();
         mail::deliver(&google, now).map_err(anyhow::Error::msg)?;
-        calendar::fill(&google, now).map_err(anyhow::Error::msg)?;
+        calendar::seed_calendars(&google, now).map_err(anyhow::Error::msg)?;
         let model = match rules_stand_in {
             true => Some(Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await?),
             false => None,

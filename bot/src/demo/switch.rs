@@ -14,13 +14,13 @@ use crate::config::Config;
 use crate::database::{self, Database, DatabaseClock};
 
 /// Long enough to see that it is down, and to write to it meanwhile.
-const AWAY: Duration = Duration::from_secs(5);
+const DOWNTIME: Duration = Duration::from_secs(5);
 /// Work in progress at a stop can finish within this; after it, it is aborted.
-const GRACE: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Sent to the page unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Nod {
+pub(super) struct NodStatus {
     /// Whether it is ready.
     pub up: bool,
     /// How often it was stopped.
@@ -29,17 +29,17 @@ pub(super) struct Nod {
 
 /// Stops and restarts Nod; for the page.
 #[derive(Debug, Clone)]
-pub(super) struct Switch {
-    nod: watch::Sender<Nod>,
-    pulled: Arc<Notify>,
+pub(super) struct RestartControl {
+    nod: watch::Sender<NodStatus>,
+    restart_requested: Arc<Notify>,
 }
 
-impl Switch {
+impl RestartControl {
     pub(super) fn new() -> Self {
-        Self { nod: watch::Sender::new(Nod { up: false, stops: 0 }), pulled: Arc::default() }
+        Self { nod: watch::Sender::new(NodStatus { up: false, stops: 0 }), restart_requested: Arc::default() }
     }
 
-    pub(super) fn nod(&self) -> Nod {
+    pub(super) fn nod(&self) -> NodStatus {
         *self.nod.borrow()
     }
 
@@ -51,13 +51,13 @@ impl Switch {
             up
         });
         if pulled {
-            self.pulled.notify_one();
+            self.restart_requested.notify_one();
         }
         pulled
     }
 
     /// Runs Nod until `stop`, again after each requested restart. `ready` resolves when Nod is ready.
-    pub(super) async fn keep<R: Future<Output = ()>>(
+    pub(super) async fn run<R: Future<Output = ()>>(
         &self,
         config: Config,
         stop: CancellationToken,
@@ -72,11 +72,11 @@ impl Switch {
                 let app = app::start(&config, pool, clock, ids, Vec::new()).await?;
                 tokio::select! {
                     // Work that does not finish in time is dropped with the app, like in a kill.
-                    () = self.pulled_after(ready()) => drop(tokio::time::timeout(GRACE, app.stop()).await),
+                    () = self.wait_for_restart(ready()) => drop(tokio::time::timeout(SHUTDOWN_TIMEOUT, app.stop()).await),
                     () = stop.cancelled() => app.stop().await,
                 }
                 tokio::select! {
-                    () = tokio::time::sleep(AWAY) => {}
+                    () = tokio::time::sleep(DOWNTIME) => {}
                     () = stop.cancelled() => {}
                 }
             }
@@ -87,9 +87,9 @@ impl Switch {
         ended
     }
 
-    async fn pulled_after(&self, ready: impl Future<Output = ()>) {
+    async fn wait_for_restart(&self, ready: impl Future<Output = ()>) {
         ready.await;
         self.nod.send_modify(|nod| nod.up = true);
-        self.pulled.notified().await;
+        self.restart_requested.notified().await;
     }
 }

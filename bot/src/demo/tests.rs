@@ -15,10 +15,10 @@ use super::*;
 mod meeting;
 
 /// Long, because a machine that builds at the same time is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running demo, and a visitor who has its page open.
-struct Visit {
+struct DemoFixture {
     page: Url,
     client: reqwest::Client,
     google: Google,
@@ -27,8 +27,8 @@ struct Visit {
     _folder: tempfile::TempDir,
 }
 
-impl Visit {
-    async fn begin() -> Self {
+impl DemoFixture {
+    async fn start() -> Self {
         // Fails if another test was first, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
@@ -36,10 +36,12 @@ impl Visit {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let port = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
         let ports = [0, port + NEXT.fetch_add(1, Ordering::Relaxed)];
-        let demo = Demo::prepare(&Given::default(), Some(folder.path().join("demo")), ports).await.unwrap();
-        let (google, stop) = (demo.stage.google.clone(), CancellationToken::new());
+        let demo = Demo::prepare(&DemoEnvironment::default(), Some(folder.path().join("demo")), ports)
+            .await
+            .unwrap();
+        let (google, stop) = (demo.sandbox.google.clone(), CancellationToken::new());
         let (told, ready) = tokio::sync::oneshot::channel();
-        let playing = demo.play(stop.clone(), move |page| told.send(page.clone()).unwrap());
+        let playing = demo.run(stop.clone(), move |page| told.send(page.clone()).unwrap());
         let mut running = tokio::spawn(playing);
         let page = tokio::select! {
             page = ready => page.unwrap(),
@@ -49,18 +51,18 @@ impl Visit {
         Self { page, client, google, stop, running, _folder: folder }
     }
 
-    async fn end(self) {
+    async fn shut_down(self) {
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
     }
 
-    async fn look(&self, door: &str) -> Value {
+    async fn get(&self, door: &str) -> Value {
         let answer = self.client.get(self.page.join(door).unwrap()).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::OK, "{door}");
         answer.json().await.unwrap()
     }
 
-    async fn act(&self, door: &str, body: Value) -> Value {
+    async fn post(&self, door: &str, body: Value) -> Value {
         let door = self.page.join(&format!("sandbox/{door}")).unwrap();
         let answer = self.client.post(door).json(&body).send().await.unwrap();
         let status = answer.status();
@@ -70,41 +72,41 @@ impl Visit {
     }
 
     /// Waits until Ana sees a button whose action id begins with `action`; returns its message and the button.
-    async fn button(&self, action: &str) -> (Value, Value) {
-        self.in_slack(|state| find_button(state, action)).await
+    async fn wait_for_button(&self, action: &str) -> (Value, Value) {
+        self.wait_in_slack(|state| find_button(state, action)).await
     }
 
     /// Waits until Ana sees in Slack what `look` finds.
-    async fn in_slack<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
+    async fn wait_in_slack<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
         let seen = async {
             loop {
-                let state = self.look("sandbox/slack/state?user=ana").await;
+                let state = self.get("sandbox/slack/state?user=ana").await;
                 if let Some(found) = look(&state) {
                     return found;
                 }
-                self.look(&format!("sandbox/slack/events?since={}", state["version"])).await;
+                self.get(&format!("sandbox/slack/events?since={}", state["version"])).await;
             }
         };
-        tokio::time::timeout(PATIENCE, seen).await.unwrap()
+        tokio::time::timeout(TIMEOUT, seen).await.unwrap()
     }
 
     async fn press(&self, user: &str, (card, button): &(Value, Value)) {
         let at = json!({"user": user, "channel": card["channel"], "ts": card["ts"], "action_id": button["action_id"]});
-        self.act("slack/press", at).await;
+        self.post("slack/press", at).await;
     }
 
     /// Waits until Ana sees in Discord what `look` finds.
-    async fn in_discord<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
+    async fn wait_in_discord<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
         let seen = async {
             loop {
-                let state = self.look("sandbox/discord/state?user=ana").await;
+                let state = self.get("sandbox/discord/state?user=ana").await;
                 if let Some(found) = look(&state) {
                     return found;
                 }
-                self.look(&format!("sandbox/discord/events?since={}", state["version"])).await;
+                self.get(&format!("sandbox/discord/events?since={}", state["version"])).await;
             }
         };
-        tokio::time::timeout(PATIENCE, seen).await.unwrap()
+        tokio::time::timeout(TIMEOUT, seen).await.unwrap()
     }
 
     /// Follows Nod's page and Google's, as a browser would.
@@ -125,18 +127,18 @@ impl Visit {
     }
 
     /// Waits until a mail with this subject is in an inbox.
-    async fn mail(&self, account: &str, subject: &str) -> Value {
+    async fn wait_for_mail(&self, account: &str, subject: &str) -> Value {
         let arrived = async {
             let mut news = String::new();
             loop {
-                let mailbox = self.look(&format!("sandbox/google/mailbox?account={account}{news}")).await;
+                let mailbox = self.get(&format!("sandbox/google/mailbox?account={account}{news}")).await;
                 if let Some(mail) = list(&mailbox["inbox"]).find(|mail| mail["subject"] == subject) {
                     return mail.clone();
                 }
                 news = format!("&since={}", mailbox["version"]);
             }
         };
-        tokio::time::timeout(PATIENCE, arrived).await.unwrap()
+        tokio::time::timeout(TIMEOUT, arrived).await.unwrap()
     }
 }
 
@@ -155,33 +157,33 @@ fn find_button(state: &Value, action: &str) -> Option<(Value, Value)> {
 }
 
 /// Returns Nod's messages in Slack that are visible to the viewer.
-fn said_by_nod(state: &Value) -> impl Iterator<Item = &Value> {
+fn nod_messages(state: &Value) -> impl Iterator<Item = &Value> {
     let all = list(&state["channels"]).flat_map(|one| list(&one["messages"]));
     all.filter(|message| message["user"] == state["bot"]["user"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_mail_of_a_newcomer_arrives() {
-    let visit = Visit::begin().await;
+    let visit = DemoFixture::start().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
-    visit.act("slack/say", said).await;
-    let (_, connect) = visit.button("link").await;
+    visit.post("slack/say", said).await;
+    let (_, connect) = visit.wait_for_button("link").await;
     assert_eq!(connect["text"]["text"], "Connect Google");
     visit.connect(connect["url"].as_str().unwrap()).await;
 
-    let approve = visit.button("approve").await;
-    assert_eq!(visit.look("sandbox/google/mailbox?account=ana@acme.test").await["sent"], json!([]));
+    let approve = visit.wait_for_button("approve").await;
+    assert_eq!(visit.get("sandbox/google/mailbox?account=ana@acme.test").await["sent"], json!([]));
     visit.press("ana", &approve).await;
 
-    let mail = visit.mail("bo@acme.test", "Running late").await;
+    let mail = visit.wait_for_mail("bo@acme.test", "Running late").await;
     assert_eq!((&mail["from"], &mail["to"]), (&json!("ana@acme.test"), &json!(["bo@acme.test"])));
-    let sent = visit.look("sandbox/google/mailbox?account=ana@acme.test").await;
+    let sent = visit.get("sandbox/google/mailbox?account=ana@acme.test").await;
     assert_eq!(list(&sent["sent"]).count(), 1);
-    visit.end().await;
+    visit.shut_down().await;
 }
 
 /// Returns the text that a person reads in the messages of these places.
-fn shown<'a>(state: &'a Value, kind: &str) -> Vec<&'a str> {
+fn message_texts<'a>(state: &'a Value, kind: &str) -> Vec<&'a str> {
     let places = list(&state["channels"]).filter(|place| place["kind"] == kind);
     let by_bot = places.flat_map(|place| list(&place["messages"])).filter(|m| m["by_bot"] == true);
     by_bot.filter_map(|message| message["shown"].as_str()).collect()
@@ -189,9 +191,9 @@ fn shown<'a>(state: &'a Value, kind: &str) -> Vec<&'a str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
-    let visit = Visit::begin().await;
+    let visit = DemoFixture::start().await;
     let names = async |door: &str, bot: &str| {
-        let state = visit.look(door).await;
+        let state = visit.get(door).await;
         let people = list(&state["users"]).filter(|user| user["is_bot"] == false);
         let mut names: Vec<String> = people.map(|user| user[bot].as_str().unwrap().to_owned()).collect();
         names.sort();
@@ -202,71 +204,75 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
 
     let fact = "remember that the launch is on Friday";
     let said = json!({"user": "ana", "channel": "launch", "text": format!("@nod {fact}")});
-    visit.act("discord/say", said).await;
-    let noted = |state: &Value| shown(state, "thread").iter().any(|m| m.contains("Friday")).then_some(());
-    visit.in_discord(noted).await;
+    visit.post("discord/say", said).await;
+    let noted =
+        |state: &Value| message_texts(state, "thread").iter().any(|m| m.contains("Friday")).then_some(());
+    visit.wait_in_discord(noted).await;
     let memory = json!({"user": "ana", "channel": "launch", "command": "memory", "options": {"forget": ""}});
-    let offered = visit.act("discord/complete", memory).await;
+    let offered = visit.post("discord/complete", memory).await;
     assert!(offered["choices"].to_string().contains("Friday"), "{offered}");
     let help = json!({"user": "ana", "channel": "launch", "command": "help", "options": {}});
-    assert_eq!(visit.act("discord/slash", help).await["state"], "acknowledged");
+    assert_eq!(visit.post("discord/slash", help).await["state"], "acknowledged");
     visit
-        .in_discord(|state| list(&state["ephemerals"]).any(|w| w["command"]["name"] == "help").then_some(()))
+        .wait_in_discord(|state| {
+            list(&state["ephemerals"]).any(|w| w["command"]["name"] == "help").then_some(())
+        })
         .await;
 
     let said =
         json!({"user": "ana", "channel": "launch", "text": "@nod remember that the party is on Monday"});
-    visit.act("slack/say", said).await;
+    visit.post("slack/say", said).await;
     let noted =
-        |state: &Value| said_by_nod(state).any(|m| m["shown"].to_string().contains("Monday")).then_some(());
-    visit.in_slack(noted).await;
-    visit.end().await;
+        |state: &Value| nod_messages(state).any(|m| m["shown"].to_string().contains("Monday")).then_some(());
+    visit.wait_in_slack(noted).await;
+    visit.shut_down().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn discord_user_gets_a_personal_connect_link() {
-    let visit = Visit::begin().await;
+    let visit = DemoFixture::start().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod what's new in my mail?"});
-    visit.act("discord/say", said).await;
-    let link = |state: &Value| shown(state, "dm").iter().find(|m| m.contains("Connect Google")).map(|_| ());
-    visit.in_discord(link).await;
-    let others = visit.look("sandbox/discord/state?user=bo").await;
+    visit.post("discord/say", said).await;
+    let link =
+        |state: &Value| message_texts(state, "dm").iter().find(|m| m.contains("Connect Google")).map(|_| ());
+    visit.wait_in_discord(link).await;
+    let others = visit.get("sandbox/discord/state?user=bo").await;
     assert!(!others.to_string().contains("Connect Google"), "{others}");
-    visit.end().await;
+    visit.shut_down().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_approval_survives_a_restart() {
-    let visit = Visit::begin().await;
+    let visit = DemoFixture::start().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
-    visit.act("slack/say", said).await;
-    let (_, connect) = visit.button("link").await;
+    visit.post("slack/say", said).await;
+    let (_, connect) = visit.wait_for_button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
-    let approve = visit.button("approve").await;
+    let approve = visit.wait_for_button("approve").await;
 
     let pull = || visit.client.post(visit.page.join("demo/restart").unwrap()).json(&json!({})).send();
     assert_eq!(pull().await.unwrap().json::<Value>().await.unwrap()["up"], false);
     assert_eq!(pull().await.unwrap().status(), StatusCode::CONFLICT);
     let back = async {
-        while visit.look("demo/state").await != json!({"up": true, "stops": 1}) {
+        while visit.get("demo/state").await != json!({"up": true, "stops": 1}) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, back).await.unwrap();
-    assert_eq!(visit.button("approve").await.0["ts"], approve.0["ts"]);
+    tokio::time::timeout(TIMEOUT, back).await.unwrap();
+    assert_eq!(visit.wait_for_button("approve").await.0["ts"], approve.0["ts"]);
     visit.press("ana", &approve).await;
-    visit.mail("bo@acme.test", "Running late").await;
-    let there = visit.look("sandbox/discord/state?user=ana").await;
+    visit.wait_for_mail("bo@acme.test", "Running late").await;
+    let there = visit.get("sandbox/discord/state?user=ana").await;
     assert!(
-        shown(&there, "thread").is_empty(),
+        message_texts(&there, "thread").is_empty(),
         "somebody is answered who spoke before Nod was there: {there}"
     );
-    visit.end().await;
+    visit.shut_down().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn page_proxies_only_listed_routes() {
-    let visit = Visit::begin().await;
+    let visit = DemoFixture::start().await;
     let page = visit.client.get(visit.page.clone()).send().await.unwrap();
     assert!(page.headers().contains_key("x-nod-demo"));
     let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
@@ -290,13 +296,13 @@ async fn page_proxies_only_listed_routes() {
     assert_eq!(status(simple).await, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     let rebound = ask(Method::GET, "sandbox/slack/state").header(HOST, "evil.test");
     assert_eq!(status(rebound).await, StatusCode::MISDIRECTED_REQUEST);
-    visit.end().await;
+    visit.shut_down().await;
 }
 
 #[test]
 fn only_home_and_model_variables_are_used() {
     let given = |pairs: &[(&str, &str)]| {
-        Given::from(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())))
+        DemoEnvironment::from_environment(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())))
     };
     assert!(given(&[("NOD_SLACK__BOT_TOKEN", "xoxb-real"), ("NOD_LLM__MODEL", "m")]).model().is_empty());
     let own =

@@ -18,20 +18,20 @@ use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::atlas::Atlas;
-use super::files::Files;
+use super::atlas::ChannelIndex;
+use super::files::FileDownloader;
 use super::guilds::Guilds;
-use super::inbound::{Identity, time_of};
-use super::tokens::Tokens;
-use super::web::Web;
+use super::inbound::{Identity, id_time};
+use super::tokens::InteractionTokens;
+use super::web::ApiClient;
 use super::{PLATFORM, limits, render};
 
 /// The delay between two edits of a growing message: Discord allows five edits in five seconds.
 const EDIT: Duration = Duration::from_millis(1_200);
 /// The text of a growing message before its first words.
-const BEGINNING: &str = "…";
+const STREAM_PLACEHOLDER: &str = "…";
 /// The name of a thread whose first message cannot be read.
-const NAMELESS: &str = "Nod";
+const DEFAULT_THREAD_NAME: &str = "Nod";
 /// The longest name that is still readable in a list of threads.
 const NAME: usize = 60;
 /// Unknown channel; unknown message; the message already has a thread; the thread is archived and cannot be changed.
@@ -42,48 +42,56 @@ const ARCHIVED: &str = "50083";
 
 /// One application, as the core sees it.
 pub struct DiscordAdapter {
-    pub(super) web: Arc<Web>,
+    pub(super) web: Arc<ApiClient>,
     pub(super) identity: Identity,
-    pub(super) atlas: Arc<Atlas>,
+    pub(super) channel_index: Arc<ChannelIndex>,
     pub(super) guilds: Guilds,
-    pub(super) tokens: Tokens,
-    files: Files,
+    pub(super) tokens: InteractionTokens,
+    files: FileDownloader,
     /// The DM channel of each user; it never changes.
-    lines: Mutex<HashMap<String, String>>,
+    dm_channels: Mutex<HashMap<String, String>>,
 }
 
 impl DiscordAdapter {
     pub(super) fn new(
-        web: Arc<Web>,
+        web: Arc<ApiClient>,
         identity: Identity,
-        atlas: Arc<Atlas>,
+        atlas: Arc<ChannelIndex>,
         guilds: Guilds,
-        files: Files,
+        files: FileDownloader,
     ) -> Self {
-        Self { web, identity, atlas, guilds, tokens: Tokens::default(), files, lines: Mutex::default() }
+        Self {
+            web,
+            identity,
+            channel_index: atlas,
+            guilds,
+            tokens: InteractionTokens::default(),
+            files,
+            dm_channels: Mutex::default(),
+        }
     }
 
     /// Returns a user's DM channel, opening it if necessary.
-    async fn line(&self, user: &str) -> Result<String, ChatError> {
-        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
+    async fn open_dm(&self, user: &str) -> Result<String, ChatError> {
+        let known = self.dm_channels.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
         if let Some(line) = known {
             return Ok(line);
         }
         let channel = self.web.post("users/@me/channels", &json!({"recipient_id": user})).await?;
-        self.atlas.note(&channel, None);
+        self.channel_index.note(&channel, None);
         let line = channel["id"].as_str().ok_or_else(strange)?.to_owned();
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(user.to_owned(), line.clone());
+        self.dm_channels.lock().unwrap_or_else(PoisonError::into_inner).insert(user.to_owned(), line.clone());
         Ok(line)
     }
 
     /// Returns the channel in which a message to this target is posted.
-    async fn channel(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
+    async fn target_channel(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
         match target {
             DeliveryTarget::Channel { place, .. } => {
                 Ok(place.thread.as_ref().unwrap_or(&place.channel).clone())
             }
             DeliveryTarget::DirectMessage { user, .. } | DeliveryTarget::Ephemeral { user, .. } => {
-                self.line(user).await
+                self.open_dm(user).await
             }
         }
     }
@@ -93,17 +101,17 @@ impl DiscordAdapter {
     async fn opened(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
         if let DeliveryTarget::Channel { place: ChannelRef { channel, thread: Some(thread), .. }, .. } =
             target
-            && self.atlas.known(thread).is_none()
+            && self.channel_index.find(thread).is_none()
         {
             self.open_thread(channel, thread).await?;
         }
-        self.channel(target).await
+        self.target_channel(target).await
     }
 
-    async fn say(&self, target: &DeliveryTarget, body: &Value) -> Result<Shown, ChatError> {
+    async fn send(&self, target: &DeliveryTarget, body: &Value) -> Result<Shown, ChatError> {
         let channel = self.opened(target).await?;
         let answer = self.web.post(&format!("channels/{channel}/messages"), body).await?;
-        posted(&channel, &answer)
+        parse_posted(&channel, &answer)
     }
 
     async fn open_thread(&self, parent: &str, message: &str) -> Result<(), ChatError> {
@@ -116,13 +124,13 @@ impl DiscordAdapter {
         let path = format!("channels/{parent}/messages/{message}/threads");
         match self.web.post(&path, &json!({"name": name})).await {
             Ok(thread) => {
-                self.atlas.note(&thread, None);
+                self.channel_index.note(&thread, None);
                 Ok(())
             }
             Err(ChatError::Rejected { code }) if code == HAS_THREAD => {
                 let thread = json!({"id": message, "type": 11, "parent_id": parent});
-                let guild = self.atlas.known(parent).and_then(|channel| channel.guild);
-                self.atlas.note(&thread, guild.as_deref());
+                let guild = self.channel_index.find(parent).and_then(|channel| channel.guild);
+                self.channel_index.note(&thread, guild.as_deref());
                 Ok(())
             }
             // Whether it exists or Nod is not allowed to open it shows when the message is posted there.
@@ -132,7 +140,7 @@ impl DiscordAdapter {
     }
 
     /// Unarchives a thread, as a new message in it would. A locked one stays closed to us.
-    async fn take_up(&self, thread: &str) -> Result<(), ChatError> {
+    async fn unarchive_thread(&self, thread: &str) -> Result<(), ChatError> {
         match self.web.patch(&format!("channels/{thread}"), &json!({"archived": false})).await {
             Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => {
                 Err(ChatError::ChannelClosed { code: ARCHIVED.to_owned() })
@@ -143,24 +151,24 @@ impl DiscordAdapter {
 
     /// Names a thread after the message that started it.
     fn thread_name(&self, first: &Value) -> String {
-        let words = super::words::of_message(first, &self.identity.user).text;
+        let words = super::words::parse_message(first, &self.identity.user).text;
         let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let plain = plain.replace("**", "").replace("```", "").replace('#', "");
         let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
         let name: String = line.chars().take(NAME).collect();
-        if name.is_empty() { NAMELESS.to_owned() } else { name }
+        if name.is_empty() { DEFAULT_THREAD_NAME.to_owned() } else { name }
     }
 
-    async fn look(
+    async fn find_posted(
         &self,
         channel: &str,
         key: DeliveryId,
         since: Timestamp,
     ) -> Result<MessageLookup, ChatError> {
-        for message in self.after(channel, since).await? {
+        for message in self.list_after(channel, since).await? {
             let by_us = message["author"]["id"] == *self.identity.user;
-            if by_us && (render::bears(&message, key) || carries_file(&message, key)) {
-                return posted(channel, &message).map(MessageLookup::Found);
+            if by_us && (render::has_delivery_tags(&message, key) || carries_file(&message, key)) {
+                return parse_posted(channel, &message).map(MessageLookup::Found);
             }
         }
         Ok(MessageLookup::NotFound)
@@ -192,16 +200,16 @@ impl ChatAdapter for DiscordAdapter {
     ) -> Result<Shown, ChatError> {
         shown_whole(card)?;
         if let DeliveryTarget::Ephemeral { user, place, .. } = target
-            && let Some(token) = self.tokens.of(user, place)
+            && let Some(token) = self.tokens.find(user, place)
         {
             let path = format!("webhooks/{}/{token}", self.identity.application);
-            match self.web.answer(&path, &render::ephemeral(card)).await {
+            match self.web.respond_to_interaction(&path, &render::ephemeral(card)).await {
                 // Its interaction was never answered, or is too old: post to the person's DM.
                 Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => {}
-                answer => return posted(&place.channel, &answer?),
+                answer => return parse_posted(&place.channel, &answer?),
             }
         }
-        self.say(target, &keyed(render::message(card, Some(key)), key)).await
+        self.send(target, &with_nonce(render::message(card, Some(key)), key)).await
     }
 
     fn fits_in_one_message(&self, card: &Card) -> bool {
@@ -213,7 +221,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     fn display_limit(&self) -> usize {
-        limits::REQUEST
+        limits::REQUEST_TEXT
     }
 
     fn post_interval(&self) -> TimeDelta {
@@ -228,10 +236,10 @@ impl ChatAdapter for DiscordAdapter {
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
         shown_whole(card)?;
-        let (path, body) = (path_of(at), render::message(card, Some(key)));
+        let (path, body) = (message_path(at), render::message(card, Some(key)));
         let answer = match self.web.patch(&path, &body).await {
             Err(ChatError::ChannelClosed { code }) if code == ARCHIVED => {
-                self.take_up(&at.channel).await?;
+                self.unarchive_thread(&at.channel).await?;
                 self.web.patch(&path, &body).await
             }
             answer => answer,
@@ -243,10 +251,10 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn delete_message(&self, at: &PostedMessage) -> Result<(), ChatError> {
-        let path = path_of(at);
+        let path = message_path(at);
         let answer = match self.web.delete(&path).await {
             Err(ChatError::ChannelClosed { code }) if code == ARCHIVED => {
-                self.take_up(&at.channel).await?;
+                self.unarchive_thread(&at.channel).await?;
                 self.web.delete(&path).await
             }
             answer => answer,
@@ -264,9 +272,9 @@ impl ChatAdapter for DiscordAdapter {
     ) -> Result<(), ChatError> {
         // "Nod is typing…" is all that Discord shows outside messages.
         let AssistantThreadUpdate::Status(_) = ornament else { return Ok(()) };
-        let channel = place.thread.as_ref().filter(|thread| self.atlas.known(thread).is_some());
+        let channel = place.thread.as_ref().filter(|thread| self.channel_index.find(thread).is_some());
         let channel = channel.unwrap_or(&place.channel);
-        self.web.ask(&format!("channels/{channel}/typing")).await.map(|_| ())
+        self.web.post_empty(&format!("channels/{channel}/typing")).await.map(|_| ())
     }
 
     async fn publish_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
@@ -286,7 +294,7 @@ impl ChatAdapter for DiscordAdapter {
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
         let channel = self.opened(target).await?;
-        let mut body = keyed(render::message(card, Some(key)), key);
+        let mut body = with_nonce(render::message(card, Some(key)), key);
         let shown = json!({"type": 13, "file": {"url": format!("attachment://{}", file.name)}});
         if let Some(components) = body["components"].as_array_mut() {
             components.push(shown);
@@ -294,11 +302,11 @@ impl ChatAdapter for DiscordAdapter {
         body["attachments"] = json!([{"id": "0", "filename": file.name}]);
         let path = format!("channels/{channel}/messages");
         let answer = self.web.upload(&path, &body, &file.name, &file.text).await?;
-        posted(&channel, &answer)
+        parse_posted(&channel, &answer)
     }
 
     fn permalink(&self, place: &ChannelRef, message: &str) -> Option<String> {
-        let guild = match self.atlas.known(&place.channel) {
+        let guild = match self.channel_index.find(&place.channel) {
             Some(channel) if channel.direct => "@me".to_owned(),
             Some(channel) => channel.guild?,
             None => return None,
@@ -316,7 +324,11 @@ impl ChatAdapter for DiscordAdapter {
         if matches!(target, DeliveryTarget::Ephemeral { .. }) {
             return Err(ChatError::Rejected { code: "whispers_do_not_grow".to_owned() });
         }
-        self.say(target, &keyed(render::message(&Card::from_markdown(BEGINNING), Some(key)), key)).await
+        self.send(
+            target,
+            &with_nonce(render::message(&Card::from_markdown(STREAM_PLACEHOLDER), Some(key)), key),
+        )
+        .await
     }
 
     async fn append_stream(
@@ -338,8 +350,8 @@ impl ChatAdapter for DiscordAdapter {
         if matches!(target, DeliveryTarget::Ephemeral { .. }) {
             return Ok(MessageLookup::Unknown);
         }
-        let looked = match self.channel(target).await {
-            Ok(channel) => self.look(&channel, key, since).await,
+        let looked = match self.target_channel(target).await {
+            Ok(channel) => self.find_posted(&channel, key, since).await,
             Err(error) => Err(error),
         };
         match looked {
@@ -351,7 +363,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn fetch_profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
-        self.guilds.profile(user).await
+        self.guilds.fetch_profile(user).await
     }
 
     async fn list_members(
@@ -359,7 +371,7 @@ impl ChatAdapter for DiscordAdapter {
         _workspace: &str,
         cursor: Option<String>,
     ) -> Result<(Vec<Profile>, Option<String>), ChatError> {
-        self.guilds.members(cursor).await
+        self.guilds.list_members(cursor).await
     }
 
     async fn list_messages(
@@ -368,7 +380,7 @@ impl ChatAdapter for DiscordAdapter {
         place: &ChannelRef,
         bound: &HistoryRange,
     ) -> Result<Vec<HistoryMessage>, ChatError> {
-        self.said(place, bound).await
+        self.fetch_history(place, bound).await
     }
 
     async fn is_channel_member(
@@ -377,11 +389,11 @@ impl ChatAdapter for DiscordAdapter {
         channel: &str,
         user: &str,
     ) -> Result<bool, ChatError> {
-        self.may_read(channel, user).await
+        self.can_read(channel, user).await
     }
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
-        self.mine().await
+        self.list_own_channels().await
     }
 
     async fn list_missed_messages(
@@ -392,13 +404,13 @@ impl ChatAdapter for DiscordAdapter {
         since: Timestamp,
         from: Option<&str>,
     ) -> Result<MissedMessages, ChatError> {
-        self.unheard(channel, threads, since, from).await
+        self.fetch_missed(channel, threads, since, from).await
     }
 }
 
 /// Adds Discord's nonce: for some minutes Discord creates no second message with the same nonce. A card that is posted
 /// again because its message is gone has changed since, so its nonce differs.
-fn keyed(mut body: Value, key: DeliveryId) -> Value {
+fn with_nonce(mut body: Value, key: DeliveryId) -> Value {
     let digest = Sha256::new().chain_update(key.0).chain_update(body.to_string()).finalize();
     body["nonce"] = URL_SAFE_NO_PAD.encode(&digest[..16]).into();
     body["enforce_nonce"] = true.into();
@@ -413,7 +425,7 @@ fn shown_whole(card: &Card) -> Result<(), ChatError> {
     Ok(())
 }
 
-fn path_of(at: &PostedMessage) -> String {
+fn message_path(at: &PostedMessage) -> String {
     format!("channels/{}/messages/{}", at.channel, at.message)
 }
 
@@ -422,10 +434,10 @@ fn carries_file(message: &Value, key: DeliveryId) -> bool {
     files.filter_map(|file| file["filename"].as_str()).any(|name| name.contains(&key.short()))
 }
 
-fn posted(channel: &str, message: &Value) -> Result<Shown, ChatError> {
+fn parse_posted(channel: &str, message: &Value) -> Result<Shown, ChatError> {
     let id = message["id"].as_str().ok_or_else(strange)?;
     let channel = message["channel_id"].as_str().unwrap_or(channel);
-    let since = if message["edited_timestamp"].is_null() { time_of(id) } else { edited(message) };
+    let since = if message["edited_timestamp"].is_null() { id_time(id) } else { edited(message) };
     Ok(Shown { at: PostedMessage { channel: channel.to_owned(), message: id.to_owned() }, since })
 }
 
@@ -449,10 +461,10 @@ mod tests {
     fn since_when_a_message_reads_as_it_does_is_discords_to_say() {
         let since = |edited: Value| {
             let message = json!({"id": "1479058020868423680", "edited_timestamp": edited});
-            posted("1", &message).unwrap().since
+            parse_posted("1", &message).unwrap().since
         };
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
-        assert_eq!(since(Value::Null), time_of("1479058020868423680"));
+        assert_eq!(since(Value::Null), id_time("1479058020868423680"));
         let edited = "2026-03-06T09:30:05.000200+00:00";
         assert_eq!(since(edited.into()), at("2026-03-06T09:30:05.000200Z"));
         assert_eq!(since("soon".into()), None);

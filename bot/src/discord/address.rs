@@ -14,7 +14,7 @@ pub(super) fn address(text: &str) -> Option<String> {
     let web = matches!(url.scheme(), "http" | "https");
     let bare = url.username().is_empty() && url.password().is_none();
     let host = url.host_str().is_some_and(|host| !host.contains(['[', '@', '(', ')', '\'', '*', '!', '$']));
-    let url = quiet(url.as_str());
+    let url = percent_encode(url.as_str());
     (web && bare && host && url.len() <= limits::LINK).then_some(url)
 }
 
@@ -24,7 +24,7 @@ pub(super) fn host(address: &str) -> String {
 }
 
 /// Percent-encodes everything that has a meaning to Discord or none in a URL.
-fn quiet(url: &str) -> String {
+fn percent_encode(url: &str) -> String {
     let mut out = String::with_capacity(url.len());
     let mut fragment = false;
     for (at, c) in url.char_indices() {
@@ -48,7 +48,7 @@ fn quiet(url: &str) -> String {
 }
 
 /// Returns whether the text is just this URL.
-pub(super) fn says(words: &str, address: &str) -> bool {
+pub(super) fn is_same_url(words: &str, address: &str) -> bool {
     let bare = |text: &str| {
         let text = text.trim();
         let text =
@@ -59,7 +59,7 @@ pub(super) fn says(words: &str, address: &str) -> bool {
 }
 
 /// Returns whether a text looks like a URL: it has a scheme, or it is a name with a dot and an ending.
-pub(super) fn looks_like_one(words: &str) -> bool {
+pub(super) fn looks_like_url(words: &str) -> bool {
     let apart = |c: char| c.is_whitespace() || "()<>[]{},;\"'".contains(c);
     words.contains("://") || words.split(apart).any(is_dotted)
 }

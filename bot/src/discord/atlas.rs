@@ -6,17 +6,17 @@ use std::sync::{Mutex, PoisonError};
 use nod_contract::chat::{ChannelRef, ChatError};
 use serde_json::Value;
 
-use super::web::Web;
+use super::web::ApiClient;
 
 /// Kinds of channels, by Discord's numbers.
-const DIRECT: [u64; 2] = [1, 3];
+const DM_TYPES: [u64; 2] = [1, 3];
 const THREADS: [u64; 3] = [10, 11, 12];
 /// A thread that is visible only to the users who were added to it.
 const PRIVATE: u64 = 12;
 /// Channels in which people write: text, announcements, and the chat of voice and stage channels.
-const SPOKEN: [u64; 4] = [0, 5, 2, 13];
+const TEXT_TYPES: [u64; 4] = [0, 5, 2, 13];
 /// Channels in which people write only in threads: forums and media channels.
-const POSTS: [u64; 2] = [15, 16];
+const FORUM_TYPES: [u64; 2] = [15, 16];
 
 /// What is known about a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Channel {
     /// A private thread.
     pub private: bool,
     /// People write in it, and it is not a thread.
-    pub spoken: bool,
+    pub is_text: bool,
     /// People write only in its threads.
     pub posts: bool,
 }
@@ -44,9 +44,9 @@ impl Channel {
                 guild: text("guild_id").or_else(|| guild.map(str::to_owned)),
                 parent: text("parent_id").filter(|_| thread && kind != PRIVATE),
                 private: kind == PRIVATE,
-                direct: DIRECT.contains(&kind),
-                spoken: SPOKEN.contains(&kind),
-                posts: POSTS.contains(&kind),
+                direct: DM_TYPES.contains(&kind),
+                is_text: TEXT_TYPES.contains(&kind),
+                posts: FORUM_TYPES.contains(&kind),
             },
         ))
     }
@@ -54,11 +54,11 @@ impl Channel {
 
 /// The known channels, by their ids.
 #[derive(Default)]
-pub(super) struct Atlas(Mutex<HashMap<String, Channel>>);
+pub(super) struct ChannelIndex(Mutex<HashMap<String, Channel>>);
 
-impl Atlas {
+impl ChannelIndex {
     /// Learns from an event about a channel, a thread or a whole guild.
-    pub(super) fn learn(&self, kind: &str, told: &Value) {
+    pub(super) fn apply_event(&self, kind: &str, told: &Value) {
         match kind {
             "GUILD_CREATE" => {
                 let guild = told["id"].as_str();
@@ -95,27 +95,27 @@ impl Atlas {
     }
 
     /// Records a DM channel when a message arrives in it: bots do not get other events about DMs.
-    pub(super) fn note_line(&self, id: &str) {
+    pub(super) fn insert_dm(&self, id: &str) {
         let line = Channel { direct: true, ..Channel::default() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id.to_owned()).or_insert(line);
     }
 
-    pub(super) fn known(&self, id: &str) -> Option<Channel> {
+    pub(super) fn find(&self, id: &str) -> Option<Channel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
     /// Returns what a channel is; queries Discord if it is not known.
-    pub(super) async fn of(&self, web: &Web, id: &str) -> Result<Channel, ChatError> {
-        if let Some(known) = self.known(id) {
+    pub(super) async fn load(&self, web: &ApiClient, id: &str) -> Result<Channel, ChatError> {
+        if let Some(known) = self.find(id) {
             return Ok(known);
         }
         self.note(&web.get(&format!("channels/{id}"), &[]).await?, None);
-        self.known(id).ok_or_else(|| ChatError::UnknownOutcome("a channel without a kind".to_owned()))
+        self.find(id).ok_or_else(|| ChatError::UnknownOutcome("a channel without a kind".to_owned()))
     }
 
     /// Returns the core's reference for a Discord channel.
-    pub(super) async fn place(&self, web: &Web, id: &str) -> Result<ChannelRef, ChatError> {
-        let channel = self.of(web, id).await?;
+    pub(super) async fn load_location(&self, web: &ApiClient, id: &str) -> Result<ChannelRef, ChatError> {
+        let channel = self.load(web, id).await?;
         Ok(match channel.parent {
             // Messages in a private thread are not known in any other place.
             None if channel.private => {
@@ -134,19 +134,20 @@ mod tests {
 
     #[test]
     fn guild_event_fills_the_channel_index() {
-        let atlas = Atlas::default();
-        atlas.learn(
+        let atlas = ChannelIndex::default();
+        atlas.apply_event(
             "GUILD_CREATE",
             &json!({"id": "1", "channels": [{"id": "2", "type": 0, "name": "general"}],
                     "threads": [{"id": "3", "type": 11, "name": "late", "parent_id": "2", "guild_id": "1"}]}),
         );
-        let thread = atlas.known("3").unwrap_or_default();
+        let thread = atlas.find("3").unwrap_or_default();
         assert_eq!((thread.guild.as_deref(), thread.parent.as_deref()), (Some("1"), Some("2")));
-        assert!(atlas.known("2").unwrap_or_default().spoken && !thread.spoken);
-        atlas.learn("THREAD_CREATE", &json!({"id": "4", "type": 12, "parent_id": "2", "guild_id": "1"}));
-        let private = atlas.known("4").unwrap_or_default();
+        assert!(atlas.find("2").unwrap_or_default().is_text && !thread.is_text);
+        atlas
+            .apply_event("THREAD_CREATE", &json!({"id": "4", "type": 12, "parent_id": "2", "guild_id": "1"}));
+        let private = atlas.find("4").unwrap_or_default();
         assert!(private.private && private.parent.is_none());
-        atlas.learn("THREAD_DELETE", &json!({"id": "3"}));
-        assert_eq!(atlas.known("3"), None);
+        atlas.apply_event("THREAD_DELETE", &json!({"id": "3"}));
+        assert_eq!(atlas.find("3"), None);
     }
 }

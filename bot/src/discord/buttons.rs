@@ -5,34 +5,34 @@ use std::collections::HashSet;
 use nod_contract::card::{Action, Button, OnClick, Style};
 use serde_json::{Value, json};
 
-use crate::text::visible;
+use crate::text::escape_control_chars;
 
 use super::address::address;
-use super::limits::{self, label, units};
-use super::parts::Run;
+use super::limits::{self, truncate_label, units};
+use super::parts::Span;
 
 /// A label no longer than a number.
-const SHORT: usize = 2;
+const MAX_SHORT_LABEL: usize = 2;
 
 /// Rows, and what could not become a button.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct ButtonRows {
     pub rows: Vec<Value>,
     /// One line each.
-    pub beside: Vec<Vec<Run>>,
+    pub link_lines: Vec<Vec<Span>>,
     /// How many buttons are omitted.
-    pub left_out: usize,
+    pub omitted: usize,
 }
 
-impl Rows {
+impl ButtonRows {
     /// Returns the number of components.
     pub(super) fn components(&self) -> usize {
         self.rows.iter().map(|row| 1 + row["components"].as_array().map_or(0, Vec::len)).sum()
     }
 }
 
-pub(super) fn rows(buttons: &[Button]) -> Rows {
-    let mut rows = Rows::default();
+pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
+    let mut rows = ButtonRows::default();
     let (mut elements, mut ids, mut spent) = (Vec::new(), HashSet::new(), 0);
     let mut menus: Vec<String> = Vec::new();
     for button in buttons {
@@ -49,15 +49,15 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
             Some(Value::Object(element))
                 if element.get("custom_id").is_some_and(|id| !ids.insert(id.to_string())) => {}
             Some(element) if elements.len() < limits::BUTTONS => elements.push(element),
-            Some(_) => rows.left_out += 1,
+            Some(_) => rows.omitted += 1,
             None => {
-                let line = beside(button);
-                let cost: usize = line.iter().map(|run| 2 * units(run.said())).sum();
-                if spent + cost > limits::BESIDE {
-                    rows.left_out += 1;
+                let line = link_line(button);
+                let cost: usize = line.iter().map(|run| 2 * units(run.display_text())).sum();
+                if spent + cost > limits::LINK_LINES {
+                    rows.omitted += 1;
                 } else {
                     spent += cost;
-                    rows.beside.push(line);
+                    rows.link_lines.push(line);
                 }
             }
         }
@@ -81,7 +81,7 @@ fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'
         })
         .collect();
     // Numbers are fine as buttons; a menu sends no event if its shown option is chosen again.
-    let numbers = same.iter().all(|(button, _)| button.label.chars().count() <= SHORT);
+    let numbers = same.iter().all(|(button, _)| button.label.chars().count() <= MAX_SHORT_LABEL);
     (!numbers && limits::ROW < same.len() && same.len() <= limits::OPTIONS).then_some(same)
 }
 
@@ -92,7 +92,7 @@ fn menu(all: &[(&Button, &Action)]) -> (String, Value) {
         .iter()
         .filter(|(_, verb)| values.insert(verb.to_string()))
         .map(|(button, verb)| {
-            json!({"label": label(&button.label, limits::OPTION_LABEL), "value": verb.to_string()})
+            json!({"label": truncate_label(&button.label, limits::OPTION_LABEL), "value": verb.to_string()})
         })
         .collect();
     let id = all.first().map_or_else(String::new, |(_, verb)| whole(verb).to_string());
@@ -105,7 +105,7 @@ fn whole(verb: &Action) -> Action {
 }
 
 /// Parses a click or a menu choice; `None` if it is not one of ours.
-pub(super) fn pressed(data: &Value) -> Option<Action> {
+pub(super) fn parse_action(data: &Value) -> Option<Action> {
     let verb = Action::parse(data["custom_id"].as_str()?)?;
     match data["values"].as_array().map(Vec::as_slice) {
         None | Some([]) => Some(verb),
@@ -115,7 +115,7 @@ pub(super) fn pressed(data: &Value) -> Option<Action> {
 }
 
 fn element(button: &Button) -> Option<Value> {
-    let name = label(&button.label, limits::BUTTON_LABEL);
+    let name = truncate_label(&button.label, limits::BUTTON_LABEL);
     match &button.on_click {
         OnClick::Action(verb) => {
             let id = verb.to_string();
@@ -136,15 +136,17 @@ fn element(button: &Button) -> Option<Value> {
 }
 
 /// Returns the button's label with the URL that is too long for a button, or a note that there is no link.
-fn beside(button: &Button) -> Vec<Run> {
-    let name = Run::plain(format!("{}: ", label(&button.label, limits::BUTTON_LABEL)));
+fn link_line(button: &Button) -> Vec<Span> {
+    let name = Span::plain(format!("{}: ", truncate_label(&button.label, limits::BUTTON_LABEL)));
     let target = match &button.on_click {
         // A line counts twice, for what escaping could add; a URL is not escaped.
-        OnClick::Link(target) => match address(target).filter(|url| url.len() <= limits::BESIDE / 2 - 200) {
-            Some(url) => Run { link: Some(url), ..Run::default() },
-            None => Run::plain(label(&visible(target), 300)),
-        },
-        OnClick::Action(_) | OnClick::Connect { .. } => Run::plain("no link here"),
+        OnClick::Link(target) => {
+            match address(target).filter(|url| url.len() <= limits::LINK_LINES / 2 - 200) {
+                Some(url) => Span { link: Some(url), ..Span::default() },
+                None => Span::plain(truncate_label(&escape_control_chars(target), 300)),
+            }
+        }
+        OnClick::Action(_) | OnClick::Connect { .. } => Span::plain("no link here"),
     };
     vec![name, target]
 }
@@ -183,9 +185,9 @@ mod tests {
         let menu = &of.rows[0]["components"][0];
         let chosen = json!({"custom_id": menu["custom_id"], "values": [menu["options"][3]["value"]]});
         let button = Action { argument: Some(3), ..Action::new("choose", Uuid::from_u128(7)) };
-        assert_eq!(pressed(&chosen).as_ref(), Some(&button));
+        assert_eq!(parse_action(&chosen).as_ref(), Some(&button));
         let others = json!({"custom_id": menu["custom_id"], "values": [Action::new("approve", Uuid::from_u128(7)).to_string()]});
-        assert_eq!(pressed(&others), None);
-        assert_eq!(pressed(&json!({"custom_id": button.to_string()})), Some(button));
+        assert_eq!(parse_action(&others), None);
+        assert_eq!(parse_action(&json!({"custom_id": button.to_string()})), Some(button));
     }
 }

@@ -5,17 +5,17 @@ use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use serde_json::{Value, json};
 
 use super::inbound::Identity;
-use super::web::Web;
+use super::web::ApiClient;
 
 /// Discord's option types.
 const TEXT: u8 = 3;
 const USER: u8 = 6;
 /// Kinds of commands.
-const CHAT: u8 = 1;
+const CHAT_INPUT: u8 = 1;
 const MESSAGE: u8 = 3;
 
 fn command(name: &str, description: &str, options: Value) -> Value {
-    json!({"type": CHAT, "name": name, "description": description, "options": options,
+    json!({"type": CHAT_INPUT, "name": name, "description": description, "options": options,
         "contexts": [0, 1], "integration_types": [0]})
 }
 
@@ -41,7 +41,7 @@ fn brought(spec: &CommandSpec) -> Value {
 }
 
 /// Returns the built-in commands and those of abilities.
-fn all(abilities: &[CommandSpec]) -> Vec<Value> {
+fn list_commands(abilities: &[CommandSpec]) -> Vec<Value> {
     // A built-in command is listed until an ability replaces it.
     let own = own().into_iter().filter(|own| abilities.iter().all(|brought| own["name"] != brought.name));
     own.chain(abilities.iter().map(brought)).collect()
@@ -79,12 +79,12 @@ fn own() -> Vec<Value> {
 /// # Errors
 /// As Discord answers.
 pub(super) async fn register(
-    web: &Web,
+    web: &ApiClient,
     identity: &Identity,
     abilities: &[CommandSpec],
 ) -> Result<bool, ChatError> {
     let path = format!("applications/{}/commands", identity.application);
-    let all = all(abilities);
+    let all = list_commands(abilities);
     let registered = web.get(&path, &[]).await?;
     let registered: Vec<Value> = registered.as_array().into_iter().flatten().map(essence).collect();
     let mut wanted: Vec<Value> = all.iter().map(essence).collect();
@@ -119,22 +119,22 @@ fn essence(command: &Value) -> Value {
 }
 
 /// The options that a user gave to a command.
-pub(super) struct Options<'a>(&'a Value);
+pub(super) struct CommandOptions<'a>(&'a Value);
 
-impl<'a> Options<'a> {
-    pub(super) fn of(data: &'a Value) -> Self {
+impl<'a> CommandOptions<'a> {
+    pub(super) fn from_data(data: &'a Value) -> Self {
         Self(&data["options"])
     }
 
     /// Returns them as typed after the command's name.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn as_typed(&self) -> String {
         let mut words = Vec::new();
-        Self::each(self.0, &mut words);
+        Self::collect_words(self.0, &mut words);
         words.join(" ")
     }
 
     /// Returns what the user is typing at the moment.
-    pub(super) fn focused(&self) -> String {
+    pub(super) fn focused_value(&self) -> String {
         fn find(options: &Value) -> Option<String> {
             options.as_array().into_iter().flatten().find_map(|option| match &option["focused"] {
                 Value::Bool(true) => Some(option["value"].as_str().unwrap_or_default().to_owned()),
@@ -144,11 +144,11 @@ impl<'a> Options<'a> {
         find(self.0).unwrap_or_default()
     }
 
-    fn each(options: &Value, words: &mut Vec<String>) {
+    fn collect_words(options: &Value, words: &mut Vec<String>) {
         for option in options.as_array().into_iter().flatten() {
             if option["options"].is_array() {
                 words.extend(option["name"].as_str().map(str::to_owned));
-                Self::each(&option["options"], words);
+                Self::collect_words(&option["options"], words);
                 continue;
             }
             words.push(match (&option["value"], option["type"].as_u64()) {
@@ -171,7 +171,8 @@ mod tests {
             CommandOption { name: "why", about: "Why", takes: Takes::Words },
             CommandOption { name: "forget", about: "Something", takes: Takes::Completed },
         ];
-        for command in all(&[CommandSpec { name: "memory", does: "shows", about: "What is there", options }])
+        for command in
+            list_commands(&[CommandSpec { name: "memory", does: "shows", about: "What is there", options }])
         {
             let mut registered = command.clone();
             registered["id"] = "1".into();
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn options_read_as_if_they_were_typed() {
         let data = json!({"options": [{"name": "question", "type": 3, "value": "what is new?"}]});
-        assert_eq!(Options::of(&data).words(), "what is new?");
-        assert_eq!(Options::of(&json!({})).words(), "");
+        assert_eq!(CommandOptions::from_data(&data).as_typed(), "what is new?");
+        assert_eq!(CommandOptions::from_data(&json!({})).as_typed(), "");
     }
 }

@@ -6,22 +6,22 @@
 /// Breaks what Discord would resolve; invisible to the reader.
 pub(super) const BREAK: char = '\u{200B}';
 /// Words that notify everyone. Discord requires no word end behind them.
-const LOUD: [&str; 2] = ["everyone", "here"];
+const MASS_MENTIONS: [&str; 2] = ["everyone", "here"];
 
 /// Escapes text outside code. `starts` says whether it begins a line (also after a mark that begins one).
-pub(super) fn escaped(text: &str, starts: bool) -> String {
+pub(super) fn escape(text: &str, starts: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut starting = starts;
     for (at, c) in text.char_indices() {
         let rest = &text[at + c.len_utf8()..];
-        if is_mark(c) || (starting && begins_block(c)) || (c == ':' && is_name_or_scheme(rest)) {
+        if is_mark(c) || (starting && is_block_mark(c)) || (c == ':' && is_name_or_scheme(rest)) {
             out.push('\\');
         }
-        if matches!(c, '.' | ')') && numbers_line(&text[..at], starts) {
+        if matches!(c, '.' | ')') && is_list_number(&text[..at], starts) {
             out.push('\\');
         }
         out.push(c);
-        if (c == '<' && is_token(rest)) || (c == '@' && is_loud(rest)) {
+        if (c == '<' && is_token(rest)) || (c == '@' && is_mass_mention(rest)) {
             out.push(BREAK);
         }
         starting = is_line_end(c) || (starting && (c.is_whitespace() || c == BREAK));
@@ -35,7 +35,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// Returns whether a mark begins a list, a quote or small print.
-fn begins_block(c: char) -> bool {
+fn is_block_mark(c: char) -> bool {
     matches!(c, '-' | '+' | '>')
 }
 
@@ -44,7 +44,7 @@ fn is_line_end(c: char) -> bool {
 }
 
 /// Returns whether a dot after this text makes it the number of a list item.
-fn numbers_line(before: &str, starts: bool) -> bool {
+fn is_list_number(before: &str, starts: bool) -> bool {
     let (line, begins) = match before.rfind(is_line_end) {
         Some(at) => (before[at..].trim_start(), true),
         None => (before.trim_start(), starts),
@@ -64,17 +64,19 @@ fn is_token(after: &str) -> bool {
     after.starts_with(['@', '#', '/', ':']) || (word > 0 && after[word..].starts_with(':'))
 }
 
-fn is_loud(after: &str) -> bool {
-    LOUD.iter().any(|word| after.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word)))
+fn is_mass_mention(after: &str) -> bool {
+    MASS_MENTIONS
+        .iter()
+        .any(|word| after.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word)))
 }
 
 /// Breaks only mentions: for code, in which nothing else is resolved and every character counts when it is copied.
-pub(super) fn unpinged(text: &str) -> String {
+pub(super) fn break_mentions(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         out.push(c);
         let rest = &text[at + c.len_utf8()..];
-        if (c == '@' && is_loud(rest)) || (c == '<' && rest.starts_with('@')) {
+        if (c == '@' && is_mass_mention(rest)) || (c == '<' && rest.starts_with('@')) {
             out.push(BREAK);
         }
     }
@@ -84,7 +86,7 @@ pub(super) fn unpinged(text: &str) -> String {
 /// Formats text as inline code. Discord has no escapes in it, so backticks are separated from each other and from the
 /// surrounding ones.
 pub(super) fn inline_code(text: &str) -> String {
-    let text = unpinged(&text.replace('\n', " "));
+    let text = break_mentions(&text.replace('\n', " "));
     if !text.contains('`') {
         return format!("`{text}`");
     }
@@ -94,7 +96,7 @@ pub(super) fn inline_code(text: &str) -> String {
 
 /// Formats text as a code block. Longer fences do not exist, so a run of backticks that would end it is broken.
 pub(super) fn code_block(text: &str, language: &str) -> String {
-    let mut inner = unpinged(text);
+    let mut inner = break_mentions(text);
     // Pairs first: what remains of three is two, separated from the third.
     while inner.contains("```") {
         inner = inner.replace("```", &format!("``{BREAK}`"));

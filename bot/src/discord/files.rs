@@ -6,19 +6,19 @@ use nod_contract::chat::DownloadError;
 use reqwest::redirect::Policy;
 use url::Url;
 
-use crate::download::bounded;
+use crate::download::read_limited;
 
 /// How long one download can take in total.
 const LIMIT: Duration = Duration::from_secs(30);
 /// Discord's file hosts; their URLs are signed, so no token is needed.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
-pub(super) struct Files {
+pub(super) struct FileDownloader {
     http: reqwest::Client,
     home: Url,
 }
 
-impl Files {
+impl FileDownloader {
     /// # Errors
     /// If the HTTP client cannot be created.
     pub(super) fn new(api_url: &Url) -> reqwest::Result<Self> {
@@ -28,7 +28,7 @@ impl Files {
 
     /// Downloads at most `most` bytes from a URL.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
-        let url = Url::parse(address).ok().filter(|url| self.ours(url));
+        let url = Url::parse(address).ok().filter(|url| self.is_trusted_host(url));
         let url = url.ok_or_else(|| DownloadError::Forbidden("it lies outside Discord".to_owned()))?;
         let answer = self
             .http
@@ -37,14 +37,14 @@ impl Files {
             .await
             .map_err(|_| DownloadError::NoResponse("no connection".to_owned()))?;
         match answer.status().as_u16() {
-            200 => bounded(answer, most).await,
+            200 => read_limited(answer, most).await,
             status @ (408 | 429 | 500..) => Err(DownloadError::NoResponse(format!("HTTP {status}"))),
             status => Err(DownloadError::Forbidden(format!("HTTP {status}"))),
         }
     }
 
     /// Returns whether the host is Discord's or that of the configured API URL.
-    fn ours(&self, url: &Url) -> bool {
+    fn is_trusted_host(&self, url: &Url) -> bool {
         let theirs = url.scheme() == "https" && url.host_str().is_some_and(|host| HOSTS.contains(&host));
         let standard = url.port().is_none();
         theirs && standard || url.origin() == self.home.origin()

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use nod_contract::card::{Action, Block, Card, Field, FieldError, Form};
 use serde_json::{Value, json};
 
-use crate::pieces::{joined, piece_id, piece_of, pieces};
-use crate::text::letters;
+use crate::pieces::{chunk_id, join_chunks, parse_chunk_id, split_into_chunks};
+use crate::text::char_count;
 
-use super::limits::{self, label};
+use super::limits::{self, truncate_label};
 use super::render;
 
 /// The length of a piece of a value that has to be split; the rest of an input is room to write.
-const CUT: usize = 3_200;
+const CHUNK_CHARS: usize = 3_200;
 
 /// Returns the `data` of a response that opens the form. If it does not fit (see [`fits`]), only its first inputs are
 /// included and the result would be incomplete, so it must not be opened.
@@ -33,7 +33,7 @@ pub fn modal(form: &Form) -> Value {
     if components.is_empty() {
         components.push(json!({"type": 10, "content": "—"}));
     }
-    let title = label(&form.title, limits::MODAL_LABEL);
+    let title = truncate_label(&form.title, limits::MODAL_LABEL);
     json!({"custom_id": form.verb.to_string(), "title": title, "components": components})
 }
 
@@ -44,22 +44,23 @@ pub fn fits(form: &Form) -> bool {
     if form.fields.is_empty() {
         return render::for_modal(&form.body, limits::MODAL).1;
     }
-    let inputs: usize = form.fields.iter().map(|f| pieces(&f.value, limits::INPUT, CUT).len()).sum();
+    let inputs: usize =
+        form.fields.iter().map(|f| split_into_chunks(&f.value, limits::INPUT, CHUNK_CHARS).len()).sum();
     inputs <= limits::MODAL
 }
 
 fn inputs(field: &Field) -> Vec<Value> {
-    let cut = pieces(&field.value, limits::INPUT, CUT);
+    let cut = split_into_chunks(&field.value, limits::INPUT, CHUNK_CHARS);
     let many = cut.len();
     let input = |(n, (between, piece)): (usize, (char, String))| {
         let number = if many > 1 { format!(" ({} of {many})", n + 1) } else { String::new() };
-        let name = label(&field.label, limits::MODAL_LABEL - number.len());
+        let name = truncate_label(&field.label, limits::MODAL_LABEL - number.len());
         let several = field.multiline || piece.contains('\n');
         // A piece can be emptied; whether the whole value is present is checked on submission.
         let required = !field.optional && many == 1;
         let mut element = json!({
-            "type": 4, "custom_id": piece_id(&field.id, n, between), "label": format!("{name}{number}"), "style": if several { 2 } else { 1 },
-            "required": required, "max_length": field.max_chars.max(letters(&piece)).clamp(1, limits::INPUT),
+            "type": 4, "custom_id": chunk_id(&field.id, n, between), "label": format!("{name}{number}"), "style": if several { 2 } else { 1 },
+            "required": required, "max_length": field.max_chars.max(char_count(&piece)).clamp(1, limits::INPUT),
         });
         if !piece.is_empty() {
             element["value"] = piece.into();
@@ -73,17 +74,17 @@ fn inputs(field: &Field) -> Vec<Value> {
 #[must_use]
 pub fn values(data: &Value) -> BTreeMap<String, String> {
     let mut fields: BTreeMap<String, BTreeMap<usize, (&str, &str)>> = BTreeMap::new();
-    for input in data["components"].as_array().into_iter().flatten().flat_map(held) {
+    for input in data["components"].as_array().into_iter().flatten().flat_map(inner_components) {
         let Some(id) = input["custom_id"].as_str() else { continue };
-        let (field, number, gap) = piece_of(id);
+        let (field, number, gap) = parse_chunk_id(id);
         let typed = input["value"].as_str().unwrap_or_default();
         fields.entry(field.to_owned()).or_default().insert(number, (gap, typed));
     }
-    fields.into_iter().map(|(field, pieces)| (field, joined(pieces.into_values()))).collect()
+    fields.into_iter().map(|(field, pieces)| (field, join_chunks(pieces.into_values()))).collect()
 }
 
 /// Returns the content of a label, or of an action row.
-fn held(component: &Value) -> Vec<&Value> {
+fn inner_components(component: &Value) -> Vec<&Value> {
     let row = component["components"].as_array().into_iter().flatten();
     component.get("component").into_iter().chain(row).collect()
 }

@@ -32,7 +32,7 @@ fn form(fields: Vec<Field>) -> Form {
 }
 
 /// The modal as it returns if the user typed nothing.
-fn returned(modal: &Value) -> Value {
+fn submitted_unchanged(modal: &Value) -> Value {
     let row = |row: &Value| {
         let input = &row["components"][0];
         let value = input["value"].as_str().unwrap_or_default();
@@ -88,7 +88,7 @@ fn long_value_is_split_over_inputs() {
         .collect();
     assert_eq!(ids, ["subject", "body", "body~1p", "body~2n"]);
     assert_eq!(opened["components"][2]["components"][0]["label"], "Body (1 of 3)");
-    assert_eq!(values(&returned(&opened))["body"], text);
+    assert_eq!(values(&submitted_unchanged(&opened))["body"], text);
     assert!(fits(&long));
     let too_long = form(vec![field("subject", "S"), field("body", &text.repeat(2))]);
     assert!(!fits(&too_long));
@@ -135,6 +135,6 @@ proptest! {
             prop_assert_eq!(schema(&modal), Vec::<String>::new());
         }
         prop_assert!(modal["components"].as_array().unwrap().len() <= 5);
-        prop_assert!(!fits(&form) || values(&returned(&modal))["body"] == text);
+        prop_assert!(!fits(&form) || values(&submitted_unchanged(&modal))["body"] == text);
     }
 }

@@ -8,25 +8,25 @@ use nod_contract::chat::{ChatError, Membership, Profile};
 use serde_json::Value;
 
 use super::adapter::strange;
-use super::web::Web;
+use super::web::ApiClient;
 
 /// The page size for members.
 const PAGE: &str = "1000";
 /// The page size for servers.
 const GUILDS_PAGE: &str = "200";
 /// The longest wait between two pages, in seconds.
-const MOST_WAITED: u64 = 5;
+const MAX_PAGE_WAIT: u64 = 5;
 /// No such user, no such member.
 const UNKNOWN: [&str; 2] = ["10013", "10007"];
 
 pub(super) struct Guilds {
-    web: Arc<Web>,
+    web: Arc<ApiClient>,
     /// The ids of the servers to serve; all if empty.
     served: Vec<String>,
 }
 
 impl Guilds {
-    pub(super) fn new(web: Arc<Web>, served: Vec<String>) -> Self {
+    pub(super) fn new(web: Arc<ApiClient>, served: Vec<String>) -> Self {
         Self { web, served }
     }
 
@@ -41,14 +41,14 @@ impl Guilds {
     }
 
     /// Returns the served servers of which it is a member.
-    pub(super) async fn all(&self) -> Result<Vec<String>, ChatError> {
+    pub(super) async fn list_guilds(&self) -> Result<Vec<String>, ChatError> {
         let mut all: Vec<String> = Vec::new();
         loop {
             let mut query = vec![("limit", GUILDS_PAGE)];
             query.extend(all.last().map(|last| ("after", last.as_str())));
             let page = match self.web.get("users/@me/guilds", &query).await {
                 // This call has a low limit per second; the pages already read are kept.
-                Err(ChatError::RateLimited { retry_after_secs: wait @ ..=MOST_WAITED }) => {
+                Err(ChatError::RateLimited { retry_after_secs: wait @ ..=MAX_PAGE_WAIT }) => {
                     tokio::time::sleep(Duration::from_secs(wait)).await;
                     continue;
                 }
@@ -68,20 +68,20 @@ impl Guilds {
 
     /// Returns a user's profile. Members of one of the servers belong; other users can write to a bot too, but are
     /// external.
-    pub(super) async fn profile(&self, user: &str) -> Result<Profile, ChatError> {
-        for guild in self.all().await? {
-            if let Some(member) = self.member(&guild, user).await? {
-                return profile(&member["user"], Some(&member)).ok_or_else(strange);
+    pub(super) async fn fetch_profile(&self, user: &str) -> Result<Profile, ChatError> {
+        for guild in self.list_guilds().await? {
+            if let Some(member) = self.fetch_member(&guild, user).await? {
+                return parse_profile(&member["user"], Some(&member)).ok_or_else(strange);
             }
         }
         match self.web.get(&format!("users/{user}"), &[]).await {
-            Ok(user) => profile(&user, None).ok_or_else(strange),
-            Err(error) if unknown(&error) => Ok(gone(user)),
+            Ok(user) => parse_profile(&user, None).ok_or_else(strange),
+            Err(error) if unknown(&error) => Ok(unknown_profile(user)),
             Err(error) => Err(error),
         }
     }
 
-    pub(super) async fn member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
+    pub(super) async fn fetch_member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
         match self.web.get(&format!("guilds/{guild}/members/{user}"), &[]).await {
             Ok(member) => Ok(Some(member)),
             Err(error) if unknown(&error) => Ok(None),
@@ -90,11 +90,11 @@ impl Guilds {
     }
 
     /// Returns a page of members; the cursor names the server and the last user.
-    pub(super) async fn members(
+    pub(super) async fn list_members(
         &self,
         cursor: Option<String>,
     ) -> Result<(Vec<Profile>, Option<String>), ChatError> {
-        let guilds = self.all().await?;
+        let guilds = self.list_guilds().await?;
         let (guild, after) = match cursor.as_deref().and_then(|cursor| cursor.split_once(':')) {
             Some((guild, after)) => (guild.to_owned(), after.to_owned()),
             None => match guilds.first() {
@@ -118,27 +118,27 @@ impl Guilds {
             Some(last) => Some(format!("{guild}:{last}")),
             None => guilds.iter().skip_while(|g| **g != guild).nth(1).map(|next| format!("{next}:0")),
         };
-        Ok((page.iter().filter_map(|member| profile(&member["user"], Some(member))).collect(), next))
+        Ok((page.iter().filter_map(|member| parse_profile(&member["user"], Some(member))).collect(), next))
     }
 }
 
 /// Returns the profile of a user who left a server. They can be a member of another, which is looked up when they next
 /// write.
 pub(super) fn left(event: &Value) -> Option<Profile> {
-    let seen = profile(&event["user"], None)?;
+    let seen = parse_profile(&event["user"], None)?;
     Some(Profile { membership: Membership::Unknown, ..seen })
 }
 
 /// Returns the profile in a member event.
 pub(super) fn joined(event: &Value) -> Option<Profile> {
-    profile(&event["user"], Some(event))
+    parse_profile(&event["user"], Some(event))
 }
 
 fn unknown(error: &ChatError) -> bool {
     matches!(error, ChatError::ChannelClosed { code } | ChatError::Rejected { code } if UNKNOWN.contains(&code.as_str()))
 }
 
-fn profile(user: &Value, member: Option<&Value>) -> Option<Profile> {
+fn parse_profile(user: &Value, member: Option<&Value>) -> Option<Profile> {
     let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
     let name = text(&user["username"])?;
     let shown = member.and_then(|m| text(&m["nick"])).or_else(|| text(&user["global_name"]));
@@ -158,7 +158,7 @@ fn profile(user: &Value, member: Option<&Value>) -> Option<Profile> {
     })
 }
 
-fn gone(user: &str) -> Profile {
+fn unknown_profile(user: &str) -> Profile {
     Profile {
         user: user.to_owned(),
         name: user.to_owned(),

@@ -7,11 +7,11 @@ use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::adapter::{DiscordAdapter, strange};
-use super::inbound::{Heard, edited, first_id, said, time_of};
+use super::inbound::{ParseOutcome, first_id, id_time, parse_edit, parse_message};
 use super::{permissions, words};
 
 /// Discord's error for a channel that has only threads.
-const NOT_HERE: &str = "50024";
+const NOT_A_TEXT_CHANNEL: &str = "50024";
 /// The page size for messages.
 const PAGE: usize = 100;
 /// The maximum number of pages per query.
@@ -21,17 +21,17 @@ const SKEW: i64 = 5;
 
 impl DiscordAdapter {
     /// Returns the newest messages of a place, oldest first.
-    pub(super) async fn said(
+    pub(super) async fn fetch_history(
         &self,
         place: &ChannelRef,
         bound: &HistoryRange,
     ) -> Result<Vec<HistoryMessage>, ChatError> {
         let channel = place.thread.as_ref().unwrap_or(&place.channel);
-        if self.atlas.known(channel).is_some_and(|known| known.posts) {
-            return Err(ChatError::ChannelClosed { code: NOT_HERE.to_owned() });
+        if self.channel_index.find(channel).is_some_and(|known| known.posts) {
+            return Err(ChatError::ChannelClosed { code: NOT_A_TEXT_CHANNEL.to_owned() });
         }
         let stands_in = |thread| format!("channels/{}/messages/{thread}", place.channel);
-        let mut messages = match (self.before(channel, bound).await, &place.thread) {
+        let mut messages = match (self.list_before(channel, bound).await, &place.thread) {
             // The first answer to a mention opens its thread: until then only the mention exists.
             (Err(ChatError::ChannelClosed { .. }), Some(thread)) => {
                 vec![self.web.get(&stands_in(thread), &[]).await?]
@@ -51,7 +51,7 @@ impl DiscordAdapter {
     }
 
     /// Returns the newest messages before one, newest first.
-    async fn before(&self, channel: &str, bound: &HistoryRange) -> Result<Vec<Value>, ChatError> {
+    async fn list_before(&self, channel: &str, bound: &HistoryRange) -> Result<Vec<Value>, ChatError> {
         let since = bound.since.map(first_id).unwrap_or_default();
         let mut all: Vec<Value> = Vec::new();
         let mut before = bound.before.clone();
@@ -72,25 +72,25 @@ impl DiscordAdapter {
     }
 
     fn utterance(&self, message: &Value) -> Option<HistoryMessage> {
-        let text = words::of_message(message, &self.identity.user).text;
+        let text = words::parse_message(message, &self.identity.user).text;
         let author = &message["author"];
         let name = |field: &str| author[field].as_str().map(str::to_owned);
         Some(HistoryMessage {
             user: name("id").filter(|_| !message["webhook_id"].is_string()),
             name: name("global_name").or_else(|| name("username")),
             is_from_bot: author["id"] == *self.identity.user,
-            at: time_of(message["id"].as_str()?)?,
+            at: id_time(message["id"].as_str()?)?,
             text,
         })
         .filter(|said| !said.text.is_empty())
     }
 
     /// Returns the messages posted in a channel since then, oldest first.
-    pub(super) async fn after(&self, channel: &str, since: Timestamp) -> Result<Vec<Value>, ChatError> {
+    pub(super) async fn list_after(&self, channel: &str, since: Timestamp) -> Result<Vec<Value>, ChatError> {
         let mut after = earliest(since);
         let mut all: Vec<Value> = Vec::new();
         for _ in 0..PAGES {
-            let mut page = self.page_after(channel, &after).await?;
+            let mut page = self.fetch_page_after(channel, &after).await?;
             let full = page.len() == PAGE;
             all.append(&mut page);
             match all.last().and_then(|newest| newest["id"].as_str()).filter(|_| full) {
@@ -102,7 +102,7 @@ impl DiscordAdapter {
     }
 
     /// Returns the next messages after one, oldest first.
-    async fn page_after(&self, channel: &str, after: &str) -> Result<Vec<Value>, ChatError> {
+    async fn fetch_page_after(&self, channel: &str, after: &str) -> Result<Vec<Value>, ChatError> {
         let limit = PAGE.to_string();
         let query = [("limit", limit.as_str()), ("after", after)];
         let page = self.web.get(&format!("channels/{channel}/messages"), &query).await?;
@@ -112,21 +112,21 @@ impl DiscordAdapter {
     }
 
     /// Returns whether a user can see a channel; a DM has its two people.
-    pub(super) async fn may_read(&self, channel: &str, user: &str) -> Result<bool, ChatError> {
+    pub(super) async fn can_read(&self, channel: &str, user: &str) -> Result<bool, ChatError> {
         let told = self.web.get(&format!("channels/{channel}"), &[]).await?;
         let Some(guild) = told["guild_id"].as_str() else {
             let people = told["recipients"].as_array().into_iter().flatten();
             return Ok(people.into_iter().any(|person| person["id"] == *user));
         };
-        let Some(member) = self.guilds.member(guild, user).await? else { return Ok(false) };
+        let Some(member) = self.guilds.fetch_member(guild, user).await? else { return Ok(false) };
         let guild = self.web.get(&format!("guilds/{guild}"), &[]).await?;
         Ok(permissions::may_read(&guild, &told, &member))
     }
 
     /// Returns the channels that Nod can see, by id and name.
-    pub(super) async fn mine(&self) -> Result<Vec<(String, String)>, ChatError> {
+    pub(super) async fn list_own_channels(&self) -> Result<Vec<(String, String)>, ChatError> {
         let mut all = Vec::new();
-        for id in self.guilds.all().await? {
+        for id in self.guilds.list_guilds().await? {
             let guild = match self.web.get(&format!("guilds/{id}"), &[]).await {
                 Ok(guild) => guild,
                 // Nod was removed from it a moment ago.
@@ -134,7 +134,7 @@ impl DiscordAdapter {
                 Err(error) => return Err(error),
             };
             let told = async {
-                let member = self.guilds.member(&id, &self.identity.user).await?;
+                let member = self.guilds.fetch_member(&id, &self.identity.user).await?;
                 Ok((member, self.web.get(&format!("guilds/{id}/channels"), &[]).await?))
             };
             let (member, channels) = match told.await {
@@ -143,9 +143,10 @@ impl DiscordAdapter {
                 Err(error) => return Err(error),
             };
             for channel in channels.as_array().ok_or_else(strange)? {
-                self.atlas.note(channel, Some(&id));
+                self.channel_index.note(channel, Some(&id));
                 let Some(channel_id) = channel["id"].as_str() else { continue };
-                let spoken = self.atlas.known(channel_id).is_some_and(|known| known.spoken || known.posts);
+                let spoken =
+                    self.channel_index.find(channel_id).is_some_and(|known| known.is_text || known.posts);
                 if spoken && permissions::may_read(&guild, channel, &member) {
                     let name = channel["name"].as_str().unwrap_or_default();
                     all.push((channel_id.to_owned(), name.to_owned()));
@@ -157,7 +158,7 @@ impl DiscordAdapter {
 
     /// Returns the messages in a channel and its threads since then, as their events would have delivered them, oldest
     /// first: a few pages and a cursor. It also stops if Discord rate-limits, so that no page is read again after that.
-    pub(super) async fn unheard(
+    pub(super) async fn fetch_missed(
         &self,
         channel: &str,
         threads: &[String],
@@ -167,13 +168,13 @@ impl DiscordAdapter {
         let begins = from.and_then(|from| from.split_once(':'));
         let first = begins.map_or(0, |(place, _)| number(place));
         let (mut found, mut turns) = (Vec::new(), PAGES);
-        for place in self.places(channel, threads, since).await? {
+        for place in self.list_threads_since(channel, threads, since).await? {
             let mut after = match begins {
                 _ if number(&place) < first => continue,
                 Some((begun, after)) if begun == place => after.to_owned(),
                 _ => earliest(since),
             };
-            let read = self.read_on(&place, since, &mut after, &mut turns, &mut found).await;
+            let read = self.read_pages_after(&place, since, &mut after, &mut turns, &mut found).await;
             let next = Some(format!("{place}:{after}"));
             match read {
                 Ok(true) => continue,
@@ -193,16 +194,16 @@ impl DiscordAdapter {
 
     /// Returns where people could have written: the channel, unless it has only threads, and its threads. Their ids are
     /// greater than the channel's, so the order stays stable when more are opened.
-    async fn places(
+    async fn list_threads_since(
         &self,
         channel: &str,
         threads: &[String],
         since: Timestamp,
     ) -> Result<Vec<String>, ChatError> {
-        let known = self.atlas.of(&self.web, channel).await?;
+        let known = self.channel_index.load(&self.web, channel).await?;
         let mut all: BTreeMap<u64, String> = threads.iter().map(|id| (number(id), id.clone())).collect();
         if let Some(guild) = known.guild {
-            let active = self.active_threads(&guild, channel, since).await?;
+            let active = self.list_active_threads(&guild, channel, since).await?;
             all.extend(active.into_iter().map(|id| (number(&id), id)));
         }
         if !known.posts {
@@ -212,7 +213,7 @@ impl DiscordAdapter {
     }
 
     /// Reads one place on from `after`; returns false if more remains than is read at a time.
-    async fn read_on(
+    async fn read_pages_after(
         &self,
         channel: &str,
         since: Timestamp,
@@ -220,16 +221,18 @@ impl DiscordAdapter {
         turns: &mut usize,
         found: &mut Vec<Inbound>,
     ) -> Result<bool, ChatError> {
-        let place = self.atlas.place(&self.web, channel).await?;
+        let place = self.channel_index.load_location(&self.web, channel).await?;
         while *turns > 0 {
             *turns -= 1;
-            let page = self.page_after(channel, after).await?;
-            found.extend(page.iter().filter_map(|m| taken(said(m, place.clone(), &self.identity))));
+            let page = self.fetch_page_after(channel, after).await?;
+            found.extend(
+                page.iter().filter_map(|m| into_inbound(parse_message(m, place.clone(), &self.identity))),
+            );
             if let Some(newest) = page.last().and_then(|newest| newest["id"].as_str()) {
                 newest.clone_into(after);
             }
             if page.len() < PAGE {
-                found.extend(self.reworded(channel, &place, since).await?);
+                found.extend(self.list_edited(channel, &place, since).await?);
                 return Ok(true);
             }
         }
@@ -237,22 +240,22 @@ impl DiscordAdapter {
     }
 
     /// Returns the messages among the newest that were edited since then.
-    async fn reworded(
+    async fn list_edited(
         &self,
         channel: &str,
         place: &ChannelRef,
         since: Timestamp,
     ) -> Result<Vec<Inbound>, ChatError> {
         let newest = HistoryRange { since: None, before: None, limit: PAGE };
-        let recent = self.before(channel, &newest).await?;
+        let recent = self.list_before(channel, &newest).await?;
         let changed = recent.iter().filter(|message| {
             let when = message["edited_timestamp"].as_str().unwrap_or_default();
             chrono::DateTime::parse_from_rfc3339(when).is_ok_and(|when| when >= since)
         });
-        Ok(changed.filter_map(|m| taken(edited(m, place.clone(), &self.identity))).collect())
+        Ok(changed.filter_map(|m| into_inbound(parse_edit(m, place.clone(), &self.identity))).collect())
     }
 
-    async fn active_threads(
+    async fn list_active_threads(
         &self,
         guild: &str,
         channel: &str,
@@ -262,7 +265,7 @@ impl DiscordAdapter {
         let since = first_id(since);
         let mut open = Vec::new();
         for thread in active["threads"].as_array().into_iter().flatten() {
-            self.atlas.note(thread, Some(guild));
+            self.channel_index.note(thread, Some(guild));
             let spoken = thread["last_message_id"].as_str().is_some_and(|last| newer(last, &since));
             if thread["parent_id"] == *channel && spoken {
                 open.extend(thread["id"].as_str().map(str::to_owned));
@@ -272,10 +275,10 @@ impl DiscordAdapter {
     }
 }
 
-fn taken(heard: Heard) -> Option<Inbound> {
+fn into_inbound(heard: ParseOutcome) -> Option<Inbound> {
     match heard {
-        Heard::Inbound(inbound) => Some(*inbound),
-        Heard::Ignored(_) | Heard::Unreadable(_) => None,
+        ParseOutcome::Inbound(inbound) => Some(*inbound),
+        ParseOutcome::Ignored(_) | ParseOutcome::Unreadable(_) => None,
     }
 }
 

@@ -9,7 +9,7 @@ use nod_contract::chat::{
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
-use super::commands::Options;
+use super::commands::CommandOptions;
 use super::{PLATFORM, buttons, form, words};
 
 /// The bot's identity.
@@ -25,7 +25,7 @@ pub struct Identity {
 
 /// The result of parsing a payload.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum ParseOutcome {
     /// For the core.
     Inbound(Box<Inbound>),
     /// Not for Nod, with the reason.
@@ -34,7 +34,7 @@ pub enum Heard {
     Unreadable(&'static str),
 }
 
-type Read = Result<Inbound, Heard>;
+type Read = Result<Inbound, ParseOutcome>;
 
 /// Message types that people write: a plain one and a reply to another.
 const WRITTEN: [u64; 2] = [0, 19];
@@ -43,36 +43,36 @@ const EPOCH: u64 = 1_420_070_400_000;
 
 /// Parses a message, from `MESSAGE_CREATE` or from history.
 #[must_use]
-pub fn said(message: &Value, place: ChannelRef, identity: &Identity) -> Heard {
-    heard(read_said(message, place, identity))
+pub fn parse_message(message: &Value, place: ChannelRef, identity: &Identity) -> ParseOutcome {
+    to_outcome(read_message(message, place, identity))
 }
 
 /// Parses an edited message (`MESSAGE_UPDATE`). Discord sends the same event after it resolved a message's links.
 #[must_use]
-pub fn edited(message: &Value, place: ChannelRef, identity: &Identity) -> Heard {
-    heard(read_edited(message, place, identity))
+pub fn parse_edit(message: &Value, place: ChannelRef, identity: &Identity) -> ParseOutcome {
+    to_outcome(read_edit(message, place, identity))
 }
 
 /// Parses a deleted message (`MESSAGE_DELETE`); Discord does not name its author.
 #[must_use]
-pub fn deleted(event: &Value, id: &Value, place: ChannelRef, identity: &Identity) -> Heard {
+pub fn parse_deletion(event: &Value, id: &Value, place: ChannelRef, identity: &Identity) -> ParseOutcome {
     let Some(id) = id.as_str().or_else(|| event["id"].as_str()) else {
-        return Heard::Unreadable("deletion without id");
+        return ParseOutcome::Unreadable("deletion without id");
     };
     let author = Author { user: String::new(), membership: Membership::Unknown };
     let what = Event::MessageDeleted { place, message: id.to_owned() };
-    heard(Ok(inbound(identity, format!("delete:{id}"), author, time_of(id), what)))
+    to_outcome(Ok(inbound(identity, format!("delete:{id}"), author, id_time(id), what)))
 }
 
 /// Parses a command, a click or a form (`INTERACTION_CREATE`).
 #[must_use]
-pub fn interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Heard {
-    heard(read_interaction(event, place, identity))
+pub fn interaction(event: &Value, place: ChannelRef, identity: &Identity) -> ParseOutcome {
+    to_outcome(read_interaction(event, place, identity))
 }
 
-fn heard(read: Read) -> Heard {
+fn to_outcome(read: Read) -> ParseOutcome {
     match read {
-        Ok(inbound) => Heard::Inbound(Box::new(inbound)),
+        Ok(inbound) => ParseOutcome::Inbound(Box::new(inbound)),
         Err(other) => other,
     }
 }
@@ -89,14 +89,14 @@ fn inbound(identity: &Identity, key: String, author: Author, at: Option<Timestam
 }
 
 /// Returns the author if it is a person.
-fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
+fn author(message: &Value, identity: &Identity) -> Result<Author, ParseOutcome> {
     let by = &message["author"];
     if by["bot"] == true || by["system"] == true || message["webhook_id"].is_string() {
-        return Err(Heard::Ignored("bot"));
+        return Err(ParseOutcome::Ignored("bot"));
     }
-    let user = by["id"].as_str().ok_or(Heard::Unreadable("message without author"))?;
+    let user = by["id"].as_str().ok_or(ParseOutcome::Unreadable("message without author"))?;
     if user == identity.user {
-        return Err(Heard::Ignored("bot"));
+        return Err(ParseOutcome::Ignored("bot"));
     }
     Ok(Author { user: user.to_owned(), membership: Membership::Unknown })
 }
@@ -106,10 +106,10 @@ fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
 fn by_a_bot(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     let by = message["author"]["id"].as_str().unwrap_or_default();
     if by == identity.user || place.thread.is_none() {
-        return Err(Heard::Ignored("bot"));
+        return Err(ParseOutcome::Ignored("bot"));
     }
-    let id = message["id"].as_str().ok_or(Heard::Unreadable("message without id"))?;
-    let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
+    let id = message["id"].as_str().ok_or(ParseOutcome::Unreadable("message without id"))?;
+    let at = id_time(id).ok_or(ParseOutcome::Unreadable("message with an unreadable id"))?;
     let author = Author { user: by.to_owned(), membership: Membership::Bot };
     let what = Event::Message {
         place,
@@ -122,15 +122,15 @@ fn by_a_bot(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
 
-fn read_said(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
+fn read_message(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     if message["author"]["bot"] == true || message["webhook_id"].is_string() {
         return by_a_bot(message, place, identity);
     }
     if !message["type"].as_u64().is_some_and(|kind| WRITTEN.contains(&kind)) {
-        return Err(Heard::Ignored("message type"));
+        return Err(ParseOutcome::Ignored("message type"));
     }
     let author = author(message, identity)?;
-    let id = message["id"].as_str().ok_or(Heard::Unreadable("message without id"))?;
+    let id = message["id"].as_str().ok_or(ParseOutcome::Unreadable("message without id"))?;
     let text = message["content"].as_str().unwrap_or_default();
     let words = words::read(text, &identity.user);
     let pinged =
@@ -154,16 +154,16 @@ fn read_said(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
         answers: answers(message),
     };
     // Without a time it would be unknown whether the message came before a card was posted.
-    let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
+    let at = id_time(id).ok_or(ParseOutcome::Unreadable("message with an unreadable id"))?;
     Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
 
-fn read_edited(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
+fn read_edit(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     let Some(when) = message["edited_timestamp"].as_str() else {
-        return Err(Heard::Ignored("no new words"));
+        return Err(ParseOutcome::Ignored("no new words"));
     };
     let author = author(message, identity)?;
-    let id = message["id"].as_str().ok_or(Heard::Unreadable("edit without id"))?;
+    let id = message["id"].as_str().ok_or(ParseOutcome::Unreadable("edit without id"))?;
     let text = words::read(message["content"].as_str().unwrap_or_default(), &identity.user).text;
     let at = chrono::DateTime::parse_from_rfc3339(when).ok().map(Timestamp::from);
     let what = Event::MessageEdited { place, message: id.to_owned(), text };
@@ -190,54 +190,54 @@ fn files(message: &Value) -> Vec<Attachment> {
 }
 
 fn read_interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Read {
-    let id = event["id"].as_str().ok_or(Heard::Unreadable("interaction without id"))?;
+    let id = event["id"].as_str().ok_or(ParseOutcome::Unreadable("interaction without id"))?;
     let who = event["member"]["user"]["id"].as_str().or_else(|| event["user"]["id"].as_str());
-    let user = who.ok_or(Heard::Unreadable("interaction without user"))?;
+    let user = who.ok_or(ParseOutcome::Unreadable("interaction without user"))?;
     let author = Author { user: user.to_owned(), membership: Membership::Unknown };
     let data = &event["data"];
     let what = match (event["type"].as_u64(), data["type"].as_u64()) {
-        (Some(2), Some(3)) => picked(data, place, identity)?,
+        (Some(2), Some(3)) => read_message_command(data, place, identity)?,
         (Some(2), _) => command(data, place, identity)?,
         (Some(4), _) => Event::Autocomplete {
             place,
             command: data["name"].as_str().unwrap_or_default().to_owned(),
-            typed: Options::of(data).focused(),
+            typed: CommandOptions::from_data(data).focused_value(),
         },
-        (Some(3), _) => Event::ButtonClicked { place, verb: buttons::pressed(data) },
+        (Some(3), _) => Event::ButtonClicked { place, verb: buttons::parse_action(data) },
         (Some(5), _) => {
             Event::FormSubmitted { place: Some(place), verb: form::verb(data), values: form::values(data) }
         }
-        _ => return Err(Heard::Ignored("interaction type")),
+        _ => return Err(ParseOutcome::Ignored("interaction type")),
     };
-    Ok(inbound(identity, format!("interaction:{id}"), author, time_of(id), what))
+    Ok(inbound(identity, format!("interaction:{id}"), author, id_time(id), what))
 }
 
-fn command(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, Heard> {
-    let name = data["name"].as_str().ok_or(Heard::Unreadable("command without name"))?;
-    let text = words::read(&Options::of(data).words(), &identity.user).text;
+fn command(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, ParseOutcome> {
+    let name = data["name"].as_str().ok_or(ParseOutcome::Unreadable("command without name"))?;
+    let text = words::read(&CommandOptions::from_data(data).as_typed(), &identity.user).text;
     Ok(Event::Command { place, name: name.to_owned(), text })
 }
 
 /// Parses an entry of a message's menu.
-fn picked(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, Heard> {
+fn read_message_command(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, ParseOutcome> {
     let wish = match data["name"].as_str() {
         Some("Ask Nod") => MessageActionKind::Explain,
         Some("Draft a reply") => MessageActionKind::Draft,
-        _ => return Err(Heard::Ignored("another entry")),
+        _ => return Err(ParseOutcome::Ignored("another entry")),
     };
-    let id = data["target_id"].as_str().ok_or(Heard::Unreadable("entry without message"))?;
+    let id = data["target_id"].as_str().ok_or(ParseOutcome::Unreadable("entry without message"))?;
     let message = &data["resolved"]["messages"][id];
     let thread = place.thread.clone().or_else(|| Some(id.to_owned()).filter(|_| !place.is_dm));
     Ok(Event::MessageAction {
         place: ChannelRef { thread, ..place },
         wish,
         author: message["author"]["id"].as_str().map(str::to_owned),
-        text: words::of_message(message, &identity.user).text,
+        text: words::parse_message(message, &identity.user).text,
     })
 }
 
 /// Returns when the object with this id was created.
-pub(super) fn time_of(id: &str) -> Option<Timestamp> {
+pub(super) fn id_time(id: &str) -> Option<Timestamp> {
     let millis = (id.parse::<u64>().ok()? >> 22) + EPOCH;
     Timestamp::from_timestamp_millis(i64::try_from(millis).ok()?)
 }

@@ -5,7 +5,7 @@ fn identity() -> Identity {
     Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() }
 }
 
-fn in_channel() -> ChannelRef {
+fn channel_ref() -> ChannelRef {
     ChannelRef { channel: "2".to_owned(), is_dm: false, thread: None }
 }
 
@@ -20,16 +20,16 @@ fn message(more: &Value) -> Value {
     message
 }
 
-fn taken(heard: Heard) -> Option<Inbound> {
+fn into_inbound(heard: ParseOutcome) -> Option<Inbound> {
     match heard {
-        Heard::Inbound(inbound) => Some(*inbound),
-        Heard::Ignored(_) | Heard::Unreadable(_) => None,
+        ParseOutcome::Inbound(inbound) => Some(*inbound),
+        ParseOutcome::Ignored(_) | ParseOutcome::Unreadable(_) => None,
     }
 }
 
 #[test]
 fn a_mention_opens_the_thread_of_its_own_id() {
-    let inbound = taken(said(&message(&json!({})), in_channel(), &identity())).unwrap();
+    let inbound = into_inbound(parse_message(&message(&json!({})), channel_ref(), &identity())).unwrap();
     assert_eq!(inbound.dedup_key, "message:1400000000000000000");
     assert_eq!((inbound.workspace.as_str(), inbound.author.user.as_str()), ("7", "3"));
     let Event::Message { place, text, addressing: addressed, .. } = inbound.event else { panic!("not said") };
@@ -39,30 +39,32 @@ fn a_mention_opens_the_thread_of_its_own_id() {
 
 #[test]
 fn authors_and_addressing_are_parsed() {
-    let thread = ChannelRef { thread: Some("5".to_owned()), ..in_channel() };
-    let direct = ChannelRef { is_dm: true, ..in_channel() };
+    let thread = ChannelRef { thread: Some("5".to_owned()), ..channel_ref() };
+    let direct = ChannelRef { is_dm: true, ..channel_ref() };
     let plain = json!({"content": "hi", "mentions": []});
     for (what, more, place, expected) in [
-        ("a mention", json!({}), in_channel(), Some(Addressing::Mention)),
+        ("a mention", json!({}), channel_ref(), Some(Addressing::Mention)),
         (
             "an answer that pings",
             json!({"content": "hi", "type": 19}),
-            in_channel(),
+            channel_ref(),
             Some(Addressing::Mention),
         ),
-        ("talk", plain.clone(), in_channel(), Some(Addressing::Unaddressed)),
+        ("talk", plain.clone(), channel_ref(), Some(Addressing::Unaddressed)),
         ("talk in a thread", plain.clone(), thread, Some(Addressing::Unaddressed)),
         ("a direct line", plain, direct, Some(Addressing::DirectMessage)),
-        ("a bot", json!({"author": {"id": "4", "bot": true}}), in_channel(), None),
-        ("ourselves", json!({"author": {"id": "9"}}), in_channel(), None),
-        ("a webhook", json!({"webhook_id": "8"}), in_channel(), None),
-        ("somebody joined", json!({"type": 7}), in_channel(), None),
-        ("no author", json!({"author": null}), in_channel(), None),
-        ("no id", json!({"id": null}), in_channel(), None),
+        ("a bot", json!({"author": {"id": "4", "bot": true}}), channel_ref(), None),
+        ("ourselves", json!({"author": {"id": "9"}}), channel_ref(), None),
+        ("a webhook", json!({"webhook_id": "8"}), channel_ref(), None),
+        ("somebody joined", json!({"type": 7}), channel_ref(), None),
+        ("no author", json!({"author": null}), channel_ref(), None),
+        ("no id", json!({"id": null}), channel_ref(), None),
     ] {
-        let addressed = taken(said(&message(&more), place, &identity())).map(|inbound| match inbound.event {
-            Event::Message { addressing: addressed, .. } => addressed,
-            other => panic!("{other:?}"),
+        let addressed = into_inbound(parse_message(&message(&more), place, &identity())).map(|inbound| {
+            match inbound.event {
+                Event::Message { addressing: addressed, .. } => addressed,
+                other => panic!("{other:?}"),
+            }
         });
         assert_eq!(addressed, expected, "{what}");
     }
@@ -71,12 +73,15 @@ fn authors_and_addressing_are_parsed() {
 #[test]
 fn edits_and_deletions_are_parsed() {
     let later = json!({"content": "later", "edited_timestamp": "2026-03-06T09:30:00.000000+00:00"});
-    let inbound = taken(edited(&message(&later), in_channel(), &identity())).unwrap();
+    let inbound = into_inbound(parse_edit(&message(&later), channel_ref(), &identity())).unwrap();
     assert!(matches!(&inbound.event, Event::MessageEdited { text, .. } if text == "later"));
     // Discord resolved a link in it.
-    assert_eq!(taken(edited(&message(&json!({})), in_channel(), &identity())), None);
-    let gone = deleted(&json!({"id": "1", "channel_id": "2"}), &Value::Null, in_channel(), &identity());
-    assert!(matches!(taken(gone).unwrap().event, Event::MessageDeleted { message, .. } if message == "1"));
+    assert_eq!(into_inbound(parse_edit(&message(&json!({})), channel_ref(), &identity())), None);
+    let gone =
+        parse_deletion(&json!({"id": "1", "channel_id": "2"}), &Value::Null, channel_ref(), &identity());
+    assert!(
+        matches!(into_inbound(gone).unwrap().event, Event::MessageDeleted { message, .. } if message == "1")
+    );
 }
 
 #[test]
@@ -84,7 +89,7 @@ fn clicks_commands_and_message_commands_are_parsed() {
     let verb = "approve:00000000-0000-0000-0000-0000000000a1:1";
     let by = json!({"user": {"id": "3"}});
     let event = |kind: u64, data: Value| json!({"id": "1", "type": kind, "member": by, "data": data});
-    let read = |event: &Value| taken(interaction(event, in_channel(), &identity())).map(|i| i.event);
+    let read = |event: &Value| into_inbound(interaction(event, channel_ref(), &identity())).map(|i| i.event);
     let pressed = read(&event(3, json!({"component_type": 2, "custom_id": verb})));
     assert!(matches!(pressed, Some(Event::ButtonClicked { verb: Some(v), .. }) if v.to_string() == verb));
     let others = read(&event(3, json!({"component_type": 2, "custom_id": "somebody else's"})));
@@ -107,7 +112,7 @@ fn clicks_commands_and_message_commands_are_parsed() {
 #[test]
 fn id_encodes_its_time() {
     // The example in Discord's documentation.
-    let at = time_of("175928847299117063").unwrap();
+    let at = id_time("175928847299117063").unwrap();
     assert_eq!(at.to_rfc3339(), "2016-04-30T11:18:25.796+00:00");
-    assert_eq!(time_of(&first_id(at)), Some(at));
+    assert_eq!(id_time(&first_id(at)), Some(at));
 }

@@ -12,26 +12,26 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::door::{Door, pauses};
-use super::inbound::{self, Heard};
-use super::limits::label;
+use super::door::{Ingestor, pauses};
+use super::inbound::{self, ParseOutcome};
+use super::limits::truncate_label;
 use super::{form, render};
-use crate::accept::Arrival;
-use crate::text::split;
+use crate::accept::IncomingPayload;
+use crate::text::split_at_boundary;
 
 /// How long storing can take before the answer is deferred: Discord waits three seconds.
-const SOON: Duration = Duration::from_millis(1_500);
+const STORE_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// How long the lookup of the interaction's channel can take before that.
-const LOOKED_UP: Duration = Duration::from_secs(1);
+const CHANNEL_LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a deferred interaction can be answered: Discord's token is valid one minute longer.
 const TOKEN_LIVES: Duration = Duration::from_secs(14 * 60);
 /// Discord's numbers of interaction types and of the responses.
-const PRESS: u64 = 3;
+const MESSAGE_COMPONENT: u64 = 3;
 const AUTOCOMPLETE: u64 = 4;
 const FORM: u64 = 5;
-const SAY: u64 = 4;
-const SAY_LATER: u64 = 5;
-const CHANGE_LATER: u64 = 6;
+const CHANNEL_MESSAGE: u64 = 4;
+const DEFERRED_CHANNEL_MESSAGE: u64 = 5;
+const DEFERRED_UPDATE_MESSAGE: u64 = 6;
 const CHOICES: u64 = 8;
 const MODAL: u64 = 9;
 /// The maximum length of a choice's label.
@@ -39,12 +39,12 @@ const CHOICE: usize = 100;
 /// How much of a long text goes into one message.
 const PAGE: usize = 3_000;
 /// How many rate-limit waits are made before the text is posted elsewhere.
-const MOST_WAITS: usize = 3;
+const MAX_RATE_LIMIT_WAITS: usize = 3;
 /// Visible only to the interaction's author.
 const EPHEMERAL: u64 = 1 << 6;
 
 /// An interaction that waits for its answer.
-struct Asked {
+struct PendingInteraction {
     /// Its id and its token.
     id: String,
     token: String,
@@ -52,88 +52,99 @@ struct Asked {
     kind: u64,
     user: String,
     /// Whether it is a form that was opened from a message.
-    on_message: bool,
+    is_from_message: bool,
     /// When it arrived.
     since: Instant,
 }
 
-impl Door {
+impl Ingestor {
     /// Handles an interaction.
-    pub(super) async fn interact(self, event: Value) {
-        let Some(asked) = Asked::read(&event) else {
-            return self.keep("interaction without id or token", &event).await;
+    pub(super) async fn handle_interaction(self, event: Value) {
+        let Some(asked) = PendingInteraction::read(&event) else {
+            return self.store_unreadable("interaction without id or token", &event).await;
         };
         let adapter = &self.adapter;
-        adapter.atlas.note(&event["channel"], event["guild_id"].as_str());
+        adapter.channel_index.note(&event["channel"], event["guild_id"].as_str());
         let channel = event["channel_id"].as_str().unwrap_or_default();
         // The event itself nearly always contains the channel.
-        let place = match tokio::time::timeout(LOOKED_UP, adapter.atlas.place(&adapter.web, channel)).await {
+        let place = match tokio::time::timeout(
+            CHANNEL_LOOKUP_TIMEOUT,
+            adapter.channel_index.load_location(&adapter.web, channel),
+        )
+        .await
+        {
             Ok(Ok(place)) => place,
             unknown => {
                 tracing::warn!(channel, ?unknown, "where somebody pressed could not be looked up");
-                return self.whisper_first(&asked, &Card::from_markdown(BROKEN)).await;
+                return self.reply_ephemeral_now(&asked, &Card::from_markdown(FAILED)).await;
             }
         };
         // An autocomplete token cannot be used to post anything.
         if asked.kind != AUTOCOMPLETE {
-            adapter.tokens.keep(&asked.user, &place, &asked.token);
+            adapter.tokens.insert(&asked.user, &place, &asked.token);
         }
         match inbound::interaction(&event, place, &adapter.identity) {
-            Heard::Inbound(inbound) if asked.kind == AUTOCOMPLETE => self.complete(&asked, *inbound).await,
-            Heard::Inbound(inbound) => self.take(&asked, *inbound, &event).await,
-            Heard::Ignored(_) => self.whisper_first(&asked, &Card::from_markdown(NOT_YET)).await,
-            Heard::Unreadable(why) => {
-                self.keep(why, &event).await;
-                self.whisper_first(&asked, &Card::from_markdown(BROKEN)).await;
+            ParseOutcome::Inbound(inbound) if asked.kind == AUTOCOMPLETE => {
+                self.answer_autocomplete(&asked, *inbound).await
+            }
+            ParseOutcome::Inbound(inbound) => self.store_and_answer(&asked, *inbound, &event).await,
+            ParseOutcome::Ignored(_) => {
+                self.reply_ephemeral_now(&asked, &Card::from_markdown(UNSUPPORTED)).await
+            }
+            ParseOutcome::Unreadable(why) => {
+                self.store_unreadable(why, &event).await;
+                self.reply_ephemeral_now(&asked, &Card::from_markdown(FAILED)).await;
             }
         }
     }
 
     /// Answers with completions; with none if they cannot be computed in time.
-    async fn complete(&self, asked: &Asked, inbound: Inbound) {
-        let looked = tokio::time::timeout(SOON, self.store(Arrival::Inbound(inbound))).await;
+    async fn answer_autocomplete(&self, asked: &PendingInteraction, inbound: Inbound) {
+        let looked = tokio::time::timeout(STORE_TIMEOUT, self.store(IncomingPayload::Inbound(inbound))).await;
         let choices = match looked {
             Ok(Ok(InteractionResponse::Autocomplete(choices))) => choices,
             _ => Vec::new(),
         };
-        let shown = |(words, value): &(String, String)| json!({"name": label(words, CHOICE), "value": value});
+        let shown = |(words, value): &(String, String)| json!({"name": truncate_label(words, CHOICE), "value": value});
         let choices: Vec<Value> = choices.iter().map(shown).collect();
-        self.first(asked, CHOICES, json!({"choices": choices})).await;
+        self.respond_first(asked, CHOICES, json!({"choices": choices})).await;
     }
 
     /// Stores it, and answers with the result if that is quick.
-    async fn take(&self, asked: &Asked, inbound: Inbound, event: &Value) {
+    async fn store_and_answer(&self, asked: &PendingInteraction, inbound: Inbound, event: &Value) {
         let mut storing = pin!(self.store_in_time(asked, inbound.clone()));
         let (immediate, first) = tokio::select! {
             immediate = &mut storing => (immediate, true),
-            () = tokio::time::sleep(SOON) => {
-                self.defer(asked).await;
+            () = tokio::time::sleep(STORE_TIMEOUT) => {
+                self.defer_reply(asked).await;
                 (storing.await, false)
             }
         };
         match immediate {
             InteractionResponse::Ack | InteractionResponse::Autocomplete(_) if first => {
-                self.nothing(asked).await
+                self.acknowledge(asked).await
             }
-            InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => self.done(asked).await,
-            InteractionResponse::Ephemeral(card) => self.whisper(asked, &card, first).await,
+            InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => {
+                self.finish_deferred(asked).await
+            }
+            InteractionResponse::Ephemeral(card) => self.reply_ephemeral(asked, &card, first).await,
             InteractionResponse::FormErrors(errors) => {
-                let card = with_typed(form::errors(&errors), &event["data"]);
-                self.whisper(asked, &card, first).await;
+                let card = with_submitted_text(form::errors(&errors), &event["data"]);
+                self.reply_ephemeral(asked, &card, first).await;
             }
-            InteractionResponse::Form(form) => self.open(asked, *form, &inbound, first).await,
+            InteractionResponse::Form(form) => self.open_form(asked, *form, &inbound, first).await,
         }
     }
 
     /// Stores it, retrying while the database fails, for as long as the answer can still be given. Its key keeps it
     /// single even if an attempt was committed without a reply.
-    async fn store_in_time(&self, asked: &Asked, inbound: Inbound) -> InteractionResponse {
+    async fn store_in_time(&self, asked: &PendingInteraction, inbound: Inbound) -> InteractionResponse {
         let tries = async {
             // The last delay is the longest, and is repeated from then on.
             let mut pauses = pauses();
             let mut pause = Duration::ZERO;
             loop {
-                match self.store(Arrival::Inbound(inbound.clone())).await {
+                match self.store(IncomingPayload::Inbound(inbound.clone())).await {
                     Ok(immediate) => return immediate,
                     Err(error) => {
                         tracing::warn!(interaction = asked.id, %error, "what somebody pressed waits to be stored");
@@ -146,19 +157,19 @@ impl Door {
         tokio::time::timeout(TOKEN_LIVES.saturating_sub(asked.since.elapsed()), tries).await.unwrap_or_else(
             |_| {
                 tracing::error!(interaction = asked.id, "what somebody pressed was not stored");
-                InteractionResponse::ephemeral(UNSURE)
+                InteractionResponse::ephemeral(UNKNOWN_OUTCOME)
             },
         )
     }
 
     /// Opens a form, which must be the very first response.
-    async fn open(&self, asked: &Asked, form: Form, inbound: &Inbound, first: bool) {
+    async fn open_form(&self, asked: &PendingInteraction, form: Form, inbound: &Inbound, first: bool) {
         if form.fields.is_empty() {
-            return self.show(asked, &form, first).await;
+            return self.show_form_text(asked, &form, first).await;
         }
         // Discord does not open a form in response to a form.
         let can = first && asked.kind != FORM && form::fits(&form);
-        if can && self.callback(asked, MODAL, form::modal(&form)).await.is_ok() {
+        if can && self.post_callback(asked, MODAL, form::modal(&form)).await.is_ok() {
             return;
         }
         tracing::warn!(verb = form.verb.kind, interaction = asked.id, "a form was not opened");
@@ -179,66 +190,70 @@ impl Door {
             }
         };
         match immediate {
-            InteractionResponse::Ephemeral(card) => self.whisper(asked, &card, first).await,
+            InteractionResponse::Ephemeral(card) => self.reply_ephemeral(asked, &card, first).await,
             InteractionResponse::FormErrors(errors) => {
-                self.whisper(asked, &form::errors(&errors), first).await
+                self.reply_ephemeral(asked, &form::errors(&errors), first).await
             }
             InteractionResponse::Ack
             | InteractionResponse::Form(_)
-            | InteractionResponse::Autocomplete(_) => self.nothing(asked).await,
+            | InteractionResponse::Autocomplete(_) => self.acknowledge(asked).await,
         }
     }
 
     /// Shows a form that is only to be read as messages: a modal needs an input.
-    async fn show(&self, asked: &Asked, form: &Form, first: bool) {
+    async fn show_form_text(&self, asked: &PendingInteraction, form: &Form, first: bool) {
         for (n, card) in pages(form).iter().enumerate() {
-            self.whisper(asked, card, first && n == 0).await;
+            self.reply_ephemeral(asked, card, first && n == 0).await;
         }
     }
 
     /// Acknowledges the interaction; what the user sees comes as a message.
-    async fn nothing(&self, asked: &Asked) {
-        if asked.kind == PRESS || asked.on_message {
-            self.first(asked, CHANGE_LATER, Value::Null).await;
+    async fn acknowledge(&self, asked: &PendingInteraction) {
+        if asked.kind == MESSAGE_COMPONENT || asked.is_from_message {
+            self.respond_first(asked, DEFERRED_UPDATE_MESSAGE, Value::Null).await;
         } else {
-            self.whisper_first(asked, &Card::from_markdown(UNDER_WAY)).await;
+            self.reply_ephemeral_now(asked, &Card::from_markdown(IN_PROGRESS)).await;
         }
     }
 
     /// Defers the response.
-    async fn defer(&self, asked: &Asked) {
-        if asked.kind == PRESS || asked.on_message {
-            self.first(asked, CHANGE_LATER, Value::Null).await;
+    async fn defer_reply(&self, asked: &PendingInteraction) {
+        if asked.kind == MESSAGE_COMPONENT || asked.is_from_message {
+            self.respond_first(asked, DEFERRED_UPDATE_MESSAGE, Value::Null).await;
         } else {
-            self.first(asked, SAY_LATER, json!({"flags": EPHEMERAL})).await;
+            self.respond_first(asked, DEFERRED_CHANNEL_MESSAGE, json!({"flags": EPHEMERAL})).await;
         }
     }
 
     /// Ends a deferred response that has no content.
-    async fn done(&self, asked: &Asked) {
-        if asked.kind != PRESS && !asked.on_message {
-            self.whisper(asked, &Card::from_markdown(UNDER_WAY), false).await;
+    async fn finish_deferred(&self, asked: &PendingInteraction) {
+        if asked.kind != MESSAGE_COMPONENT && !asked.is_from_message {
+            self.reply_ephemeral(asked, &Card::from_markdown(IN_PROGRESS), false).await;
         }
     }
 
-    async fn whisper(&self, asked: &Asked, card: &Card, first: bool) {
-        if first { self.whisper_first(asked, card).await } else { self.whisper_later(asked, card).await }
-    }
-
-    async fn whisper_first(&self, asked: &Asked, card: &Card) {
-        if self.callback(asked, SAY, render::ephemeral(card)).await.is_err() {
-            self.tell(asked, card).await;
+    async fn reply_ephemeral(&self, asked: &PendingInteraction, card: &Card, first: bool) {
+        if first {
+            self.reply_ephemeral_now(asked, card).await
+        } else {
+            self.reply_ephemeral_deferred(asked, card).await
         }
     }
 
-    async fn whisper_later(&self, asked: &Asked, card: &Card) {
+    async fn reply_ephemeral_now(&self, asked: &PendingInteraction, card: &Card) {
+        if self.post_callback(asked, CHANNEL_MESSAGE, render::ephemeral(card)).await.is_err() {
+            self.send_dm(asked, card).await;
+        }
+    }
+
+    async fn reply_ephemeral_deferred(&self, asked: &PendingInteraction, card: &Card) {
         let base = format!("webhooks/{}/{}", self.adapter.identity.application, asked.token);
         let body = render::ephemeral(card);
-        for _ in 0..MOST_WAITS {
-            let answered = if asked.kind == PRESS || asked.on_message {
-                self.adapter.web.answer(&base, &body).await
+        for _ in 0..MAX_RATE_LIMIT_WAITS {
+            let answered = if asked.kind == MESSAGE_COMPONENT || asked.is_from_message {
+                self.adapter.web.respond_to_interaction(&base, &body).await
             } else {
-                self.adapter.web.amend(&format!("{base}/messages/@original"), &body).await
+                self.adapter.web.edit_response(&format!("{base}/messages/@original"), &body).await
             };
             match answered {
                 Ok(_) => return,
@@ -249,11 +264,11 @@ impl Door {
                 Err(_) => break,
             }
         }
-        self.tell(asked, card).await;
+        self.send_dm(asked, card).await;
     }
 
     /// The interaction can no longer be answered: post to the person's DM.
-    async fn tell(&self, asked: &Asked, card: &Card) {
+    async fn send_dm(&self, asked: &PendingInteraction, card: &Card) {
         let workspace = self.adapter.identity.application.clone();
         let target = DeliveryTarget::DirectMessage { workspace, user: asked.user.clone() };
         let key = DeliveryId(asked.key(card));
@@ -262,20 +277,25 @@ impl Door {
         }
     }
 
-    async fn first(&self, asked: &Asked, kind: u64, data: Value) {
-        if let Err(error) = self.callback(asked, kind, data).await {
+    async fn respond_first(&self, asked: &PendingInteraction, kind: u64, data: Value) {
+        if let Err(error) = self.post_callback(asked, kind, data).await {
             tracing::warn!(interaction = asked.id, kind, %error, "an interaction was not answered");
         }
     }
 
-    async fn callback(&self, asked: &Asked, kind: u64, data: Value) -> Result<Value, ChatError> {
+    async fn post_callback(
+        &self,
+        asked: &PendingInteraction,
+        kind: u64,
+        data: Value,
+    ) -> Result<Value, ChatError> {
         let path = format!("interactions/{}/{}/callback", asked.id, asked.token);
         let body = if data.is_null() { json!({"type": kind}) } else { json!({"type": kind, "data": data}) };
-        self.adapter.web.answer(&path, &body).await
+        self.adapter.web.respond_to_interaction(&path, &body).await
     }
 }
 
-impl Asked {
+impl PendingInteraction {
     /// Returns the delivery id under which the DM can be found.
     fn key(&self, card: &Card) -> Uuid {
         // Each page is a message of its own.
@@ -294,7 +314,7 @@ impl Asked {
             token: text(&event["token"])?,
             kind,
             user: text(&event["member"]["user"]["id"]).or_else(|| text(&event["user"]["id"]))?,
-            on_message: kind == FORM && event["message"].is_object(),
+            is_from_message: kind == FORM && event["message"].is_object(),
             since: Instant::now(),
         })
     }
@@ -317,7 +337,7 @@ fn pages(form: &Form) -> Vec<Card> {
         };
         let mut rest = text.as_str();
         while !rest.is_empty() {
-            let (head, tail) = split(rest, PAGE);
+            let (head, tail) = split_at_boundary(rest, PAGE);
             add(Block::Literal(head.to_owned()));
             rest = tail;
         }
@@ -326,16 +346,16 @@ fn pages(form: &Form) -> Vec<Card> {
 }
 
 /// Adds the typed values, as far as one message shows them, because a form closes when it is submitted.
-fn with_typed(card: Card, data: &Value) -> Card {
+fn with_submitted_text(card: Card, data: &Value) -> Card {
     let typed: Vec<(String, String)> = form::values(data).into_iter().collect();
     if typed.is_empty() { card } else { card.with_block(Block::Fields(typed)) }
 }
 
 /// The database may have committed it without replying in time.
-const UNSURE: &str = "I don't know whether that arrived. Look at what you pressed in a moment, and try again only where \
+const UNKNOWN_OUTCOME: &str = "I don't know whether that arrived. Look at what you pressed in a moment, and try again only where \
                       nothing has changed.";
-const BROKEN: &str = "That did not work. Nothing was done; please try again.";
+const FAILED: &str = "That did not work. Nothing was done; please try again.";
 const TOO_LONG: &str = "This is longer than a form of Discord's. Nothing was changed; tell me what should be \
                         different, and I will prepare it anew.";
-const NOT_YET: &str = "I can't do that yet.";
-const UNDER_WAY: &str = "On it.";
+const UNSUPPORTED: &str = "I can't do that yet.";
+const IN_PROGRESS: &str = "On it.";

@@ -6,7 +6,7 @@
 /// The text of all text displays of a message together.
 pub(super) const TEXT: usize = 4_000;
 /// The part of `TEXT` for a request's fields, risk lines and body; the rest is for its frame and the receipt.
-pub(super) const REQUEST: usize = 3_000;
+pub(super) const REQUEST_TEXT: usize = 3_000;
 /// Components of a message, including nested ones.
 pub(super) const COMPONENTS: usize = 40;
 /// Buttons in a row.
@@ -23,7 +23,7 @@ pub(super) const BUTTON_URL: usize = 512;
 /// The custom id of a component that can be clicked or filled in.
 pub(super) const CUSTOM_ID: usize = 100;
 /// The lines for buttons that could not be rendered as buttons, together.
-pub(super) const BESIDE: usize = 2_000;
+pub(super) const LINK_LINES: usize = 2_000;
 /// A title that has to be cut.
 pub(super) const TITLE: usize = 250;
 /// A URL that stays a link; a longer one is shown as text.
@@ -43,8 +43,8 @@ pub(super) fn units(text: &str) -> usize {
 }
 
 /// Formats as one line of at most `max` units, ending in `…` if it was cut. For labels only.
-pub(super) fn label(text: &str, max: usize) -> String {
-    let text = crate::text::one_line(text);
+pub(super) fn truncate_label(text: &str, max: usize) -> String {
+    let text = crate::text::to_one_line(text);
     if text.is_empty() {
         return "—".to_owned();
     }

@@ -4,28 +4,28 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::table::Table;
-use crate::text::{first_address, visible};
+use crate::text::{escape_control_chars, first_address};
 
-use super::address::{address, looks_like_one, says};
+use super::address::{address, is_same_url, looks_like_url};
 use super::limits;
-use super::parts::{Kind, Look, Part, Run};
+use super::parts::{BlockKind, Span, TextBlock, TextStyle};
 
 /// Parses Markdown; everything else is text.
-pub(super) fn parts(markdown: &str) -> Vec<Part> {
-    let text = visible(markdown);
-    let mut writer = Writer::default();
+pub(super) fn parse_markdown(markdown: &str) -> Vec<TextBlock> {
+    let text = escape_control_chars(markdown);
+    let mut writer = RichTextBuilder::default();
     let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     for event in Parser::new_ext(&text, options) {
-        writer.take(event);
+        writer.handle_event(event);
     }
     writer.flush();
     writer.parts
 }
 
 #[derive(Default)]
-struct Writer {
-    parts: Vec<Part>,
-    runs: Vec<Run>,
+struct RichTextBuilder {
+    parts: Vec<TextBlock>,
+    runs: Vec<Span>,
     bold: usize,
     italic: usize,
     strike: usize,
@@ -42,8 +42,8 @@ struct Writer {
     table: Option<Table>,
 }
 
-impl Writer {
-    fn take(&mut self, event: Event<'_>) {
+impl RichTextBuilder {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -52,7 +52,7 @@ impl Writer {
             Event::SoftBreak | Event::HardBreak => self.text("\n", false),
             Event::Rule => {
                 self.flush();
-                self.parts.push(Part::paragraph(vec![Run::plain("———")]));
+                self.parts.push(TextBlock::paragraph(vec![Span::plain("———")]));
             }
             Event::TaskListMarker(done) => self.text(if done { "☑ " } else { "☐ " }, false),
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
@@ -131,7 +131,7 @@ impl Writer {
             TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
             TagEnd::CodeBlock => {
                 let (language, text) = self.code.take().unwrap_or_default();
-                self.set_off(language, text.trim_end_matches('\n'));
+                self.push_code_block(language, text.trim_end_matches('\n'));
             }
             TagEnd::List(_) => {
                 self.lists.pop();
@@ -139,7 +139,7 @@ impl Writer {
             TagEnd::Item => self.bare_item(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
-                self.set_off(String::new(), &table.aligned());
+                self.push_code_block(String::new(), &table.to_aligned_text());
             }
             _ => {}
         }
@@ -148,18 +148,18 @@ impl Writer {
     /// Emits a bare "42." as text: in Markdown it is a list with an empty item, but a person means it as an answer.
     fn bare_item(&mut self) {
         if let Some(mark) = self.mark.take().filter(|mark| mark != "- ") {
-            self.parts.push(Part::paragraph(vec![Run::plain(mark.trim_end())]));
+            self.parts.push(TextBlock::paragraph(vec![Span::plain(mark.trim_end())]));
         }
     }
 
-    fn set_off(&mut self, language: String, text: &str) {
+    fn push_code_block(&mut self, language: String, text: &str) {
         if !text.trim().is_empty() {
-            let before = self.quoted().to_owned();
-            self.parts.push(Part::Code { before, language, text: text.to_owned() });
+            let before = self.quote_prefix().to_owned();
+            self.parts.push(TextBlock::Code { before, language, text: text.to_owned() });
         }
     }
 
-    fn quoted(&self) -> &'static str {
+    fn quote_prefix(&self) -> &'static str {
         if self.quotes > 0 { "> " } else { "" }
     }
 
@@ -167,13 +167,13 @@ impl Writer {
         if let Some((_, block)) = &mut self.code {
             return block.push_str(text);
         }
-        let look = Look { bold: self.bold > 0, italic: self.italic > 0, strike: self.strike > 0, code };
+        let look = TextStyle { bold: self.bold > 0, italic: self.italic > 0, strike: self.strike > 0, code };
         let begins_link = self.links.last().is_some_and(|(at, _)| *at == self.runs.len());
         match self.runs.last_mut() {
-            Some(last) if last.look == look && last.link.is_none() && !begins_link => {
+            Some(last) if last.style == look && last.link.is_none() && !begins_link => {
                 last.text.push_str(text)
             }
-            _ => self.runs.push(Run { text: text.to_owned(), look, link: None, moment: None }),
+            _ => self.runs.push(Span { text: text.to_owned(), style: look, link: None, moment: None }),
         }
     }
 
@@ -181,70 +181,70 @@ impl Writer {
     fn link(&mut self) {
         let Some((from, target)) = self.links.pop() else { return };
         let inner = self.runs.split_off(from.min(self.runs.len()));
-        let said: String = inner.iter().map(Run::said).collect::<String>().replace('\n', " ");
-        let look = inner.first().map_or(Look::default(), |run| Look { code: false, ..run.look });
+        let said: String = inner.iter().map(Span::display_text).collect::<String>().replace('\n', " ");
+        let look = inner.first().map_or(TextStyle::default(), |run| TextStyle { code: false, ..run.style });
         let url = address(&target);
         let shown = match &url {
-            Some(url) => Run { text: String::new(), look, link: Some(url.clone()), moment: None },
+            Some(url) => Span { text: String::new(), style: look, link: Some(url.clone()), moment: None },
             None => {
                 let text = target.strip_prefix("mailto:").unwrap_or(&target).to_owned();
-                Run { text, look, link: None, moment: None }
+                Span { text, style: look, link: None, moment: None }
             }
         };
         if said.trim().is_empty()
-            || says(&said, &target)
-            || url.as_deref().is_some_and(|url| says(&said, url))
+            || is_same_url(&said, &target)
+            || url.as_deref().is_some_and(|url| is_same_url(&said, url))
         {
             return self.runs.push(shown);
         }
         let linked = inner.iter().any(|run| run.link.is_some());
-        if url.is_some() && !linked && !looks_like_one(&said) && !said.contains(['[', ']']) {
-            return self.runs.push(Run { text: said, look, link: url, moment: None });
+        if url.is_some() && !linked && !looks_like_url(&said) && !said.contains(['[', ']']) {
+            return self.runs.push(Span { text: said, style: look, link: url, moment: None });
         }
         self.runs.extend(inner.into_iter().filter(|run| !run.text.is_empty() || run.link.is_some()));
-        self.runs.push(Run { text: " (".to_owned(), look, link: None, moment: None });
+        self.runs.push(Span { text: " (".to_owned(), style: look, link: None, moment: None });
         self.runs.push(shown);
-        self.runs.push(Run { text: ")".to_owned(), look, link: None, moment: None });
+        self.runs.push(Span { text: ")".to_owned(), style: look, link: None, moment: None });
     }
 
     fn cell(&mut self) {
         let runs = std::mem::take(&mut self.runs);
         if let Some(table) = &mut self.table {
-            table.cell(runs.iter().map(Run::written).collect());
+            table.cell(runs.iter().map(Span::to_plain_text).collect());
         }
     }
 
     /// Ends the open text.
     fn flush(&mut self) {
-        let runs = linked(std::mem::take(&mut self.runs));
+        let runs = link_urls(std::mem::take(&mut self.runs));
         if runs.iter().all(|run| run.text.trim().is_empty() && run.link.is_none()) {
             return;
         }
-        let quoted = self.quoted();
+        let quoted = self.quote_prefix();
         let indent = "  ".repeat(self.lists.len().saturating_sub(1).min(limits::INDENT));
         let (kind, first, rest) = match (self.mark.take(), self.heading) {
             (Some(mark), _) => {
                 let under = " ".repeat(mark.len());
-                (Kind::Item, format!("{quoted}{indent}{mark}"), format!("{quoted}{indent}{under}"))
+                (BlockKind::Item, format!("{quoted}{indent}{mark}"), format!("{quoted}{indent}{under}"))
             }
             (None, Some(level)) if level <= HeadingLevel::H3 => {
                 let first = format!("{quoted}{} ", "#".repeat(level as usize));
-                (Kind::Heading, first, quoted.to_owned())
+                (BlockKind::Heading, first, quoted.to_owned())
             }
-            (None, Some(_)) => (Kind::Heading, quoted.to_owned(), quoted.to_owned()),
+            (None, Some(_)) => (BlockKind::Heading, quoted.to_owned(), quoted.to_owned()),
             // A second paragraph of an item is indented under its first.
             (None, None) if !self.lists.is_empty() => {
-                (Kind::Item, format!("{quoted}{indent}  "), format!("{quoted}{indent}  "))
+                (BlockKind::Item, format!("{quoted}{indent}  "), format!("{quoted}{indent}  "))
             }
-            (None, None) if self.quotes > 0 => (Kind::Quote, quoted.to_owned(), quoted.to_owned()),
-            (None, None) => (Kind::Paragraph, String::new(), String::new()),
+            (None, None) if self.quotes > 0 => (BlockKind::Quote, quoted.to_owned(), quoted.to_owned()),
+            (None, None) => (BlockKind::Paragraph, String::new(), String::new()),
         };
-        self.parts.push(Part::Text { kind, first, rest, runs: trimmed(runs) });
+        self.parts.push(TextBlock::Text { kind, first, rest, runs: trim_spans(runs) });
     }
 }
 
 /// Trims white space at the ends.
-fn trimmed(mut runs: Vec<Run>) -> Vec<Run> {
+fn trim_spans(mut runs: Vec<Span>) -> Vec<Span> {
     if let Some(first) = runs.first_mut() {
         first.text = first.text.trim_start().to_owned();
     }
@@ -263,24 +263,24 @@ fn language(info: &str) -> String {
 
 /// Turns bare URLs into explicit links: their marks would otherwise have to be escaped, and Discord does not read
 /// escapes in a URL.
-fn linked(runs: Vec<Run>) -> Vec<Run> {
-    let whole = |run: &Run| run.link.is_some() || run.look.code;
-    runs.into_iter().flat_map(|run| if whole(&run) { vec![run] } else { autolinked(&run) }).collect()
+fn link_urls(runs: Vec<Span>) -> Vec<Span> {
+    let whole = |run: &Span| run.link.is_some() || run.style.code;
+    runs.into_iter().flat_map(|run| if whole(&run) { vec![run] } else { link_urls_in(&run) }).collect()
 }
 
-fn autolinked(run: &Run) -> Vec<Run> {
+fn link_urls_in(run: &Span) -> Vec<Span> {
     let mut out = Vec::new();
     let mut rest = run.text.as_str();
     while let Some((before, found)) = first_address(rest) {
-        let plain = |text: &str| Run { text: text.to_owned(), ..run.clone() };
+        let plain = |text: &str| Span { text: text.to_owned(), ..run.clone() };
         out.push(plain(before));
         out.push(match address(found) {
-            Some(url) => Run { text: String::new(), look: run.look, link: Some(url), moment: None },
+            Some(url) => Span { text: String::new(), style: run.style, link: Some(url), moment: None },
             None => plain(found),
         });
         rest = &rest[before.len() + found.len()..];
     }
-    out.push(Run { text: rest.to_owned(), ..run.clone() });
+    out.push(Span { text: rest.to_owned(), ..run.clone() });
     out.retain(|run| !run.text.is_empty() || run.link.is_some());
     out
 }

@@ -1,8 +1,8 @@
-use super::super::parts::joined;
+use super::super::parts::join_blocks;
 use super::*;
 
-fn shown(markdown: &str) -> String {
-    joined(&parts(markdown))
+fn render(markdown: &str) -> String {
+    join_blocks(&parse_markdown(markdown))
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn blocks_read_as_they_were_written() {
         ("**a\nb**", "**a**\n**b**"),
         ("<b>hi</b>", "<b>hi<\u{200B}/b>"),
     ] {
-        assert_eq!(shown(markdown), expected, "{markdown}");
+        assert_eq!(render(markdown), expected, "{markdown}");
     }
 }
 
@@ -44,7 +44,7 @@ fn output_cannot_mention_or_forge_markup() {
         ("&#64;everyone", "@\u{200B}everyone"),
         ("[x](https://a.test/@everyone)", "[x](https://a.test/%40everyone) (a.test)"),
     ] {
-        assert_eq!(shown(markdown), expected, "{markdown}");
+        assert_eq!(render(markdown), expected, "{markdown}");
     }
 }
 
@@ -63,6 +63,6 @@ fn links_tell_where_they_lead() {
         ("[раypal](https://раypal.test/)", "[раypal](https://xn--ypal-43d9g.test/) (xn--ypal-43d9g.test)"),
         ("[a **b**](https://x.test)", "[a b](https://x.test/) (x.test)"),
     ] {
-        assert_eq!(shown(markdown), expected, "{markdown}");
+        assert_eq!(render(markdown), expected, "{markdown}");
     }
 }

@@ -10,15 +10,15 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Discord numbers the other components from 1; these numbers stay free for them.
-const SMALL: u32 = 1_000;
+const RESERVED_IDS: u32 = 1_000;
 
 /// Returns the numbers of the first and the second component of a message with this key.
 #[must_use]
-pub fn marks(key: DeliveryId) -> (i32, i32) {
+pub fn delivery_tags(key: DeliveryId) -> (i32, i32) {
     let hash = Sha256::digest(key.0.as_bytes());
     let number = |at: usize| {
         let bytes = [hash[at], hash[at + 1], hash[at + 2], hash[at + 3]];
-        i32::try_from((u32::from_be_bytes(bytes) >> 1).max(SMALL)).unwrap_or(i32::MAX)
+        i32::try_from((u32::from_be_bytes(bytes) >> 1).max(RESERVED_IDS)).unwrap_or(i32::MAX)
     };
     let (first, second) = (number(0), number(4));
     (first, if first == second { first - 1 } else { second })
@@ -26,14 +26,14 @@ pub fn marks(key: DeliveryId) -> (i32, i32) {
 
 /// Returns whether a message of the history was posted with this key.
 #[must_use]
-pub fn bears(message: &Value, key: DeliveryId) -> bool {
-    let (first, second) = marks(key);
-    let mut ids = marked(message).into_iter().map(|component| component["id"].as_i64());
+pub fn has_delivery_tags(message: &Value, key: DeliveryId) -> bool {
+    let (first, second) = delivery_tags(key);
+    let mut ids = tagged_components(message).into_iter().map(|component| component["id"].as_i64());
     ids.next() == Some(Some(first.into())) && ids.next().is_none_or(|id| id == Some(second.into()))
 }
 
 /// Returns the first component and, if there is one, the second, counted from the outside in.
-fn marked(message: &Value) -> Vec<&Value> {
+fn tagged_components(message: &Value) -> Vec<&Value> {
     let inside =
         |value: &'_ Value, n: usize| value["components"].as_array().and_then(|all| all.get(n)).is_some();
     let Some(first) = message["components"].get(0) else { return Vec::new() };
@@ -44,8 +44,8 @@ fn marked(message: &Value) -> Vec<&Value> {
 }
 
 /// Writes the marks into the components of a message.
-pub(super) fn mark(components: &mut [Value], key: DeliveryId) {
-    let (first, second) = marks(key);
+pub(super) fn write_delivery_tags(components: &mut [Value], key: DeliveryId) {
+    let (first, second) = delivery_tags(key);
     let Some((head, others)) = components.split_first_mut() else { return };
     head["id"] = first.into();
     let inner = head.get_mut("components").and_then(|all| all.get_mut(0));

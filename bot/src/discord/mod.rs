@@ -49,12 +49,12 @@ pub use inbound::Identity;
 pub use sign_in::{SignIn, SignInError};
 
 use crate::accept::Accept;
-use crate::hearing::{Hears, Storing};
-use atlas::Atlas;
-use door::Door;
-use files::Files;
+use crate::hearing::{IngestStatus, StorageStatus};
+use atlas::ChannelIndex;
+use door::Ingestor;
+use files::FileDownloader;
 use guilds::Guilds;
-use web::Web;
+use web::ApiClient;
 
 /// The platform's name in rows.
 pub const PLATFORM: &str = "discord";
@@ -94,22 +94,22 @@ pub enum ConnectError {
     Anybody,
     /// The token belongs to another application.
     #[error("discord.token is of application {0}, not of the one in discord.application_id")]
-    Another(String),
+    ApplicationMismatch(String),
 }
 
 /// One authenticated application.
 pub struct Discord {
     adapter: Arc<DiscordAdapter>,
-    web: Arc<Web>,
+    web: Arc<ApiClient>,
     settings: DiscordSettings,
     /// The developer portal's settings, as Discord reports them.
     application: Value,
 }
 
 /// The state of the shards: whether each is connected, and whether the events of all are stored.
-pub(crate) struct Shards {
-    pub(crate) heard: Vec<watch::Receiver<Hears>>,
-    pub(crate) storing: watch::Receiver<Storing>,
+pub(crate) struct ShardStatus {
+    pub(crate) statuses: Vec<watch::Receiver<IngestStatus>>,
+    pub(crate) storing: watch::Receiver<StorageStatus>,
 }
 
 /// Signs in and loads the token's identity.
@@ -125,7 +125,7 @@ pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result
 }
 
 async fn introduce(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<Discord, ConnectError> {
-    let web = Arc::new(Web::new(settings.api_url.clone(), settings.token.clone(), clock)?);
+    let web = Arc::new(ApiClient::new(settings.api_url.clone(), settings.token.clone(), clock)?);
     let application = web.get("applications/@me", &[]).await?;
     let user = web.get("users/@me", &[]).await?;
     let told = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(adapter::strange);
@@ -135,11 +135,12 @@ async fn introduce(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<D
         user: told(&user["id"])?,
     };
     if settings.application_id.as_ref().is_some_and(|id| *id != identity.application) {
-        return Err(ConnectError::Another(identity.application));
+        return Err(ConnectError::ApplicationMismatch(identity.application));
     }
-    let files = Files::new(&settings.api_url)?;
+    let files = FileDownloader::new(&settings.api_url)?;
     let guilds = Guilds::new(Arc::clone(&web), settings.servers.clone());
-    let adapter = DiscordAdapter::new(Arc::clone(&web), identity, Arc::new(Atlas::default()), guilds, files);
+    let adapter =
+        DiscordAdapter::new(Arc::clone(&web), identity, Arc::new(ChannelIndex::default()), guilds, files);
     Ok(Discord { adapter: Arc::new(adapter), web, settings, application })
 }
 
@@ -169,7 +170,7 @@ pub struct Report {
 pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
     let discord = introduce(settings, Arc::new(SystemClock)).await?;
     let application = &discord.application;
-    let guilds = discord.adapter.guilds.all().await?;
+    let guilds = discord.adapter.guilds.list_guilds().await?;
     let listed = &discord.settings.servers;
     Ok(Report {
         identity: discord.adapter.identity.clone(),
@@ -246,20 +247,21 @@ impl Discord {
     ///
     /// # Errors
     /// If Discord does not return its gateway's URL.
-    pub(crate) async fn hear(
+    pub(crate) async fn listen(
         &self,
         accept: Accept,
         nod: Nod,
         stop: CancellationToken,
-    ) -> Result<(Shards, BoxFuture<'static, ()>), ConnectError> {
+    ) -> Result<(ShardStatus, BoxFuture<'static, ()>), ConnectError> {
         let gateway = self.web.get("gateway/bot", &[]).await.map_err(ConnectError::Gateway)?;
         let url = gateway["url"].as_str().ok_or_else(|| ConnectError::Gateway(adapter::strange()))?;
         let shards = gateway["shards"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1);
         let at_once = gateway["session_start_limit"]["max_concurrency"].as_u64();
         let (events, heard) = mpsc::unbounded_channel();
-        let (told, watched): (Vec<_>, Vec<_>) = (0..shards).map(|_| watch::channel(Hears::No)).unzip();
+        let (told, watched): (Vec<_>, Vec<_>) =
+            (0..shards).map(|_| watch::channel(IngestStatus::Disconnected)).unzip();
         let told = told.into_iter().map(Arc::new).collect();
-        let line = gateway::Line {
+        let line = gateway::GatewayConfig {
             web: Arc::clone(&self.web),
             api_url: self.settings.api_url.clone(),
             token: self.settings.token.clone(),
@@ -268,14 +270,16 @@ impl Discord {
             reads_messages: reads_messages(&self.application),
             sees_members: sees_members(&self.application),
             events,
-            turns: Arc::new(gateway::Turns::new(at_once.and_then(|n| u32::try_from(n).ok()).unwrap_or(1))),
+            turns: Arc::new(gateway::IdentifyLimiter::new(
+                at_once.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+            )),
         };
-        let (door, storing) = Door::new(Arc::clone(&self.adapter), accept);
-        let door = door.listen(heard, stop.clone());
-        let owns = shard::own(line, nod, self.adapter.identity.clone(), told, stop);
+        let (door, storing) = Ingestor::new(Arc::clone(&self.adapter), accept);
+        let door = door.run(heard, stop.clone());
+        let owns = shard::run_shards(line, nod, self.adapter.identity.clone(), told, stop);
         let listens = async {
             tokio::join!(door, owns);
         };
-        Ok((Shards { heard: watched, storing }, listens.boxed()))
+        Ok((ShardStatus { statuses: watched, storing }, listens.boxed()))
     }
 }

@@ -7,14 +7,14 @@ use nod_contract::card::{Block, Card, TimeOption};
 use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 
-use crate::text::{letters, one_line, split, visible};
+use crate::text::{char_count, escape_control_chars, split_at_boundary, to_one_line};
 
-use super::buttons::{self, Rows};
+use super::buttons::{self, ButtonRows};
 use super::limits::{self, units};
-use super::parts::{Kind, Part, Run, joined};
+use super::parts::{BlockKind, Span, TextBlock, join_blocks};
 use super::{markdown, marks};
 
-pub use super::marks::{bears, marks};
+pub use super::marks::{delivery_tags, has_delivery_tags};
 
 /// Discord shows no previews of URLs below the message.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
@@ -24,20 +24,20 @@ const EPHEMERAL: u32 = 1 << 6;
 const IS_COMPONENTS_V2: u32 = 1 << 15;
 
 /// The text of a card without any content.
-const NOTHING: &str = "—";
+const EMPTY_CARD: &str = "—";
 /// Room for a sentence about what is missing.
 const NOTICE: usize = 60;
 /// Up to this many texts never have to be merged.
 const FEW: usize = 3;
 
-/// Returns the body of a request that posts or edits a message. With a key it is one that `bears` it.
+/// Returns the body of a request that posts or edits a message. With a key it is one that `has_delivery_tags` it.
 #[must_use]
 pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
     let mut components = components(card);
     if let Some(key) = key {
-        marks::mark(&mut components, key);
+        marks::write_delivery_tags(&mut components, key);
     }
-    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components, &called(card))
+    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components, &mentioned_users(card))
 }
 
 /// Returns the same as an ephemeral answer to an interaction.
@@ -50,7 +50,7 @@ pub fn ephemeral(card: &Card) -> Value {
 #[must_use]
 pub fn fits(card: &Card) -> bool {
     let rows = buttons::rows(&card.buttons);
-    rows.left_out == 0 && size(&texts(card, &rows, usize::MAX)) <= limits::TEXT
+    rows.omitted == 0 && size(&texts(card, &rows, usize::MAX)) <= limits::TEXT
 }
 
 /// Renders a body for a modal in at most `most` texts, none longer than a message's. Returns whether it is complete.
@@ -60,7 +60,7 @@ pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
     }
     let card = Card { body: blocks.to_vec(), ..Card::default() };
     let whole = fits(&card);
-    let mut texts = within(&card, &Rows::default());
+    let mut texts = fit_texts(&card, &ButtonRows::default());
     merge(&mut texts, most);
     (texts.into_iter().map(text_display).collect(), whole)
 }
@@ -74,7 +74,7 @@ fn body(flags: u32, components: Vec<Value>, called: &[&str]) -> Value {
     json!({"flags": flags, "components": components, "allowed_mentions": told})
 }
 
-fn called(card: &Card) -> Vec<&str> {
+fn mentioned_users(card: &Card) -> Vec<&str> {
     let users = card.body.iter().filter_map(|block| match block {
         Block::Mention(user) => Some(user.as_str()),
         _ => None,
@@ -88,7 +88,7 @@ fn text_display(content: String) -> Value {
 
 fn components(card: &Card) -> Vec<Value> {
     let rows = buttons::rows(&card.buttons);
-    let mut texts = within(card, &rows);
+    let mut texts = fit_texts(card, &rows);
     let words = card.body.iter().all(|block| matches!(block, Block::Markdown(_) | Block::Mention(_)));
     if words && card.title.is_none() && card.buttons.is_empty() {
         merge(&mut texts, limits::COMPONENTS);
@@ -108,7 +108,7 @@ fn merge(texts: &mut Vec<String>, most: usize) {
 }
 
 /// Returns the texts, cut until they fit into a message.
-fn within(card: &Card, rows: &Rows) -> Vec<String> {
+fn fit_texts(card: &Card, rows: &ButtonRows) -> Vec<String> {
     let mut room = usize::MAX;
     loop {
         let texts = texts(card, rows, room);
@@ -131,96 +131,98 @@ fn size(texts: &[String]) -> usize {
 /// A part of a card. Facts get room before text does.
 struct Chunk {
     fact: bool,
-    parts: Vec<Part>,
+    parts: Vec<TextBlock>,
 }
 
 fn chunk(block: &Block) -> Chunk {
     let fact = |parts| Chunk { fact: true, parts };
     let words = |parts| Chunk { fact: false, parts };
     match block {
-        Block::Mention(user) => fact(vec![Part::Mention(user.clone())]),
-        Block::Markdown(text) => words(markdown::parts(text)),
+        Block::Mention(user) => fact(vec![TextBlock::Mention(user.clone())]),
+        Block::Markdown(text) => words(markdown::parse_markdown(text)),
         Block::Literal(text) => words(vec![literal(text)]),
-        Block::Fields(fields) => fact(vec![Part::paragraph(field_runs(fields))]),
+        Block::Fields(fields) => fact(vec![TextBlock::paragraph(field_runs(fields))]),
         Block::Risks(risks) => {
-            let line = |risk: &String| format!("⚠ {}", one_line(risk));
+            let line = |risk: &String| format!("⚠ {}", to_one_line(risk));
             let lines: Vec<String> = risks.iter().map(line).collect();
-            fact(vec![Part::paragraph(vec![Run::plain(lines.join("\n"))])])
+            fact(vec![TextBlock::paragraph(vec![Span::plain(lines.join("\n"))])])
         }
-        Block::TimeOptions(times) => fact(vec![Part::paragraph(time_runs(times))]),
+        Block::TimeOptions(times) => fact(vec![TextBlock::paragraph(time_runs(times))]),
         Block::Note(text) => fact(vec![note(text)]),
     }
 }
 
-fn literal(text: &str) -> Part {
-    let text = visible(text);
+fn literal(text: &str) -> TextBlock {
+    let text = escape_control_chars(text);
     let text = text.trim_end_matches('\n');
-    let text = if text.trim().is_empty() { NOTHING } else { text }.to_owned();
-    Part::Code { before: String::new(), language: String::new(), text }
+    let text = if text.trim().is_empty() { EMPTY_CARD } else { text }.to_owned();
+    TextBlock::Code { before: String::new(), language: String::new(), text }
 }
 
-fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
+fn field_runs(fields: &[(String, String)]) -> Vec<Span> {
     let mut runs = Vec::new();
     for (name, value) in fields {
-        let value = visible(value);
-        let value = if value.trim().is_empty() { NOTHING } else { value.trim_end() };
-        runs.extend((!runs.is_empty()).then(|| Run::plain("\n")));
-        runs.push(Run::bold(one_line(name)));
-        runs.push(Run::plain(format!("  {value}")));
+        let value = escape_control_chars(value);
+        let value = if value.trim().is_empty() { EMPTY_CARD } else { value.trim_end() };
+        runs.extend((!runs.is_empty()).then(|| Span::plain("\n")));
+        runs.push(Span::bold(to_one_line(name)));
+        runs.push(Span::plain(format!("  {value}")));
     }
     runs
 }
 
-fn time_runs(times: &[TimeOption]) -> Vec<Run> {
+fn time_runs(times: &[TimeOption]) -> Vec<Span> {
     let mut runs = Vec::new();
     for time in times {
-        runs.extend((!runs.is_empty()).then(|| Run::plain("\n")));
-        runs.push(Run::bold(one_line(&time.label)));
-        runs.push(Run::plain("  "));
+        runs.extend((!runs.is_empty()).then(|| Span::plain("\n")));
+        runs.push(Span::bold(to_one_line(&time.label)));
+        runs.push(Span::plain("  "));
         match time.split_text() {
             Some((from, to)) => {
-                runs.push(Run::moment(time.from, 'F', one_line(from)));
-                runs.push(Run::plain("–"));
-                runs.push(Run::moment(time.to, 't', one_line(to)));
+                runs.push(Span::moment(time.from, 'F', to_one_line(from)));
+                runs.push(Span::plain("–"));
+                runs.push(Span::moment(time.to, 't', to_one_line(to)));
             }
-            None => runs.push(Run::plain(one_line(&time.text))),
+            None => runs.push(Span::plain(to_one_line(&time.text))),
         }
         if !time.note.is_empty() {
-            runs.push(Run::plain(format!("\n{}", one_line(&time.note))));
+            runs.push(Span::plain(format!("\n{}", to_one_line(&time.note))));
         }
     }
     runs
 }
 
-fn note(text: &str) -> Part {
-    let text = visible(text);
+fn note(text: &str) -> TextBlock {
+    let text = escape_control_chars(text);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Part::prefixed("-# ", vec![Run::plain(lines.join("\n"))])
+    TextBlock::with_prefix("-# ", vec![Span::plain(lines.join("\n"))])
 }
 
 /// Returns the title; it is cut only if the card does not fit.
 fn title(card: &Card, room: usize) -> Option<String> {
-    let title = card.title.as_deref().map(one_line).filter(|title| !title.is_empty())?;
-    let heading = |text: &str| Part::Text {
-        kind: Kind::Heading,
+    let title = card.title.as_deref().map(to_one_line).filter(|title| !title.is_empty())?;
+    let heading = |text: &str| TextBlock::Text {
+        kind: BlockKind::Heading,
         first: "### ".to_owned(),
         rest: String::new(),
-        runs: vec![Run::plain(text.trim_end())],
+        runs: vec![Span::plain(text.trim_end())],
     };
-    let (head, tail) = if room == usize::MAX { (&title[..], "") } else { split(&title, limits::TITLE) };
+    let (head, tail) =
+        if room == usize::MAX { (&title[..], "") } else { split_at_boundary(&title, limits::TITLE) };
     let mut parts = vec![heading(head)];
-    parts.extend((!tail.is_empty()).then(|| missing(letters(tail))));
-    Some(joined(&parts))
+    parts.extend((!tail.is_empty()).then(|| missing(char_count(tail))));
+    Some(join_blocks(&parts))
 }
 
 /// Returns the texts of a card. Title and buttons are complete, the rest takes about `room`.
-fn texts(card: &Card, rows: &Rows, room: usize) -> Vec<String> {
+fn texts(card: &Card, rows: &ButtonRows, room: usize) -> Vec<String> {
     let title = title(card, room);
-    let mut beside: Vec<Part> = rows.beside.iter().cloned().map(Part::paragraph).collect();
-    if rows.left_out > 0 {
-        beside.push(Part::paragraph(vec![Run::plain(format!("… ({} more buttons)", rows.left_out))]));
+    let mut beside: Vec<TextBlock> = rows.link_lines.iter().cloned().map(TextBlock::paragraph).collect();
+    if rows.omitted > 0 {
+        beside.push(TextBlock::paragraph(vec![Span::plain(format!("… ({} more buttons)", rows.omitted))]));
     }
-    let fixed = title.as_deref().map_or(0, units) + beside.iter().map(Part::cost).sum::<usize>() + NOTICE;
+    let fixed =
+        title.as_deref().map_or(0, units) + beside.iter().map(TextBlock::cost).sum::<usize>() + NOTICE;
     let mut left = room.saturating_sub(fixed);
     let mut chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
     let mut lost = 0;
@@ -230,32 +232,32 @@ fn texts(card: &Card, rows: &Rows, room: usize) -> Vec<String> {
         }
     }
     let mut texts: Vec<String> = title.into_iter().collect();
-    texts.extend(chunks.iter().map(|chunk| joined(&chunk.parts)));
+    texts.extend(chunks.iter().map(|chunk| join_blocks(&chunk.parts)));
     texts.extend((lost > 0).then(|| missing(lost).markup()));
-    texts.push(joined(&beside));
+    texts.push(join_blocks(&beside));
     texts.retain(|text| !text.trim().is_empty());
     if texts.is_empty() {
-        texts.push(NOTHING.to_owned());
+        texts.push(EMPTY_CARD.to_owned());
     }
     texts
 }
 
 /// Returns the parts that fit. What is missing is noted there if any of it fits, else added to `lost`.
-fn fit(parts: Vec<Part>, left: &mut usize, lost: &mut usize) -> Vec<Part> {
+fn fit(parts: Vec<TextBlock>, left: &mut usize, lost: &mut usize) -> Vec<TextBlock> {
     let mut out = Vec::new();
     let mut gone = 0;
-    for part in parts.into_iter().filter(|part| part.letters() > 0) {
+    for part in parts.into_iter().filter(|part| part.char_count() > 0) {
         let cost = part.cost();
         if gone == 0 && cost <= *left {
             *left -= cost;
             out.push(part);
         } else if gone == 0 {
-            let (head, letters) = cut(part, left.saturating_sub(NOTICE));
+            let (head, letters) = truncate_block(part, left.saturating_sub(NOTICE));
             out.extend(head);
             gone = letters;
             *left = 0;
         } else {
-            gone += part.letters();
+            gone += part.char_count();
         }
     }
     if gone > 0 && !out.is_empty() {
@@ -267,22 +269,22 @@ fn fit(parts: Vec<Part>, left: &mut usize, lost: &mut usize) -> Vec<Part> {
 }
 
 /// Returns the head of a part that costs at most `room`, and how many characters are missing.
-fn cut(part: Part, room: usize) -> (Option<Part>, usize) {
-    let whole = part.letters();
+fn truncate_block(part: TextBlock, room: usize) -> (Option<TextBlock>, usize) {
+    let whole = part.char_count();
     let mut size = whole * room / part.cost().max(1);
     while size > NOTICE / 2 {
         if let (Some(head), tail) = part.clone().split(size)
             && head.cost() <= room
         {
-            return (Some(head), tail.map_or(0, |tail| tail.letters()).max(1));
+            return (Some(head), tail.map_or(0, |tail| tail.char_count()).max(1));
         }
         size = size * 9 / 10;
     }
     (None, whole.max(1))
 }
 
-fn missing(letters: usize) -> Part {
-    Part::paragraph(vec![Run::plain(format!("… ({letters} more characters)"))])
+fn missing(letters: usize) -> TextBlock {
+    TextBlock::paragraph(vec![Span::plain(format!("… ({letters} more characters)"))])
 }
 
 #[cfg(test)]

@@ -23,17 +23,17 @@ pub(crate) fn schema(name: &str) -> Option<impl Fn(&Value) -> Vec<String>> {
 }
 
 /// Returns every component, from the outside in.
-fn all(components: &Value) -> Vec<&Value> {
+fn all_components(components: &Value) -> Vec<&Value> {
     let mut found = Vec::new();
     for component in components.as_array().into_iter().flatten() {
         found.push(component);
-        found.extend(all(&component["components"]));
+        found.extend(all_components(&component["components"]));
     }
     found
 }
 
-fn words(message: &Value) -> String {
-    let texts = all(&message["components"]).into_iter().filter_map(|c| c["content"].as_str());
+fn message_text(message: &Value) -> String {
+    let texts = all_components(&message["components"]).into_iter().filter_map(|c| c["content"].as_str());
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -57,13 +57,13 @@ fn without_times(shown: &str) -> String {
 
 /// Counts the times that a message shows.
 fn times(message: &Value) -> usize {
-    let shown = words(message).to_lowercase();
+    let shown = message_text(message).to_lowercase();
     (shown.len() - without_times(&shown).len()) / "<t:1700000000:f>".len()
 }
 
 /// Checks the rules that the schema cannot express.
-fn judge(message: &Value) {
-    let components = all(&message["components"]);
+fn assert_valid(message: &Value) {
+    let components = all_components(&message["components"]);
     assert!(!components.is_empty() && components.len() <= limits::COMPONENTS, "{}", components.len());
     assert_eq!(message["flags"].as_u64().unwrap() & (1 << 15), 1 << 15);
     assert_eq!(message["allowed_mentions"]["parse"], json!([]));
@@ -92,7 +92,7 @@ fn judge(message: &Value) {
 fn text() -> BoxedStrategy<String> {
     let chars =
         proptest::collection::vec(any::<char>(), 0..60).prop_map(|c| c.into_iter().collect::<String>());
-    const PIECES: [&str; 31] = [
+    const TEXT_SAMPLES: [&str; 31] = [
         "**",
         "_",
         "~~",
@@ -125,7 +125,7 @@ fn text() -> BoxedStrategy<String> {
         "word ",
         "zäß€🙂 ",
     ];
-    let markdown = proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..40)
+    let markdown = proptest::collection::vec(proptest::sample::select(&TEXT_SAMPLES[..]), 0..40)
         .prop_map(|pieces| pieces.concat());
     let long = (any::<char>(), 1usize..20_000).prop_map(|(c, n)| c.to_string().repeat(n));
     let lines = (1usize..400).prop_map(|n| "A line of *words* and a_name.\n".repeat(n));
@@ -193,18 +193,18 @@ fn any_card_gives_a_valid_message() {
     let key = DeliveryId(Uuid::from_u128(9));
     let whole = |card: Card| {
         let message = message(&card, Some(key));
-        judge(&message);
+        assert_valid(&message);
         let told = message["allowed_mentions"]["users"].as_array().cloned().unwrap_or_default();
-        prop_assert_eq!(told.len(), called(&card).len());
-        prop_assert!(called(&card).iter().all(|user| told.contains(&json!(user))));
+        prop_assert_eq!(told.len(), mentioned_users(&card).len());
+        prop_assert!(mentioned_users(&card).iter().all(|user| told.contains(&json!(user))));
         let blocks = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
-        prop_assert!(words(&message).matches("<@").count() <= blocks);
+        prop_assert!(message_text(&message).matches("<@").count() <= blocks);
         let given =
             card.body.iter().map(|block| if let Block::TimeOptions(times) = block { times.len() } else { 0 });
         prop_assert!(times(&message) <= 2 * given.sum::<usize>());
-        prop_assert!(bears(&message, key));
-        prop_assert!(!fits(&card) || !words(&message).contains(" more characters)"));
-        let sent: HashSet<String> = all(&message["components"])
+        prop_assert!(has_delivery_tags(&message, key));
+        prop_assert!(!fits(&card) || !message_text(&message).contains(" more characters)"));
+        let sent: HashSet<String> = all_components(&message["components"])
             .iter()
             .filter_map(|c| c["custom_id"].as_str().map(str::to_owned))
             .collect();
@@ -241,9 +241,9 @@ fn approval() -> Card {
 #[test]
 fn approval_card_shows_everything_and_its_buttons_carry_actions() {
     let message = message(&approval(), None);
-    judge(&message);
+    assert_valid(&message);
     // The dot replaces the invisible character.
-    let shown = words(&message).replace(super::super::escape::BREAK, "·");
+    let shown = message_text(&message).replace(super::super::escape::BREAK, "·");
     insta::assert_snapshot!(shown, @r"
     ### Send this email?
     **From**  ana@acme.test
@@ -269,7 +269,7 @@ fn an_answer_is_text_alone() {
         json!({"flags": 32772, "components": [{"type": 10, "content": "Hello **Ana**"}], "allowed_mentions": {"parse": []}})
     );
     assert_eq!(ephemeral(&Card::default())["flags"], 32772 | 64);
-    assert_eq!(words(&ephemeral(&Card::default())), "—");
+    assert_eq!(message_text(&ephemeral(&Card::default())), "—");
 }
 
 #[test]
@@ -281,11 +281,15 @@ fn message_is_found_by_its_delivery_tags() {
         Card::from_markdown("one").with_block(Block::Markdown("two".into())),
     ] {
         let posted = message(&card, Some(key));
-        judge(&posted);
-        assert!(bears(&posted, key) && !bears(&posted, other) && !bears(&message(&card, None), key));
+        assert_valid(&posted);
+        assert!(
+            has_delivery_tags(&posted, key)
+                && !has_delivery_tags(&posted, other)
+                && !has_delivery_tags(&message(&card, None), key)
+        );
     }
-    assert!(!bears(&json!({}), key));
-    let (first, second) = marks(key);
+    assert!(!has_delivery_tags(&json!({}), key));
+    let (first, second) = delivery_tags(key);
     assert!(first > 40 && second > 40 && first != second);
 }
 
@@ -296,8 +300,8 @@ fn truncated_content_is_counted() {
     card.body[1] = Block::Literal(body.clone());
     assert!(!fits(&card) && fits(&approval()));
     let message = message(&card, None);
-    judge(&message);
-    let shown = words(&message);
+    assert_valid(&message);
+    let shown = message_text(&message);
     assert!(shown.contains("⚠ bo@example.com") && message.to_string().contains("Approve & send"));
     let (_, tail) = shown.split_once("… (").unwrap();
     let missing: usize = tail.split_once(" more characters)").unwrap().0.parse().unwrap();
@@ -313,8 +317,8 @@ fn a_link_too_long_for_a_button_is_a_line() {
         .with_button("Open", Style::Plain, OnClick::Link(long.clone()))
         .with_button("Short", Style::Plain, OnClick::Link("https://x.test/b".into()));
     let message = message(&card, None);
-    judge(&message);
-    assert!(words(&message).contains(&format!("Open: <{long}>")));
+    assert_valid(&message);
+    assert!(message_text(&message).contains(&format!("Open: <{long}>")));
     assert!(message.to_string().contains(r#""url":"https://x.test/b""#));
 }
 
@@ -324,7 +328,7 @@ fn only_explicit_mentions_notify() {
     let message = message(&card, None);
     assert_eq!(message["allowed_mentions"], json!({"parse": [], "users": ["1"]}));
     assert_eq!(message["components"][0], json!({"type": 10, "content": "<@1>"}));
-    judge(&message);
+    assert_valid(&message);
 }
 
 /// Any request that can be asked for, on a card with its frame.
@@ -338,7 +342,7 @@ fn asked() -> impl Strategy<Value = (Preview, Card)> {
             let words =
                 serde_json::json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
             let words: ActionLabels = serde_json::from_value(words).ok()?;
-            let room = limits::REQUEST;
+            let room = limits::REQUEST_TEXT;
             let preview =
                 Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
             check_displayable(&preview).ok()?;

@@ -7,39 +7,44 @@ use nod_contract::command::CommandSpec;
 use nod_inbox::Nod;
 use tokio_util::sync::CancellationToken;
 
-use super::gateway::{self, Line, Told};
+use super::gateway::{self, GatewayConfig, Told};
 use super::inbound::Identity;
 use super::{PLATFORM, commands};
-use crate::hearing::Hears;
+use crate::hearing::IngestStatus;
 
 /// How often the lease is renewed; it lasts ten seconds.
-const BEAT: Duration = Duration::from_secs(3);
+const RENEW_INTERVAL: Duration = Duration::from_secs(3);
 /// The delay between two attempts to register the commands.
-const AGAIN: Duration = Duration::from_secs(60);
+const REGISTER_RETRY_DELAY: Duration = Duration::from_secs(60);
 /// How long the database can take to answer who holds the lease.
-const SOON: Duration = Duration::from_secs(2);
+const LEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// If the database does not answer twice in a row, another replica can hold the lease: ten seconds have passed by then.
-const MOST_SILENT: u32 = 1;
+const MAX_FAILED_RENEWALS: u32 = 1;
 
 /// Connects every shard whose lease is free, until `stop`, and reports the state of each.
-pub(super) async fn own(
-    line: Line,
+pub(super) async fn run_shards(
+    line: GatewayConfig,
     nod: Nod,
     identity: Identity,
     shards: Vec<Told>,
     stop: CancellationToken,
 ) {
     let commands = nod.commands();
-    let registered = registers(&line, &identity, &commands, &stop);
+    let registered = register_commands(&line, &identity, &commands, &stop);
     let kept = (0..).zip(shards).map(|(shard, hears)| {
         let name = format!("{PLATFORM}:{}:{shard}", identity.application);
-        seat(line.clone(), nod.clone(), name, shard, hears, stop.clone())
+        run_with_lease(line.clone(), nod.clone(), name, shard, hears, stop.clone())
     });
     tokio::join!(registered, futures::future::join_all(kept));
 }
 
 /// Registers the commands; retries if Discord refuses.
-async fn registers(line: &Line, identity: &Identity, abilities: &[CommandSpec], stop: &CancellationToken) {
+async fn register_commands(
+    line: &GatewayConfig,
+    identity: &Identity,
+    abilities: &[CommandSpec],
+    stop: &CancellationToken,
+) {
     loop {
         match commands::register(&line.web, identity, abilities).await {
             Ok(true) => return tracing::info!("the commands were registered with Discord"),
@@ -48,22 +53,29 @@ async fn registers(line: &Line, identity: &Identity, abilities: &[CommandSpec], 
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(AGAIN) => {}
+            () = tokio::time::sleep(REGISTER_RETRY_DELAY) => {}
         }
     }
 }
 
 /// Acquires the lease of one shard when it is free, stays connected while it is held, and releases it at the end.
-async fn seat(line: Line, nod: Nod, name: String, shard: u32, hears: Told, stop: CancellationToken) {
+async fn run_with_lease(
+    line: GatewayConfig,
+    nod: Nod,
+    name: String,
+    shard: u32,
+    hears: Told,
+    stop: CancellationToken,
+) {
     let holder = nod.new_id();
     let mut hearing: Option<CancellationToken> = None;
     let mut silent = 0;
     loop {
         let (held, otherwise) =
-            match tokio::time::timeout(SOON, nod.acquire_leader_lease(&name, holder)).await {
+            match tokio::time::timeout(LEASE_TIMEOUT, nod.acquire_leader_lease(&name, holder)).await {
                 Ok(Ok(held)) => {
                     silent = 0;
-                    (held, Hears::Elsewhere)
+                    (held, IngestStatus::OtherReplica)
                 }
                 answer => {
                     let error = match answer {
@@ -72,13 +84,13 @@ async fn seat(line: Line, nod: Nod, name: String, shard: u32, hears: Told, stop:
                     };
                     tracing::warn!(?error, seat = name, "the database does not say whose the seat is");
                     silent += 1;
-                    (hearing.is_some() && silent <= MOST_SILENT, Hears::No)
+                    (hearing.is_some() && silent <= MAX_FAILED_RENEWALS, IngestStatus::Disconnected)
                 }
             };
         match (held, &hearing) {
             (true, None) => {
                 let ends = stop.child_token();
-                match gateway::keep(line.clone(), shard, Told::clone(&hears), ends.clone()) {
+                match gateway::run_shard(line.clone(), shard, Told::clone(&hears), ends.clone()) {
                     Ok(()) => hearing = Some(ends),
                     Err(error) => tracing::error!(%error, shard, "no thread for the gateway"),
                 }
@@ -94,7 +106,7 @@ async fn seat(line: Line, nod: Nod, name: String, shard: u32, hears: Told, stop:
         }
         tokio::select! {
             () = stop.cancelled() => break,
-            () = tokio::time::sleep(BEAT) => {}
+            () = tokio::time::sleep(RENEW_INTERVAL) => {}
         }
     }
     if let Err(error) = nod.release_leader_lease(&name, holder).await {

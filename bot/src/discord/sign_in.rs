@@ -15,7 +15,7 @@ use url::Url;
 
 use super::web::AGENT;
 
-const WITHIN: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
@@ -24,13 +24,13 @@ type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointN
 pub enum SignInError {
     /// The code is invalid (used twice, too old): the person starts over.
     #[error("Discord refused: {0}")]
-    Refused(String),
+    Rejected(String),
     /// The client secret or the redirect is wrong: an operator must fix it.
     #[error("Discord refuses this installation: {0}")]
     Misconfigured(String),
     /// No answer, or an invalid one: a retry can help.
     #[error("Discord did not answer: {0}")]
-    Silent(&'static str),
+    Unavailable(&'static str),
 }
 
 /// Discord's sign-in, for one application.
@@ -41,7 +41,7 @@ pub struct SignIn {
 }
 
 #[derive(Deserialize)]
-struct Me {
+struct CurrentUser {
     id: String,
 }
 
@@ -61,7 +61,7 @@ impl SignIn {
         let http = reqwest::Client::builder()
             .user_agent(AGENT)
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(WITHIN)
+            .timeout(TIMEOUT)
             .build()?;
         Ok(Self { client, http, me: api_url.join("users/@me")? })
     }
@@ -83,7 +83,7 @@ impl SignIn {
     ///
     /// # Errors
     /// If Discord refuses the code or does not answer.
-    pub async fn who(&self, code: &str, verifier: &SecretString) -> Result<String, SignInError> {
+    pub async fn fetch_user_id(&self, code: &str, verifier: &SecretString) -> Result<String, SignInError> {
         let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
         let http = |request| send(self.http.clone(), request);
         let answer = self
@@ -101,15 +101,16 @@ impl SignIn {
                     BasicErrorResponseType::InvalidClient | BasicErrorResponseType::UnauthorizedClient => {
                         SignInError::Misconfigured(code)
                     }
-                    _ => SignInError::Refused(code),
+                    _ => SignInError::Rejected(code),
                 });
             }
-            Err(_) => return Err(SignInError::Silent("no token")),
+            Err(_) => return Err(SignInError::Unavailable("no token")),
         };
         let asked = self.http.get(self.me.clone()).bearer_auth(token.access_token().secret()).send().await;
         let told = asked.and_then(reqwest::Response::error_for_status);
-        let told = told.map_err(|_| SignInError::Silent("it does not say who that is"))?;
-        let me: Me = told.json().await.map_err(|_| SignInError::Silent("it does not say who that is"))?;
+        let told = told.map_err(|_| SignInError::Unavailable("it does not say who that is"))?;
+        let me: CurrentUser =
+            told.json().await.map_err(|_| SignInError::Unavailable("it does not say who that is"))?;
         Ok(me.id)
     }
 }

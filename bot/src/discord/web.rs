@@ -23,33 +23,33 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(super) const AGENT: &str =
     concat!("DiscordBot (https://github.com/nod-assistant/nod, ", env!("CARGO_PKG_VERSION"), ")");
 /// The wait if Discord asks for one without a duration.
-const PATIENCE: f64 = 5.0;
+const DEFAULT_RETRY_SECS: f64 = 5.0;
 /// Discord blocks an IP address after 10,000 answers of 401, 403 or 429 within ten minutes; we stop at half of it.
-const MOST_INVALID: usize = 5_000;
+const MAX_INVALID_RESPONSES: usize = 5_000;
 const INVALID_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
 /// The API with the bot's token.
-pub(super) struct Web {
+pub(super) struct ApiClient {
     client: reqwest::Client,
     /// Ends in a slash.
     base: Url,
     token: SecretString,
     clock: Arc<dyn Clock>,
-    limits: Mutex<Limits>,
+    limits: Mutex<RateLimits>,
 }
 
 /// The rate limits from Discord's headers.
 #[derive(Default)]
-struct Limits {
+struct RateLimits {
     /// By route: no request can be sent before then.
-    closed: HashMap<String, Timestamp>,
+    blocked_until: HashMap<String, Timestamp>,
     /// The same for every route.
     everywhere: Option<Timestamp>,
     /// The times of the answers that count towards the block.
     invalid: Vec<Timestamp>,
 }
 
-impl Web {
+impl ApiClient {
     /// # Errors
     /// If the HTTP client cannot be created.
     pub(super) fn new(base: Url, token: SecretString, clock: Arc<dyn Clock>) -> reqwest::Result<Self> {
@@ -59,31 +59,31 @@ impl Web {
 
     pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, ChatError> {
         let request = self.request(Method::GET, path)?.query(query);
-        self.limited(&format!("GET {}", route(path)), request).await
+        self.send_limited(&format!("GET {}", route(path)), request).await
     }
 
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
         let request = self.request(Method::POST, path)?.json(body);
-        self.limited(&format!("POST {}", route(path)), request).await
+        self.send_limited(&format!("POST {}", route(path)), request).await
     }
 
     /// Posts a request without a body.
-    pub(super) async fn ask(&self, path: &str) -> Result<Value, ChatError> {
-        self.limited(&format!("POST {}", route(path)), self.request(Method::POST, path)?).await
+    pub(super) async fn post_empty(&self, path: &str) -> Result<Value, ChatError> {
+        self.send_limited(&format!("POST {}", route(path)), self.request(Method::POST, path)?).await
     }
 
     pub(super) async fn patch(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
         let request = self.request(Method::PATCH, path)?.json(body);
-        self.limited(&format!("PATCH {}", route(path)), request).await
+        self.send_limited(&format!("PATCH {}", route(path)), request).await
     }
 
     pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
         let request = self.request(Method::PUT, path)?.json(body);
-        self.limited(&format!("PUT {}", route(path)), request).await
+        self.send_limited(&format!("PUT {}", route(path)), request).await
     }
 
     pub(super) async fn delete(&self, path: &str) -> Result<Value, ChatError> {
-        self.limited(&format!("DELETE {}", route(path)), self.request(Method::DELETE, path)?).await
+        self.send_limited(&format!("DELETE {}", route(path)), self.request(Method::DELETE, path)?).await
     }
 
     /// Posts a message with a file.
@@ -107,17 +107,17 @@ impl Web {
             .request(Method::POST, path)?
             .header(reqwest::header::CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
             .body(parts);
-        self.limited(&format!("POST {}", route(path)), request).await
+        self.send_limited(&format!("POST {}", route(path)), request).await
     }
 
     /// Answers an interaction: these calls are exempt from the rate limits and must not wait.
-    pub(super) async fn answer(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
-        self.sent("", self.request(Method::POST, path)?.json(body)).await
+    pub(super) async fn respond_to_interaction(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        self.send("", self.request(Method::POST, path)?.json(body)).await
     }
 
     /// Edits the answer to an interaction.
-    pub(super) async fn amend(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
-        self.sent("", self.request(Method::PATCH, path)?.json(body)).await
+    pub(super) async fn edit_response(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        self.send("", self.request(Method::PATCH, path)?.json(body)).await
     }
 
     fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, ChatError> {
@@ -126,20 +126,20 @@ impl Web {
         Ok(self.client.request(method, url).header(AUTHORIZATION, token).header(USER_AGENT, AGENT))
     }
 
-    async fn limited(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
+    async fn send_limited(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
         match self.wait(route) {
             Some(after_seconds) => Err(ChatError::RateLimited { retry_after_secs: after_seconds }),
-            None => self.sent(route, request).await,
+            None => self.send(route, request).await,
         }
     }
 
-    async fn sent(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
+    async fn send(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
         let response = request.send().await.map_err(|error| lost(&error))?;
-        self.heed(route, response.status(), response.headers());
-        self.read(route, response).await
+        self.record_headers(route, response.status(), response.headers());
+        self.read_response(route, response).await
     }
 
-    async fn read(&self, route: &str, response: Response) -> Result<Value, ChatError> {
+    async fn read_response(&self, route: &str, response: Response) -> Result<Value, ChatError> {
         let status = response.status();
         if status == StatusCode::NO_CONTENT {
             return Ok(Value::Null);
@@ -154,25 +154,25 @@ impl Web {
             return Ok(body);
         }
         if status == StatusCode::TOO_MANY_REQUESTS {
-            let seconds = body["retry_after"].as_f64().or(after).unwrap_or(PATIENCE);
+            let seconds = body["retry_after"].as_f64().or(after).unwrap_or(DEFAULT_RETRY_SECS);
             let everywhere = global || body["global"] == true;
             self.close(if everywhere { None } else { Some(route) }, seconds);
             return Err(ChatError::RateLimited { retry_after_secs: whole(seconds) });
         }
-        Err(sorted(status, body["code"].as_u64().unwrap_or_default()))
+        Err(classify_error(status, body["code"].as_u64().unwrap_or_default()))
     }
 
     /// Returns how many seconds this route stays closed; `None` if it is open.
     fn wait(&self, route: &str) -> Option<u64> {
         let now = self.clock.now();
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-        limits.closed.retain(|_, until| *until > now);
+        limits.blocked_until.retain(|_, until| *until > now);
         limits.everywhere = limits.everywhere.filter(|until| *until > now);
         limits.invalid.retain(|at| *at + INVALID_WITHIN > now);
-        let blocked = (limits.invalid.len() >= MOST_INVALID)
+        let blocked = (limits.invalid.len() >= MAX_INVALID_RESPONSES)
             .then(|| limits.invalid.first().map(|first| *first + INVALID_WITHIN))
             .flatten();
-        let until = limits.closed.get(route).copied().max(limits.everywhere).max(blocked)?;
+        let until = limits.blocked_until.get(route).copied().max(limits.everywhere).max(blocked)?;
         Some(whole((until - now).as_seconds_f64()))
     }
 
@@ -180,13 +180,13 @@ impl Web {
         let until = self.clock.now() + TimeDelta::milliseconds((seconds * 1_000.0).ceil() as i64);
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         match route {
-            Some(route) => _ = limits.closed.insert(route.to_owned(), until),
+            Some(route) => _ = limits.blocked_until.insert(route.to_owned(), until),
             None => limits.everywhere = Some(until),
         }
     }
 
     /// Records what the headers say about the next call.
-    fn heed(&self, route: &str, status: StatusCode, headers: &HeaderMap) {
+    fn record_headers(&self, route: &str, status: StatusCode, headers: &HeaderMap) {
         let shared = headers.get("x-ratelimit-scope").is_some_and(|scope| scope == "shared");
         if matches!(status.as_u16(), 401 | 403 | 429) && !shared {
             let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -222,14 +222,14 @@ fn lost(error: &reqwest::Error) -> ChatError {
 /// Discord's codes for a place that accepts no message from us: unknown channel, unknown message, missing access,
 /// cannot send to this user, missing permissions, not possible in this kind of channel (a thread in the chat of a voice
 /// channel), no mutual server, thread archived, thread locked, no more threads.
-const CLOSED: [u64; 12] =
+const FORBIDDEN_CODES: [u64; 12] =
     [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_024, 50_083, 50_278, 160_005, 160_006, 240_000];
 
-fn sorted(status: StatusCode, code: u64) -> ChatError {
+fn classify_error(status: StatusCode, code: u64) -> ChatError {
     let named = if code == 0 { format!("http_{}", status.as_u16()) } else { code.to_string() };
     match status.as_u16() {
         408 | 500.. => ChatError::UnknownOutcome(format!("HTTP {}", status.as_u16())),
-        _ if CLOSED.contains(&code) => ChatError::ChannelClosed { code: named },
+        _ if FORBIDDEN_CODES.contains(&code) => ChatError::ChannelClosed { code: named },
         _ => ChatError::Rejected { code: named },
     }
 }

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 /// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct IncomingText {
     pub text: String,
     pub mentions_nod: bool,
 }
 
 /// Parses Discord's notation. Mentions of others stay unchanged (`<@1>`), because the core uses the same form.
-pub(super) fn read(content: &str, nod: &str) -> Words {
+pub(super) fn read(content: &str, nod: &str) -> IncomingText {
     // Postgres does not store NUL.
     let content = content.replace('\0', "\u{FFFD}").replace("<@!", "<@");
     let mention = format!("<@{nod}>");
@@ -19,11 +19,11 @@ pub(super) fn read(content: &str, nod: &str) -> Words {
     if mentions_nod && let Some(rest) = text.strip_prefix([':', ',']) {
         text = rest.trim_start().to_owned();
     }
-    Words { text, mentions_nod }
+    IncomingText { text, mentions_nod }
 }
 
 /// Returns all the text of a message: its content and that of its components.
-pub(super) fn of_message(message: &Value, nod: &str) -> Words {
+pub(super) fn parse_message(message: &Value, nod: &str) -> IncomingText {
     let mut lines = vec![message["content"].as_str().unwrap_or_default().to_owned()];
     texts(&message["components"], &mut lines);
     for embed in message["embeds"].as_array().into_iter().flatten() {
@@ -57,7 +57,7 @@ mod tests {
             ("tell <@2> I'm late", "tell <@2> I'm late", false),
             ("", "", false),
         ] {
-            assert_eq!(read(written, "1"), Words { text: text.to_owned(), mentions_nod }, "{written}");
+            assert_eq!(read(written, "1"), IncomingText { text: text.to_owned(), mentions_nod }, "{written}");
         }
     }
 
@@ -65,6 +65,6 @@ mod tests {
     fn the_words_of_a_card_are_read() {
         let card = serde_json::json!({"content": "", "components": [
             {"type": 17, "components": [{"type": 10, "content": "Sent"}, {"type": 1, "components": []}]}]});
-        assert_eq!(of_message(&card, "1").text, "Sent");
+        assert_eq!(parse_message(&card, "1").text, "Sent");
     }
 }

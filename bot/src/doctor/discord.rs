@@ -14,23 +14,23 @@ const ADDED: &str = "Discord installation";
 const SERVERS: &str = "Discord servers";
 const SIGN_IN: &str = "Discord sign-in";
 
-pub(super) async fn discord(config: Arc<Config>) -> Vec<Finding> {
+pub(super) async fn check_discord(config: Arc<Config>) -> Vec<Finding> {
     let Some(settings) = discord_settings(&config) else { return Vec::new() };
     let signs_in = settings.client_secret.is_some();
     match discord::probe(settings).await {
-        Ok(report) => told(&report).into_iter().chain([sign_in(signs_in)]).collect(),
+        Ok(report) => report_findings(&report).into_iter().chain([sign_in_finding(signs_in)]).collect(),
         Err(error) => {
             let cure = format!("copy the token (Developer Portal, Bot) into {}", env_name("discord.token"));
-            vec![Finding::wrong(TOKEN, error.to_string(), cure)]
+            vec![Finding::failed(TOKEN, error.to_string(), cure)]
         }
     }
 }
 
-fn sign_in(possible: bool) -> Finding {
+fn sign_in_finding(possible: bool) -> Finding {
     if possible {
-        return Finding::good(SIGN_IN, "people show on the page that connects Google who they are");
+        return Finding::ok(SIGN_IN, "people show on the page that connects Google who they are");
     }
-    Finding::wrong(
+    Finding::failed(
         SIGN_IN,
         "not set: Discord tells no addresses, so an admin has to allow every Google account",
         format!(
@@ -40,34 +40,32 @@ fn sign_in(possible: bool) -> Finding {
     )
 }
 
-fn told(report: &Report) -> Vec<Finding> {
+fn report_findings(report: &Report) -> Vec<Finding> {
     let portal =
         |intent: &str| format!("switch on \"{intent}\" (Developer Portal, Bot, Privileged Gateway Intents)");
     let identity = &report.identity;
     vec![
-        Finding::good(TOKEN, format!("bot {} of application {}", identity.name, identity.application)),
+        Finding::ok(TOKEN, format!("bot {} of application {}", identity.name, identity.application)),
         match report.message_content {
-            true => Finding::good(CONTENT, "messages are read whole"),
-            false => Finding::wrong(
+            true => Finding::ok(CONTENT, "messages are read whole"),
+            false => Finding::failed(
                 CONTENT,
                 "off: follow-ups without a mention and what was missed cannot be read",
                 portal("Message Content Intent"),
             ),
         },
         match report.members {
-            true => Finding::good(MEMBERS, "people are known before they speak"),
-            false => Finding::wrong(
+            true => Finding::ok(MEMBERS, "people are known before they speak"),
+            false => Finding::failed(
                 MEMBERS,
                 "off: nobody is found by name before they have spoken to Nod",
                 portal("Server Members Intent"),
             ),
         },
         match (report.public, report.listed) {
-            (false, _) => Finding::good(ADDED, "by its owner alone"),
-            (true, true) => {
-                Finding::good(ADDED, "by anybody, and Nod leaves the servers that are not listed")
-            }
-            (true, false) => Finding::wrong(
+            (false, _) => Finding::ok(ADDED, "by its owner alone"),
+            (true, true) => Finding::ok(ADDED, "by anybody, and Nod leaves the servers that are not listed"),
+            (true, false) => Finding::failed(
                 ADDED,
                 "by anybody: whoever adds Nod to a server of their own would be a member there, so Nod does not start",
                 format!(
@@ -78,17 +76,17 @@ fn told(report: &Report) -> Vec<Finding> {
             ),
         },
         match report.guilds {
-            0 => Finding::wrong(
+            0 => Finding::failed(
                 SERVERS,
                 "in none",
                 "nod invite discord prints the address that adds Nod to one",
             ),
-            _ if !report.absent.is_empty() => Finding::wrong(
+            _ if !report.absent.is_empty() => Finding::failed(
                 SERVERS,
                 format!("listed, and Nod is not in them: {}", report.absent.join(", ")),
                 "nod invite discord prints the address that adds Nod to one; or take them off the list",
             ),
-            servers => Finding::good(SERVERS, format!("in {servers}")),
+            servers => Finding::ok(SERVERS, format!("in {servers}")),
         },
     ]
 }
@@ -111,14 +109,14 @@ mod tests {
             listed: false,
             absent: Vec::new(),
         };
-        let found = told(&report);
+        let found = report_findings(&report);
         let wrong: Vec<&str> =
-            found.iter().filter(|f| f.verdict == Verdict::Wrong).map(|f| f.what.as_str()).collect();
+            found.iter().filter(|f| f.verdict == Verdict::Failed).map(|f| f.subject.as_str()).collect();
         assert_eq!(wrong, [CONTENT, ADDED, SERVERS]);
-        assert!(found.iter().all(|f| (f.verdict == Verdict::Wrong) == f.cure.is_some()));
+        assert!(found.iter().all(|f| (f.verdict == Verdict::Failed) == f.fix.is_some()));
         let listed = Report { guilds: 1, listed: true, absent: vec!["5".to_owned()], ..report };
-        let found = told(&listed);
-        assert_eq!(found[3].verdict, Verdict::Good);
-        assert_eq!(found[4].said, "listed, and Nod is not in them: 5");
+        let found = report_findings(&listed);
+        assert_eq!(found[3].verdict, Verdict::Ok);
+        assert_eq!(found[4].detail, "listed, and Nod is not in them: 5");
     }
 }

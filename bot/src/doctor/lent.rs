@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nod_accounts::connection::OrganisationAccountUsers;
-use nod_connectors::google::{Delegation, SystemAccount, scopes};
+use nod_connectors::google::{DomainDelegation, OrganisationAccount, scopes};
 use nod_contract::clock::{Clock, SystemClock};
 use tokio::time::timeout;
 use url::Url;
@@ -15,23 +15,23 @@ use crate::config::{self, Config, env_name};
 const DELEGATION: &str = "Google delegation";
 const SYSTEM: &str = "Google's lent account";
 /// Less than the limit of a whole check.
-const PATIENCE: Duration = Duration::from_secs(5);
-const SILENT: &str = "Google did not answer within 5 s";
-const REACH: &str = "check google.token_url, and whether this machine may reach it";
+const TIMEOUT: Duration = Duration::from_secs(5);
+const NO_RESPONSE: &str = "Google did not answer within 5 s";
+const REACH_FIX: &str = "check google.token_url, and whether this machine may reach it";
 
 /// Runs the checks. `find_delegated_email` is an email address at one of the domains.
-pub(super) async fn accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
+pub(super) async fn check_accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
     let mut all = Vec::new();
     if let Some(delegation) = &config.google.delegation {
-        all.push(delegated(delegation, somebody).await);
+        all.push(check_delegation(delegation, somebody).await);
     }
     if let Some(system) = &config.google.system {
-        all.push(organisations(config, system).await);
+        all.push(check_organisation_account(config, system).await);
     }
     all
 }
 
-async fn delegated(config: &config::Delegation, somebody: Option<&str>) -> Finding {
+async fn check_delegation(config: &config::Delegation, somebody: Option<&str>) -> Finding {
     let whose = format!("{}, for {}", config.key.email(), config.domains.join(", "));
     let Some(somebody) = somebody else {
         let said = format!("the key of {whose}; not tried: no address known");
@@ -43,32 +43,32 @@ async fn delegated(config: &config::Delegation, somebody: Option<&str>) -> Findi
     };
     // All scopes that any tool needs.
     let needs: Vec<String> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).map(str::to_owned).collect();
-    match timeout(PATIENCE, Delegation::new(config.key.clone()).token(somebody, &needs)).await {
-        Ok(Ok(_)) => Finding::good(DELEGATION, format!("{whose}: may act as {somebody}")),
+    match timeout(TIMEOUT, DomainDelegation::new(config.key.clone()).fetch_token(somebody, &needs)).await {
+        Ok(Ok(_)) => Finding::ok(DELEGATION, format!("{whose}: may act as {somebody}")),
         Ok(Err(error)) => {
             let cure = format!("it is the client {} that has to be allowed", config.key.client_id());
-            Finding::wrong(DELEGATION, error.to_string(), cure)
+            Finding::failed(DELEGATION, error.to_string(), cure)
         }
-        Err(_) => Finding::wrong(DELEGATION, SILENT, REACH),
+        Err(_) => Finding::failed(DELEGATION, NO_RESPONSE, REACH_FIX),
     }
 }
 
-async fn organisations(config: &Config, system: &config::System) -> Finding {
+async fn check_organisation_account(config: &Config, system: &config::OrganisationAccount) -> Finding {
     let nowhere = Url::parse("http://127.0.0.1/").ok();
     let oauth = nowhere.and_then(|url| google::oauth(config, &url).ok().flatten());
     let Some(oauth) = oauth else {
-        return Finding::wrong(
+        return Finding::failed(
             SYSTEM,
             "there is no OAuth client",
             "set google.client_id and google.client_secret",
         );
     };
-    let account = SystemAccount::new(oauth, system.refresh_token.clone());
+    let account = OrganisationAccount::new(oauth, system.refresh_token.clone());
     let cure = format!(
         "set {}: a token that the account gave to google.client_id",
         env_name("google.system.refresh_token")
     );
-    match timeout(PATIENCE, account.address(SystemClock.now())).await {
+    match timeout(TIMEOUT, account.fetch_email(SystemClock.now())).await {
         Ok(Ok(address)) => match &system.people {
             OrganisationAccountUsers::Nobody => {
                 let cure = "say in google.system.people who may use it";
@@ -77,14 +77,14 @@ async fn organisations(config: &Config, system: &config::System) -> Finding {
             OrganisationAccountUsers::Listed(some) => {
                 let many =
                     if some.len() == 1 { "one person".to_owned() } else { format!("{} people", some.len()) };
-                Finding::good(SYSTEM, format!("{address}, for {many}"))
+                Finding::ok(SYSTEM, format!("{address}, for {many}"))
             }
             OrganisationAccountUsers::AllMembers => {
-                Finding::good(SYSTEM, format!("{address}, for every member"))
+                Finding::ok(SYSTEM, format!("{address}, for every member"))
             }
         },
-        Ok(Err(error)) => Finding::wrong(SYSTEM, error.to_string(), cure),
-        Err(_) => Finding::wrong(SYSTEM, SILENT, REACH),
+        Ok(Err(error)) => Finding::failed(SYSTEM, error.to_string(), cure),
+        Err(_) => Finding::failed(SYSTEM, NO_RESPONSE, REACH_FIX),
     }
 }
 
@@ -100,7 +100,12 @@ mod tests {
     use crate::doctor::Verdict;
 
     /// Returns the findings for a service account with these scopes, and for an organisation's account with this token.
-    async fn found(google: &Google, scopes: &[&str], token: &str, somebody: Option<&str>) -> Vec<Finding> {
+    async fn findings_for(
+        google: &Google,
+        scopes: &[&str],
+        token: &str,
+        somebody: Option<&str>,
+    ) -> Vec<Finding> {
         let mut key = tempfile::NamedTempFile::new().unwrap();
         key.write_all(google.service_account("acme.test", scopes).as_bytes()).unwrap();
         let client = GoogleConfig::default();
@@ -116,7 +121,7 @@ mod tests {
         ];
         let pairs = pairs.map(|(name, value)| (format!("NOD_GOOGLE__{name}"), value.to_owned()));
         let config = Config::load(Some(std::path::Path::new("/dev/null")), pairs.into_iter()).unwrap();
-        accounts(&config, somebody).await
+        check_accounts(&config, somebody).await
     }
 
     #[tokio::test]
@@ -129,17 +134,17 @@ mod tests {
         let all: Vec<&str> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).collect();
         let token = google.grant_as("assistant@acme.test", &all).refresh_token;
         let ana = Some("ana@acme.test");
-        let good = found(&google, &all, &token, ana).await;
-        assert!(good.iter().all(|one| one.verdict == Verdict::Good), "{good:?}");
-        assert!(good[0].said.ends_with(", for acme.test: may act as ana@acme.test"), "{good:?}");
-        assert_eq!(good[1].said, "assistant@acme.test, for every member");
-        let untried = found(&google, &all, &token, None).await;
+        let good = findings_for(&google, &all, &token, ana).await;
+        assert!(good.iter().all(|one| one.verdict == Verdict::Ok), "{good:?}");
+        assert!(good[0].detail.ends_with(", for acme.test: may act as ana@acme.test"), "{good:?}");
+        assert_eq!(good[1].detail, "assistant@acme.test, for every member");
+        let untried = findings_for(&google, &all, &token, None).await;
         assert_eq!(untried[0].verdict, Verdict::Skipped);
-        assert!(untried[0].said.ends_with("not tried: no address known"), "{untried:?}");
-        let wrong = found(&google, &all[..2], "1//gone", ana).await;
-        assert!(wrong.iter().all(|one| one.verdict == Verdict::Wrong), "{wrong:?}");
-        assert!(wrong[0].said.contains("Domain-wide delegation, client 104729"), "{wrong:?}");
-        assert!(wrong[1].cure.as_ref().unwrap().contains("NOD_GOOGLE__SYSTEM__REFRESH_TOKEN"), "{wrong:?}");
+        assert!(untried[0].detail.ends_with("not tried: no address known"), "{untried:?}");
+        let wrong = findings_for(&google, &all[..2], "1//gone", ana).await;
+        assert!(wrong.iter().all(|one| one.verdict == Verdict::Failed), "{wrong:?}");
+        assert!(wrong[0].detail.contains("Domain-wide delegation, client 104729"), "{wrong:?}");
+        assert!(wrong[1].fix.as_ref().unwrap().contains("NOD_GOOGLE__SYSTEM__REFRESH_TOKEN"), "{wrong:?}");
         assert!(!format!("{wrong:?}").contains("1//gone"));
     }
 }

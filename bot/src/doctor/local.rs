@@ -17,13 +17,13 @@ use super::Finding;
 use super::services::CLOCK_TOLERANCE;
 use crate::app::google::lending;
 use crate::config::{Config, key_file};
-use crate::database::{self as db, Database, DatabaseClock, OLDEST_MAJOR, Offset};
+use crate::database::{self as db, Database, DatabaseClock, MIN_MAJOR_VERSION, Offset};
 use crate::policy;
 use nod_contract::provider::Provider;
 use nod_contract::wire::Hello;
 
-pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
-    let mut all = vec![Finding::good("configuration", "every key is known and every value fits")];
+pub(super) async fn check_settings(config: Arc<Config>) -> Vec<Finding> {
+    let mut all = vec![Finding::ok("configuration", "every key is known and every value fits")];
     all.extend(
         config
             .inactive()
@@ -33,27 +33,27 @@ pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
     all
 }
 
-pub(super) async fn secret_key(config: Arc<Config>) -> Vec<Finding> {
-    const WHAT: &str = "secret key";
-    const CURE: &str = "put back the key that sealed the tokens, or make one: openssl rand -base64 32";
+pub(super) async fn check_secret_key(config: Arc<Config>) -> Vec<Finding> {
+    const SUBJECT: &str = "secret key";
+    const FIX: &str = "put back the key that sealed the tokens, or make one: openssl rand -base64 32";
     let path = key_file(&config.data.dir);
     let finding = match (&config.secrets.key, std::fs::read_to_string(&path)) {
         (Some(key), _) => match Vault::new(key) {
-            Ok(vault) => Finding::good(WHAT, format!("from the configuration (id {})", vault.key_id())),
-            Err(error) => Finding::wrong(WHAT, error.to_string(), CURE),
+            Ok(vault) => Finding::ok(SUBJECT, format!("from the configuration (id {})", vault.key_id())),
+            Err(error) => Finding::failed(SUBJECT, error.to_string(), FIX),
         },
         (None, Ok(text)) => match Vault::new(&SecretString::from(text)) {
-            Err(error) => Finding::wrong(WHAT, format!("{}: {error}", path.display()), CURE),
+            Err(error) => Finding::failed(SUBJECT, format!("{}: {error}", path.display()), FIX),
             Ok(_) if others_can_read(&path) => {
                 let cure = format!("chmod 600 {}", path.display());
-                Finding::wrong(WHAT, format!("{} can be read by others", path.display()), cure)
+                Finding::failed(SUBJECT, format!("{} can be read by others", path.display()), cure)
             }
-            Ok(vault) => Finding::good(WHAT, format!("{} (id {})", path.display(), vault.key_id())),
+            Ok(vault) => Finding::ok(SUBJECT, format!("{} (id {})", path.display(), vault.key_id())),
         },
         (None, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-            Finding::good(WHAT, format!("will be made at the first start, in {}", path.display()))
+            Finding::ok(SUBJECT, format!("will be made at the first start, in {}", path.display()))
         }
-        (None, Err(error)) => Finding::wrong(WHAT, format!("{}: {error}", path.display()), CURE),
+        (None, Err(error)) => Finding::failed(SUBJECT, format!("{}: {error}", path.display()), FIX),
     };
     vec![finding]
 }
@@ -68,30 +68,30 @@ pub(super) async fn documents(config: Arc<Config>) -> Vec<Finding> {
 }
 
 pub(super) fn reader(tried: std::io::Result<Hello>) -> Finding {
-    const WHAT: &str = "documents";
+    const SUBJECT: &str = "documents";
     let hello = match tried {
         Ok(hello) => hello,
         Err(error) => {
             let said = format!("the process that reads them does not start: {error}");
-            return Finding::wrong(WHAT, said, "check that this program may start itself");
+            return Finding::failed(SUBJECT, said, "check that this program may start itself");
         }
     };
     let open = [(hello.memory, "memory"), (hello.files, "files"), (hello.network, "the network")];
     let open: Vec<&str> = open.into_iter().filter_map(|(held, what)| (!held).then_some(what)).collect();
     if open.is_empty() {
-        return Finding::good(
-            WHAT,
+        return Finding::ok(
+            SUBJECT,
             "read in a process of their own (256 MB, 5 s of computing, no files, no network)",
         );
     }
     let said =
         format!("read in a process of their own; this system does not keep it from {}", open.join(" and "));
-    Finding::skipped(WHAT, said, Some("Linux 5.13 or later does".to_owned()))
+    Finding::skipped(SUBJECT, said, Some("Linux 5.13 or later does".to_owned()))
 }
 
 /// Checks the database; also returns the email address of a person as whom Nod can act, if one is known.
-pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) {
-    const WHAT: &str = "database";
+pub(super) async fn check_database(config: &Config) -> (Vec<Finding>, Option<String>) {
+    const SUBJECT: &str = "database";
     let own = config.database.url.is_some();
     let opened = match Database::open_or_join(config).await {
         Ok(opened) => opened,
@@ -100,22 +100,24 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
                 true => "check database.url and whether its server is up",
                 false => "see the sentence above, or set database.url to a Postgres of your own",
             };
-            return (vec![Finding::wrong(WHAT, error.to_string(), cure)], None);
+            return (vec![Finding::failed(SUBJECT, error.to_string(), cure)], None);
         }
     };
-    let facts = db::facts(&opened.pool).await;
+    let facts = db::load_info(&opened.pool).await;
     let (empty, somebody) = match &facts {
         Ok(facts) if facts.pending.is_empty() => {
             let loans = DelegatedAccountResolver::new(opened.pool.clone(), lending(&config.google));
             (
-                policy::empty_lists(opened.pool.clone(), &config.approvals.policy).await.unwrap_or_default(),
+                policy::find_empty_lists(opened.pool.clone(), &config.approvals.policy)
+                    .await
+                    .unwrap_or_default(),
                 loans.find_delegated_email(Settings::default().tenant).await.unwrap_or_default(),
             )
         }
         _ => (Vec::new(), None),
     };
     let grants = match &facts {
-        Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => grants(&opened.pool).await,
+        Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => check_grants(&opened.pool).await,
         _ => None,
     };
     let clock = db::offset(&opened.pool, &SystemClock).await.map(clock);
@@ -124,18 +126,18 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
         Ok(facts) => facts,
         Err(error) => {
             let cure = "check that its user may read the schema";
-            return (vec![Finding::wrong(WHAT, error.to_string(), cure)], None);
+            return (vec![Finding::failed(SUBJECT, error.to_string(), cure)], None);
         }
     };
     let kind = if own { "your own" } else { "embedded" };
     let said = format!("{kind}, PostgreSQL {}", facts.major);
-    let version = if facts.major >= OLDEST_MAJOR {
-        Finding::good(WHAT, said)
+    let version = if facts.major >= MIN_MAJOR_VERSION {
+        Finding::ok(SUBJECT, said)
     } else {
-        Finding::wrong(WHAT, said, format!("use PostgreSQL {OLDEST_MAJOR} or later"))
+        Finding::failed(SUBJECT, said, format!("use PostgreSQL {MIN_MAJOR_VERSION} or later"))
     };
     let schema = match (facts.newest, facts.pending.len()) {
-        (Some(newest), 0) => Finding::good("schema", format!("up to date (migration {newest})")),
+        (Some(newest), 0) => Finding::ok("schema", format!("up to date (migration {newest})")),
         (None, _) => Finding::skipped("schema", "empty; the first start makes it", None),
         (Some(_), n) => {
             let said = format!("{n} migrations behind; the next start or “nod migrate” applies them");
@@ -146,41 +148,45 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
         let said = format!("the rules ask for somebody of {list}, and none of them is known as a member");
         let cure = "what needs one of them is refused: check the addresses and ids under [approvers]; the people of a \
                     workspace are read when Nod starts";
-        Finding::wrong("policy", said, cure)
+        Finding::failed("policy", said, cure)
     });
     ([version, schema].into_iter().chain(clock.ok()).chain(nobody).chain(grants).collect(), somebody)
 }
 
 /// Nod uses the database's clock, whatever this machine's says; if they differ a lot, one of the two is wrong.
 pub(super) fn clock(Offset { by, within }: Offset) -> Finding {
-    const WHAT: &str = "clock";
+    const SUBJECT: &str = "clock";
     if by.abs() <= within {
-        return Finding::good(WHAT, "agrees with the database's");
+        return Finding::ok(SUBJECT, "agrees with the database's");
     }
     let way = if by > TimeDelta::zero() { "behind" } else { "ahead of" };
     let said = format!("{} ms {way} the database's; Nod goes by the database's", by.abs().num_milliseconds());
     if by.abs().num_seconds() <= CLOCK_TOLERANCE {
-        return Finding::good(WHAT, said);
+        return Finding::ok(SUBJECT, said);
     }
-    Finding::wrong(WHAT, said, "let both machines set their clocks by themselves: timedatectl set-ntp true")
+    Finding::failed(
+        SUBJECT,
+        said,
+        "let both machines set their clocks by themselves: timedatectl set-ntp true",
+    )
 }
 
 /// Checks whether Google ends grants after a week.
-async fn grants(pool: &PgPool) -> Option<Finding> {
+async fn check_grants(pool: &PgPool) -> Option<Finding> {
     let (tenant, now) = (Settings::default().tenant, DatabaseClock::measured(pool).await.ok()?.now());
     let seen = load_grant_expiry_stats(pool, tenant, Provider::Google, now).await.ok()?;
-    (seen.accounts + seen.expired > 0).then(|| weekly(&seen))
+    (seen.accounts + seen.expired > 0).then(|| weekly_expiry_finding(&seen))
 }
 
-pub(super) fn weekly(seen: &GrantExpiryStats) -> Finding {
-    const WHAT: &str = "Google grants";
-    const CURE: &str = "the OAuth consent screen is in “Testing”, which ends every grant after seven days: publish it \
+pub(super) fn weekly_expiry_finding(seen: &GrantExpiryStats) -> Finding {
+    const SUBJECT: &str = "Google grants";
+    const FIX: &str = "the OAuth consent screen is in “Testing”, which ends every grant after seven days: publish it \
                         in the Google Cloud console (or make it internal), and have people connect again";
     let first =
         seen.first_expiry.map(|first| format!(", the first on {}", first.format("%a %-d %b %Y, %H:%M UTC")));
     let said = match (seen.seven_day_grants, seen.expired) {
         (0, 0) => {
-            return Finding::good(WHAT, format!("of {}, none ends within a week by itself", seen.accounts));
+            return Finding::ok(SUBJECT, format!("of {}, none ends within a week by itself", seen.accounts));
         }
         (0, ended) => format!("{ended} ended after seven days"),
         (soon, 0) => format!("{soon} of {} end within a week{}", seen.accounts, first.unwrap_or_default()),
@@ -190,5 +196,5 @@ pub(super) fn weekly(seen: &GrantExpiryStats) -> Finding {
             first.unwrap_or_default()
         ),
     };
-    Finding::wrong(WHAT, said, CURE)
+    Finding::failed(SUBJECT, said, FIX)
 }

@@ -11,20 +11,20 @@ use url::{Host, Url};
 use super::{Finding, Verdict};
 use crate::config::{Config, Slack, SlackMode, env_name};
 use crate::server;
-use crate::slack::{SlackSettings, Way, probe};
+use crate::slack::{SlackSettings, Transport, probe};
 
 /// A clock that is off by more, in seconds, breaks sign-ins and expiries.
 pub(super) const CLOCK_TOLERANCE: i64 = 30;
 
-pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
+pub(super) async fn check_slack(config: Arc<Config>) -> Vec<Finding> {
     let Slack { api_url, bot_token, app_token, .. } = &config.slack;
     if config.discord.token.is_some() && bot_token.is_none() && app_token.is_none() {
         return vec![Finding::skipped("Slack", "not configured: Discord alone", None)];
     }
     let missing = |key: &str, what: &str, cure: &str| {
-        Finding::wrong(what, "not set", format!("set {key} ({}): {cure}", env_name(key)))
+        Finding::failed(what, "not set", format!("set {key} ({}): {cure}", env_name(key)))
     };
-    let (bot_token, way) = match (bot_token, way(&config.slack)) {
+    let (bot_token, way) = match (bot_token, transport(&config.slack)) {
         (Some(bot), Ok(way)) => (bot.clone(), way),
         (bot, way) => {
             let no_bot = bot.is_none().then(|| missing("slack.bot_token", BOT, BOT_CURE));
@@ -32,33 +32,37 @@ pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
             return no_bot.into_iter().chain(no_way).collect();
         }
     };
-    let report = match probe(&SlackSettings { api_url: api_url.clone(), bot_token, way }).await {
+    let report = match probe(&SlackSettings { api_url: api_url.clone(), bot_token, transport: way }).await {
         Ok(report) => report,
-        Err(error) => return vec![Finding::wrong(BOT, error.to_string(), BOT_CURE)],
+        Err(error) => return vec![Finding::failed(BOT, error.to_string(), BOT_CURE)],
     };
     let mut all = vec![
-        Finding::good(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
+        Finding::ok(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
         scopes(&report.missing),
         match report.socket {
-            Some(Ok(())) => Finding::good(APP, "opens Socket Mode connections"),
-            Some(Err(error)) => Finding::wrong(APP, error.to_string(), APP_CURE),
+            Some(Ok(())) => Finding::ok(APP, "opens Socket Mode connections"),
+            Some(Err(error)) => Finding::failed(APP, error.to_string(), APP_CURE),
             None => requests(config.server.public_url.as_ref()),
         },
     ];
-    all.extend(time_there(api_url).await.map(|theirs| clock(theirs, SystemClock.now())));
+    all.extend(fetch_slack_time(api_url).await.map(|theirs| clock(theirs, SystemClock.now())));
     all
 }
 
 /// Returns the connection that the mode needs, or what is missing: its key, its name, and where to find it.
-fn way(slack: &Slack) -> Result<Way, (&'static str, &'static str, &'static str)> {
+fn transport(slack: &Slack) -> Result<Transport, (&'static str, &'static str, &'static str)> {
     match slack.mode {
         SlackMode::Socket => {
             let app_token = slack.app_token.clone().ok_or(("slack.app_token", APP, APP_CURE))?;
-            Ok(Way::Socket { app_token })
+            Ok(Transport::Socket { app_token })
         }
         SlackMode::Http => {
-            let secret = slack.signing_secret.clone().ok_or(("slack.signing_secret", SIGNED, SIGNED_CURE))?;
-            Ok(Way::Http { signing_secret: secret })
+            let secret = slack.signing_secret.clone().ok_or((
+                "slack.signing_secret",
+                SIGNING_SECRET,
+                SIGNING_SECRET_FIX,
+            ))?;
+            Ok(Transport::Http { signing_secret: secret })
         }
     }
 }
@@ -70,15 +74,15 @@ fn requests(public: Option<&Url>) -> Finding {
             let said = format!("Slack must post to {public}slack/events, …/interactions and …/commands");
             let cure =
                 "“nod manifest slack --mode http” prints a manifest with these; Socket Mode must be off";
-            Finding::new(REQUESTS, Verdict::Good, said, Some(cure.to_owned()))
+            Finding::new(REQUESTS, Verdict::Ok, said, Some(cure.to_owned()))
         }
-        None => Finding::wrong(REQUESTS, "Slack has no way in", "set server.public_url to Nod's address"),
+        None => Finding::failed(REQUESTS, "Slack has no way in", "set server.public_url to Nod's address"),
     }
 }
 
 const REQUESTS: &str = "Slack requests";
-const SIGNED: &str = "Slack signing secret";
-const SIGNED_CURE: &str = "take the Signing Secret from Basic Information of your app";
+const SIGNING_SECRET: &str = "Slack signing secret";
+const SIGNING_SECRET_FIX: &str = "take the Signing Secret from Basic Information of your app";
 const BOT: &str = "Slack bot token";
 const APP: &str = "Slack app token";
 const BOT_CURE: &str = "take the Bot User OAuth Token (xoxb-…) from OAuth & Permissions of your app";
@@ -87,14 +91,14 @@ const APP_CURE: &str = "under Basic Information of your app make an App-Level To
 
 fn scopes(missing: &[&str]) -> Finding {
     if missing.is_empty() {
-        return Finding::good("Slack scopes", "all there");
+        return Finding::ok("Slack scopes", "all there");
     }
     let cure = "paste the output of “nod manifest slack” into the app's manifest, and install the app again";
-    Finding::wrong("Slack scopes", format!("missing: {}", missing.join(", ")), cure)
+    Finding::failed("Slack scopes", format!("missing: {}", missing.join(", ")), cure)
 }
 
 /// Reads Slack's time: every response of Slack has a `Date` header.
-async fn time_there(api_url: &Url) -> Option<DateTime<Utc>> {
+async fn fetch_slack_time(api_url: &Url) -> Option<DateTime<Utc>> {
     let answer = reqwest::get(api_url.join("api.test").ok()?).await.ok()?;
     let date = answer.headers().get(reqwest::header::DATE)?.to_str().ok()?;
     Some(DateTime::parse_from_rfc2822(date).ok()?.to_utc())
@@ -103,14 +107,14 @@ async fn time_there(api_url: &Url) -> Option<DateTime<Utc>> {
 pub(super) fn clock(theirs: DateTime<Utc>, ours: DateTime<Utc>) -> Finding {
     let off = (ours - theirs).num_seconds();
     if off.abs() <= CLOCK_TOLERANCE {
-        return Finding::good("clock", "agrees with Slack's");
+        return Finding::ok("clock", "agrees with Slack's");
     }
     let way = if off > 0 { "ahead of" } else { "behind" };
     let said = format!("{} s {way} Slack's", off.abs());
-    Finding::wrong("clock", said, "let the machine set its clock by itself: timedatectl set-ntp true")
+    Finding::failed("clock", said, "let the machine set its clock by itself: timedatectl set-ntp true")
 }
 
-pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding> {
+pub(super) async fn check_model(config: Arc<Config>, which: ModelTier) -> Vec<Finding> {
     let what = format!("{} model", which.as_str());
     let tier = match which {
         ModelTier::Router => &config.llm.router,
@@ -121,7 +125,7 @@ pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding>
     let Some(tier) = tier.settings() else {
         let cure =
             "set llm.preset or llm.base_url, and llm.model (and llm.api_key where the endpoint wants one)";
-        return vec![Finding::wrong(&what, "not set", cure)];
+        return vec![Finding::failed(&what, "not set", cure)];
     };
     let stand_in = tier.fallback.as_ref().map(|other| format!("; {} stands in for it", other.model));
     let asked = format!(
@@ -133,64 +137,71 @@ pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding>
     );
     let cure = format!("check llm.{0}.base_url, llm.{0}.model and llm.{0}.api_key", which.as_str());
     match OpenAi::new(tier.clone(), tier.clone(), tier.clone(), Arc::new(SystemClock)) {
-        Err(error) => vec![Finding::wrong(&what, error.to_string(), cure)],
+        Err(error) => vec![Finding::failed(&what, error.to_string(), cure)],
         Ok(models) => match models.probe(which).await {
             Ok(()) => {
-                let called = tools(&what, &models, &tier, which).await;
-                std::iter::once(Finding::good(&what, asked)).chain(called).collect()
+                let called = check_tool_calls(&what, &models, &tier, which).await;
+                std::iter::once(Finding::ok(&what, asked)).chain(called).collect()
             }
-            Err(error) => vec![Finding::wrong(&what, format!("{asked}: {error}"), cure)],
+            Err(error) => vec![Finding::failed(&what, format!("{asked}: {error}"), cure)],
         },
     }
 }
 
 /// Checks whether the reasoning model can call tools: without them it is useless here.
-async fn tools(what: &str, models: &OpenAi, tier: &TierSettings, which: ModelTier) -> Option<Finding> {
+async fn check_tool_calls(
+    what: &str,
+    models: &OpenAi,
+    tier: &TierSettings,
+    which: ModelTier,
+) -> Option<Finding> {
     if which != ModelTier::Reasoner {
         return None;
     }
     let what = format!("{what}'s tools");
     let cure = format!("choose a model that is made for tools in llm.{}.model", which.as_str());
-    Some(match models.calls_tools(which).await {
-        Ok(true) => Finding::good(&what, format!("{} calls tools", tier.model)),
+    Some(match models.probe_tool_calls(which).await {
+        Ok(true) => Finding::ok(&what, format!("{} calls tools", tier.model)),
         Ok(false) => {
             let said = format!("{} talked where it was told to call a tool", tier.model);
             Finding::new(&what, Verdict::Skipped, said, Some(cure))
         }
         Err(ModelError::ToolsUnsupported { model }) => {
-            Finding::wrong(&what, format!("{model} cannot call tools"), cure)
+            Finding::failed(&what, format!("{model} cannot call tools"), cure)
         }
-        Err(error) => Finding::wrong(&what, error.to_string(), cure),
+        Err(error) => Finding::failed(&what, error.to_string(), cure),
     })
 }
 
-pub(super) async fn google(config: Arc<Config>) -> Vec<Finding> {
-    const WHAT: &str = "Google";
+pub(super) async fn check_google(config: Arc<Config>) -> Vec<Finding> {
+    const SUBJECT: &str = "Google";
     let finding = match (&config.google.client_id, &config.google.client_secret, &config.server.public_url) {
         (None, None, _) => {
             let cure = "set google.client_id and google.client_secret to let people connect their mail";
-            Finding::skipped(WHAT, "not set up", Some(cure.to_owned()))
+            Finding::skipped(SUBJECT, "not set up", Some(cure.to_owned()))
         }
-        (Some(_), None, _) => Finding::wrong(WHAT, "no client secret", "set google.client_secret"),
-        (None, Some(_), _) => Finding::wrong(WHAT, "no client id", "set google.client_id"),
-        (_, _, None) => {
-            Finding::wrong(WHAT, "nobody can come back from Google", "set server.public_url to Nod's address")
-        }
+        (Some(_), None, _) => Finding::failed(SUBJECT, "no client secret", "set google.client_secret"),
+        (None, Some(_), _) => Finding::failed(SUBJECT, "no client id", "set google.client_id"),
+        (_, _, None) => Finding::failed(
+            SUBJECT,
+            "nobody can come back from Google",
+            "set server.public_url to Nod's address",
+        ),
         (Some(_), Some(_), Some(public)) => {
             let redirect = format!("{public}oauth/google/callback");
             let said = format!("the client's redirect URIs must have {redirect}");
             let cure = "an OAuth client in “Testing” loses every grant after seven days: publish it, or make it internal";
-            Finding::new(WHAT, Verdict::Good, said, Some(cure.to_owned()))
+            Finding::new(SUBJECT, Verdict::Ok, said, Some(cure.to_owned()))
         }
     };
     vec![finding]
 }
 
-pub(super) async fn public_address(config: Arc<Config>) -> Vec<Finding> {
-    const WHAT: &str = "public address";
+pub(super) async fn check_public_url(config: Arc<Config>) -> Vec<Finding> {
+    const SUBJECT: &str = "public address";
     let Some(public) = &config.server.public_url else {
         let cure = "only needed to connect accounts: set server.public_url";
-        return vec![Finding::skipped(WHAT, "not set", Some(cure.to_owned()))];
+        return vec![Finding::skipped(SUBJECT, "not set", Some(cure.to_owned()))];
     };
     let loopback = match public.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -200,33 +211,33 @@ pub(super) async fn public_address(config: Arc<Config>) -> Vec<Finding> {
     };
     if public.scheme() != "https" && !loopback {
         let said = format!("{public} is not https");
-        return vec![Finding::wrong(
-            WHAT,
+        return vec![Finding::failed(
+            SUBJECT,
             said,
             "put a proxy with a certificate before Nod, and use its address",
         )];
     }
-    let finding = match alive(public).await {
-        Ok(true) => Finding::good(WHAT, format!("{public} leads to a running Nod")),
+    let finding = match is_alive(public).await {
+        Ok(true) => Finding::ok(SUBJECT, format!("{public} leads to a running Nod")),
         Ok(false) => {
-            Finding::wrong(WHAT, format!("{public} leads to something else"), "check the proxy's target")
+            Finding::failed(SUBJECT, format!("{public} leads to something else"), "check the proxy's target")
         }
         Err(error) if loopback => Finding::skipped(
-            WHAT,
+            SUBJECT,
             format!("{public} does not answer ({error})"),
             Some("start “nod run”".to_owned()),
         ),
         Err(error) => {
             let cure = "start “nod run”, then check DNS, the proxy and its target";
-            Finding::wrong(WHAT, format!("{public} does not answer ({error})"), cure)
+            Finding::failed(SUBJECT, format!("{public} does not answer ({error})"), cure)
         }
     };
     vec![finding]
 }
 
-async fn alive(public: &Url) -> anyhow::Result<bool> {
+async fn is_alive(public: &Url) -> anyhow::Result<bool> {
     let address = public.join("healthz")?;
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
     let answer = client.get(address).send().await.map_err(reqwest::Error::without_url)?;
-    Ok(answer.text().await? == server::ALIVE)
+    Ok(answer.text().await? == server::HEALTH_TEXT)
 }

@@ -21,15 +21,15 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
-use super::cookie::Cookie;
+use super::cookie::SignInCookie;
 use super::pages;
 use crate::discord::{PLATFORM, SignIn, SignInError};
 
 /// How long a person can take on Google's pages, in seconds.
-const CONSENT_SECONDS: u32 = 600;
+const CONSENT_TIMEOUT_SECS: u32 = 600;
 
 /// The dependencies of the pages.
-pub struct Connecting {
+pub struct ConnectPages {
     /// Who can connect what.
     pub offers: ConnectRequests,
     /// Google's sign-in.
@@ -42,9 +42,9 @@ pub struct Connecting {
     pub https: bool,
 }
 
-type Shared = State<Arc<Connecting>>;
+type Shared = State<Arc<ConnectPages>>;
 
-impl Connecting {
+impl ConnectPages {
     /// Returns the sign-in that must come first, if the platform reveals no email address.
     fn first(&self, platform: &str, address: Option<&str>) -> Option<&SignIn> {
         self.discord.as_ref().filter(|_| platform == PLATFORM && address.is_none())
@@ -53,36 +53,36 @@ impl Connecting {
 
 /// The token in a link.
 #[derive(Deserialize)]
-struct Token {
+struct LinkQuery {
     t: String,
 }
 
 /// The query of a callback.
 #[derive(Deserialize)]
-struct Back {
+struct CallbackQuery {
     state: Option<String>,
     code: Option<String>,
     error: Option<String>,
 }
 
-pub(super) fn routes(connecting: Arc<Connecting>) -> Router {
+pub(super) fn routes(connecting: Arc<ConnectPages>) -> Router {
     Router::new()
-        .route("/oauth/google/start", get(show).post(begin))
-        .route("/oauth/google/callback", get(back))
-        .route("/oauth/discord/callback", get(signed_in))
+        .route("/oauth/google/start", get(show_connect_page).post(start_consent))
+        .route("/oauth/google/callback", get(google_callback))
+        .route("/oauth/discord/callback", get(discord_callback))
         .with_state(connecting)
 }
 
 pub(super) fn not_configured() -> Router {
-    let page = || async { pages::not_configured() };
+    let page = || async { pages::not_configured_page() };
     Router::new()
         .route("/oauth/google/start", get(page).post(page))
         .route("/oauth/google/callback", get(page))
 }
 
 /// Shows the page. Chat apps fetch links to preview them, so a GET changes nothing.
-async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) -> Response {
-    let Ok(Query(Token { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
+async fn show_connect_page(State(at): Shared, token: Result<Query<LinkQuery>, QueryRejection>) -> Response {
+    let Ok(Query(LinkQuery { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
     match at.offers.load_page(&t).await {
         Ok(page) => {
             let signs_in = at.first(&page.platform, page.required_email.as_deref()).is_some();
@@ -93,8 +93,12 @@ async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) ->
 }
 
 /// Consumes the link and redirects the browser to Google, with a cookie that only this browser has.
-async fn begin(State(at): Shared, headers: HeaderMap, token: Result<Form<Token>, FormRejection>) -> Response {
-    let Ok(Form(Token { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
+async fn start_consent(
+    State(at): Shared,
+    headers: HeaderMap,
+    token: Result<Form<LinkQuery>, FormRejection>,
+) -> Response {
+    let Ok(Form(LinkQuery { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
     if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin") {
         return pages::other_browser();
     }
@@ -104,59 +108,71 @@ async fn begin(State(at): Shared, headers: HeaderMap, token: Result<Form<Token>,
     };
     if let Some(discord) = at.first(&begun.platform, begun.required_email.as_deref()) {
         let verifier = SecretString::from(begun.verifier.clone());
-        return sent(&at, &begun.state, &discord.authorize(&begun.state, &verifier));
+        return redirect_with_cookie(&at, &begun.state, &discord.authorize(&begun.state, &verifier));
     }
-    to_google(&at, begun)
+    redirect_to_google(&at, begun)
 }
 
-fn to_google(at: &Connecting, begun: AuthorizationRequest) -> Response {
+fn redirect_to_google(at: &ConnectPages, begun: AuthorizationRequest) -> Response {
     let verifier = SecretString::from(begun.verifier);
     let account = begun.account.or(begun.required_email);
     match at.google.authorize(&begun.state, &verifier, &begun.scopes, account.as_deref()) {
-        Ok(address) => sent(at, &begun.state, &address),
+        Ok(address) => redirect_with_cookie(at, &begun.state, &address),
         Err(error) => oauth_error(&error),
     }
 }
 
-fn sent(at: &Connecting, state: &str, address: &Url) -> Response {
-    let cookie = Cookie::of(state).set(at.https, CONSENT_SECONDS);
+fn redirect_with_cookie(at: &ConnectPages, state: &str, address: &Url) -> Response {
+    let cookie = SignInCookie::from_state(state).set(at.https, CONSENT_TIMEOUT_SECS);
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, address.to_string())]).into_response()
 }
 
 /// Handles the callback of Discord's sign-in.
-async fn signed_in(
+async fn discord_callback(
     State(at): Shared,
     headers: HeaderMap,
-    query: Result<Query<Back>, QueryRejection>,
+    query: Result<Query<CallbackQuery>, QueryRejection>,
 ) -> Response {
-    let Some(discord) = &at.discord else { return pages::not_configured() };
-    let (mut response, cookie) = match returned(&at, "Discord", &headers, query).await {
-        Ok(Returned { pending, code, cookie }) => (recognise(&at, discord, pending, &code).await, cookie),
+    let Some(discord) = &at.discord else { return pages::not_configured_page() };
+    let (mut response, cookie) = match verify_callback(&at, "Discord", &headers, query).await {
+        Ok(Callback { pending, code, cookie }) => {
+            (verify_discord_user(&at, discord, pending, &code).await, cookie)
+        }
         Err(page) => return page,
     };
     cookie.clear(&mut response, at.https);
     response
 }
 
-async fn recognise(at: &Connecting, discord: &SignIn, pending: PendingAuthorization, code: &str) -> Response {
+async fn verify_discord_user(
+    at: &ConnectPages,
+    discord: &SignIn,
+    pending: PendingAuthorization,
+    code: &str,
+) -> Response {
     let verifier = SecretString::from(pending.verifier.clone());
-    let user = match discord.who(code, &verifier).await {
+    let user = match discord.fetch_user_id(code, &verifier).await {
         Ok(user) => user,
         Err(error) => {
-            return give_up(at, pending, ConnectFailure::ProviderError, || sign_in_error(&error)).await;
+            return report_failure(at, pending, ConnectFailure::ProviderError, || sign_in_error_page(&error))
+                .await;
         }
     };
     match at.offers.confirm_sign_in(pending, &user).await {
-        Ok(Some(begun)) => to_google(at, begun),
-        Ok(None) => pages::somebody_else(),
+        Ok(Some(begun)) => redirect_to_google(at, begun),
+        Ok(None) => pages::wrong_person_page(),
         Err(error) => pages::offer_error(&error),
     }
 }
 
 /// Handles the callback of Google.
-async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, QueryRejection>) -> Response {
-    let (mut response, cookie) = match returned(&at, "Google", &headers, query).await {
-        Ok(Returned { pending, code, cookie }) => (settle(&at, pending, &code).await, cookie),
+async fn google_callback(
+    State(at): Shared,
+    headers: HeaderMap,
+    query: Result<Query<CallbackQuery>, QueryRejection>,
+) -> Response {
+    let (mut response, cookie) = match verify_callback(&at, "Google", &headers, query).await {
+        Ok(Callback { pending, code, cookie }) => (complete_connection(&at, pending, &code).await, cookie),
         Err(page) => return page,
     };
     cookie.clear(&mut response, at.https);
@@ -164,53 +180,53 @@ async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, 
 }
 
 /// A valid callback.
-struct Returned {
+struct Callback {
     pending: PendingAuthorization,
     code: String,
-    cookie: Cookie,
+    cookie: SignInCookie,
 }
 
 /// Validates a callback; it counts once, and only in the browser that began the sign-in.
-async fn returned(
-    at: &Connecting,
+async fn verify_callback(
+    at: &ConnectPages,
     from: &str,
     headers: &HeaderMap,
-    query: Result<Query<Back>, QueryRejection>,
-) -> Result<Returned, Response> {
-    let Ok(Query(back)) = query else { return Err(pages::refused(from)) };
+    query: Result<Query<CallbackQuery>, QueryRejection>,
+) -> Result<Callback, Response> {
+    let Ok(Query(back)) = query else { return Err(pages::rejected_page(from)) };
     let Some(state) = back.state.as_deref() else { return Err(pages::other_browser()) };
-    let cookie = Cookie::of(state);
+    let cookie = SignInCookie::from_state(state);
     // Before the state is consumed: another browser must not use it up.
-    if !cookie.is_in(headers) {
+    if !cookie.is_present(headers) {
         return Err(pages::other_browser());
     }
     let pending = at.offers.receive_callback(state).await.map_err(|error| pages::offer_error(&error))?;
     let mut page = match (back.error, back.code) {
-        (None, Some(code)) => return Ok(Returned { pending, code, cookie }),
+        (None, Some(code)) => return Ok(Callback { pending, code, cookie }),
         (Some(error), _) if error == "access_denied" => {
-            give_up(at, pending, ConnectFailure::Declined, pages::declined).await
+            report_failure(at, pending, ConnectFailure::Declined, pages::declined_page).await
         }
-        _ => give_up(at, pending, ConnectFailure::ProviderError, || pages::refused(from)).await,
+        _ => report_failure(at, pending, ConnectFailure::ProviderError, || pages::rejected_page(from)).await,
     };
     cookie.clear(&mut page, at.https);
     Err(page)
 }
 
-async fn settle(at: &Connecting, pending: PendingAuthorization, code: &str) -> Response {
+async fn complete_connection(at: &ConnectPages, pending: PendingAuthorization, code: &str) -> Response {
     let verifier = SecretString::from(pending.verifier.clone());
-    let (tokens, account) = match at.google.exchange(code, &verifier, at.clock.now()).await {
+    let (tokens, account) = match at.google.exchange_code(code, &verifier, at.clock.now()).await {
         Ok(exchanged) => exchanged,
         Err(error) => {
-            return give_up(at, pending, ConnectFailure::ProviderError, || oauth_error(&error)).await;
+            return report_failure(at, pending, ConnectFailure::ProviderError, || oauth_error(&error)).await;
         }
     };
     if tokens.scopes.as_deref().is_some_and(|granted| scopes::GOOGLE.usable_scopes(granted).is_empty()) {
         // Dropped and not revoked: revoking would also end an earlier grant of the same account.
-        return give_up(at, pending, ConnectFailure::NoScopesGranted, pages::too_little).await;
+        return report_failure(at, pending, ConnectFailure::NoScopesGranted, pages::too_little).await;
     }
     match at.offers.complete(pending, &account, &tokens).await {
         Ok(ConnectCompletion::Connected { account, missing_scopes: lacks }) => {
-            pages::connected(&account, &lacks)
+            pages::connected_page(&account, &lacks)
         }
         Ok(ConnectCompletion::AccountMismatch { account, connected }) => {
             pages::not_that_account(&account, &connected)
@@ -223,8 +239,8 @@ async fn settle(at: &Connecting, pending: PendingAuthorization, code: &str) -> R
 }
 
 /// Notifies the person who waits for this account that it was not connected, and why.
-async fn give_up(
-    at: &Connecting,
+async fn report_failure(
+    at: &ConnectPages,
     pending: PendingAuthorization,
     why: ConnectFailure,
     page: impl FnOnce() -> Response,
@@ -238,17 +254,17 @@ async fn give_up(
 fn oauth_error(error: &OAuthError) -> Response {
     tracing::warn!(%error, "a sign-in with Google did not work");
     match error {
-        OAuthError::Revoked | OAuthError::Refused { .. } => pages::refused("Google"),
-        OAuthError::Misconfigured { .. } => pages::broken("Google"),
-        OAuthError::Silent { .. } => pages::silent("Google"),
+        OAuthError::Revoked | OAuthError::Rejected { .. } => pages::rejected_page("Google"),
+        OAuthError::Misconfigured { .. } => pages::provider_error_page("Google"),
+        OAuthError::Unavailable { .. } => pages::no_response_page("Google"),
     }
 }
 
-fn sign_in_error(error: &SignInError) -> Response {
+fn sign_in_error_page(error: &SignInError) -> Response {
     tracing::warn!(%error, "a sign-in with Discord did not work");
     match error {
-        SignInError::Refused(_) => pages::refused("Discord"),
-        SignInError::Misconfigured(_) => pages::broken("Discord"),
-        SignInError::Silent(_) => pages::silent("Discord"),
+        SignInError::Rejected(_) => pages::rejected_page("Discord"),
+        SignInError::Misconfigured(_) => pages::provider_error_page("Discord"),
+        SignInError::Unavailable(_) => pages::no_response_page("Discord"),
     }
 }

@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 
 /// Binds one sign-in to one browser. Its name differs per sign-in, so two at once do not interfere; it is derived from
 /// the state, so nothing has to be stored.
-pub(super) struct Cookie {
+pub(super) struct SignInCookie {
     name: String,
     value: String,
 }
 
-impl Cookie {
-    pub(super) fn of(state: &str) -> Self {
+impl SignInCookie {
+    pub(super) fn from_state(state: &str) -> Self {
         let digest = hex::encode(Sha256::digest(state.as_bytes()));
         let (name, value) = digest.split_at(16);
         Self { name: format!("nod_connect_{name}"), value: value.to_owned() }
@@ -33,7 +33,7 @@ impl Cookie {
         }
     }
 
-    pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
+    pub(super) fn is_present(&self, headers: &HeaderMap) -> bool {
         let wanted = format!("{}={}", self.name, self.value);
         let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         sent.flat_map(|value| value.split(';')).any(|cookie| cookie.trim() == wanted)
@@ -46,20 +46,20 @@ mod tests {
 
     use super::*;
 
-    fn sent(value: &str) -> HeaderMap {
+    fn cookie_headers(value: &str) -> HeaderMap {
         HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(value).unwrap())])
     }
 
     #[test]
     fn a_sign_in_is_bound_to_the_browser_that_began_it() {
-        let cookie = Cookie::of("state-one");
+        let cookie = SignInCookie::from_state("state-one");
         let set = cookie.set(true, 600);
         let pair = set.split(';').next().unwrap();
         assert!(set.ends_with("; Path=/oauth; Max-Age=600; HttpOnly; SameSite=Lax; Secure"), "{set}");
-        assert!(cookie.is_in(&sent(pair)));
-        assert!(cookie.is_in(&sent(&format!("a=b; {pair}; c=d"))));
-        assert!(!Cookie::of("state-two").is_in(&sent(pair)));
-        assert!(!cookie.is_in(&HeaderMap::new()));
+        assert!(cookie.is_present(&cookie_headers(pair)));
+        assert!(cookie.is_present(&cookie_headers(&format!("a=b; {pair}; c=d"))));
+        assert!(!SignInCookie::from_state("state-two").is_present(&cookie_headers(pair)));
+        assert!(!cookie.is_present(&HeaderMap::new()));
         assert!(!set.contains("state-one"));
     }
 }

@@ -26,13 +26,13 @@ use tower::ServiceExt;
 use url::Url;
 use uuid::Uuid;
 
-use super::{Connecting, Readiness, router};
+use super::{ConnectPages, Readiness, router};
 use crate::config::Config;
 use crate::database::{self, Database};
 
 const CALLBACK: &str = "https://nod.acme.test/oauth/google/callback";
 
-struct Setting {
+struct Fixture {
     _folder: tempfile::TempDir,
     database: Database,
     google: Google,
@@ -42,13 +42,13 @@ struct Setting {
 }
 
 /// What a browser sees of a response.
-struct Seen {
+struct BrowserResponse {
     status: StatusCode,
     headers: HeaderMap,
     page: String,
 }
 
-impl Seen {
+impl BrowserResponse {
     fn location(&self) -> String {
         self.headers[LOCATION].to_str().unwrap().to_owned()
     }
@@ -58,7 +58,7 @@ impl Seen {
     }
 }
 
-impl Setting {
+impl Fixture {
     async fn new() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ impl Setting {
         let settings = Settings::default();
         let tenant = settings.tenant.0;
         let nod = nod(database.pool.clone(), vault.clone(), settings, oauth(&google)).await;
-        let connecting = Connecting {
+        let connecting = ConnectPages {
             offers: nod.connect_requests(),
             google: oauth(&google),
             discord: None,
@@ -89,7 +89,7 @@ impl Setting {
     }
 
     /// Creates a connect request for Ana; returns the token of her link.
-    async fn offer(&self, valid: TimeDelta) -> String {
+    async fn create_link(&self, valid: TimeDelta) -> String {
         let (pool, tenant, now) = (&self.database.pool, self.tenant, SystemClock.now());
         let [person, channel, case, offer] = [(); 4].map(|()| SystemIds.next());
         for query in [
@@ -138,19 +138,19 @@ impl Setting {
         format!("{}.{}", offer.simple(), self.vault.sign(&format!("offer/{offer}")))
     }
 
-    async fn send(&self, request: Request<Body>) -> Seen {
+    async fn send(&self, request: Request<Body>) -> BrowserResponse {
         let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let page = String::from_utf8(bytes.to_vec()).unwrap();
-        Seen { status: parts.status, headers: parts.headers, page }
+        BrowserResponse { status: parts.status, headers: parts.headers, page }
     }
 
-    async fn look(&self, token: &str) -> Seen {
+    async fn open_link(&self, token: &str) -> BrowserResponse {
         let path = format!("/oauth/google/start?t={token}");
         self.send(Request::get(path).body(Body::empty()).unwrap()).await
     }
 
-    async fn go_on(&self, token: &str) -> Seen {
+    async fn submit_link(&self, token: &str) -> BrowserResponse {
         let request = Request::post("/oauth/google/start")
             .header("content-type", "application/x-www-form-urlencoded")
             .header("sec-fetch-site", "same-origin");
@@ -158,7 +158,7 @@ impl Setting {
     }
 
     /// Calls the callback, with the cookie that the browser received before.
-    async fn come_back(&self, address: &str, cookie: Option<&str>) -> Seen {
+    async fn follow_callback(&self, address: &str, cookie: Option<&str>) -> BrowserResponse {
         let url = Url::parse(address).unwrap();
         assert!(address.starts_with(CALLBACK), "{address}");
         let mut request = Request::get(format!("{}?{}", url.path(), url.query().unwrap()));
@@ -228,47 +228,47 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings, google: GoogleOAuth
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_connects_the_one_account_it_was_made_for() {
-    let at = Setting::new().await;
-    let token = at.offer(TimeDelta::hours(1)).await;
+    let at = Fixture::new().await;
+    let token = at.create_link(TimeDelta::hours(1)).await;
     for _ in 0..2 {
-        let page = at.look(&token).await.page;
+        let page = at.open_link(&token).await.page;
         assert!(page.contains("Ana Ruiz") && page.contains("ana@acme.test"), "{page}");
     }
-    let sent = at.go_on(&token).await;
+    let sent = at.submit_link(&token).await;
     assert_eq!(sent.status, StatusCode::SEE_OTHER);
     assert!(sent.location().contains("login_hint=ana%40acme.test"), "{}", sent.location());
     let back = at.google.consent(&sent.location(), "ana@acme.test", None).unwrap();
 
-    let elsewhere = at.come_back(&back, None).await;
+    let elsewhere = at.follow_callback(&back, None).await;
     assert!(elsewhere.page.contains("begun in another browser"), "{}", elsewhere.page);
     assert!(at.accounts().await.is_empty());
-    let done = at.come_back(&back, Some(&sent.cookie())).await;
+    let done = at.follow_callback(&back, Some(&sent.cookie())).await;
     assert!(done.page.contains("Nod can now work with ana@acme.test"), "{}", done.page);
     assert!(done.headers[SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
     assert_eq!(at.accounts().await, ["ana@acme.test"]);
 
-    let again = at.come_back(&back, Some(&sent.cookie())).await;
+    let again = at.follow_callback(&back, Some(&sent.cookie())).await;
     assert_eq!(again.status, StatusCode::GONE, "{}", again.page);
-    assert_eq!(at.go_on(&token).await.status, StatusCode::GONE);
-    assert_eq!(at.look(&token).await.status, StatusCode::GONE);
+    assert_eq!(at.submit_link(&token).await.status, StatusCode::GONE);
+    assert_eq!(at.open_link(&token).await.status, StatusCode::GONE);
     at.database.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_account_empty_consent_and_refusal_connect_nothing() {
-    let at = Setting::new().await;
+    let at = Fixture::new().await;
     for (consent, sentence) in [
         ("ana@home.test", "You signed in as ana@home.test, and this link is for ana@acme.test."),
         ("nothing", "every one was left empty"),
         ("no", "You did not give your consent"),
     ] {
-        let sent = at.go_on(&at.offer(TimeDelta::hours(1)).await).await;
+        let sent = at.submit_link(&at.create_link(TimeDelta::hours(1)).await).await;
         let back = match consent {
             "no" => at.google.refuse_consent(&sent.location()),
             "nothing" => at.google.consent(&sent.location(), "ana@acme.test", Some(&[])),
             email => at.google.consent(&sent.location(), email, None),
         };
-        let seen = at.come_back(&back.unwrap(), Some(&sent.cookie())).await;
+        let seen = at.follow_callback(&back.unwrap(), Some(&sent.cookie())).await;
         assert!(seen.page.contains(sentence) && seen.page.contains("Not connected"), "{}", seen.page);
     }
     assert!(at.accounts().await.is_empty());
@@ -277,22 +277,22 @@ async fn wrong_account_empty_consent_and_refusal_connect_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_forged_and_foreign_links_are_rejected() {
-    let at = Setting::new().await;
-    let old = at.offer(TimeDelta::seconds(-1)).await;
-    assert_eq!(at.look(&old).await.status, StatusCode::GONE);
-    assert_eq!(at.go_on(&old).await.status, StatusCode::GONE);
-    let good = at.offer(TimeDelta::hours(1)).await;
+    let at = Fixture::new().await;
+    let old = at.create_link(TimeDelta::seconds(-1)).await;
+    assert_eq!(at.open_link(&old).await.status, StatusCode::GONE);
+    assert_eq!(at.submit_link(&old).await.status, StatusCode::GONE);
+    let good = at.create_link(TimeDelta::hours(1)).await;
     let (id, code) = good.split_once('.').unwrap();
     let forged = format!("{id}.{}", code.chars().rev().collect::<String>());
     for token in ["", "nonsense", forged.as_str()] {
-        assert_eq!(at.look(token).await.status, StatusCode::NOT_FOUND, "{token}");
-        assert_eq!(at.go_on(token).await.status, StatusCode::NOT_FOUND, "{token}");
+        assert_eq!(at.open_link(token).await.status, StatusCode::NOT_FOUND, "{token}");
+        assert_eq!(at.submit_link(token).await.status, StatusCode::NOT_FOUND, "{token}");
     }
     let request = Request::post("/oauth/google/start")
         .header("content-type", "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "cross-site");
     let pressed = at.send(request.body(Body::from(format!("t={good}"))).unwrap()).await;
     assert_eq!(pressed.status, StatusCode::BAD_REQUEST);
-    assert_eq!(at.go_on(&good).await.status, StatusCode::SEE_OTHER, "the link is still good");
+    assert_eq!(at.submit_link(&good).await.status, StatusCode::SEE_OTHER, "the link is still good");
     at.database.close().await;
 }

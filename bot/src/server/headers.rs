@@ -10,7 +10,7 @@ use super::pages;
 
 /// Adds them. There is no `form-action`: Chrome applies it to a form's whole chain of redirects, and Google redirects
 /// people of many organisations to their own sign-in.
-pub(super) async fn guard(mut response: Response) -> Response {
+pub(super) async fn add_security_headers(mut response: Response) -> Response {
     let policy = format!(
         "default-src 'none'; style-src '{}'; base-uri 'none'; frame-ancestors 'none'",
         pages::style_digest()

@@ -21,21 +21,21 @@ use axum::http::StatusCode;
 use axum::middleware::{from_fn, map_response};
 use axum::routing::get;
 
-pub use connect::Connecting;
+pub use connect::ConnectPages;
 pub use connections::{raise_open_files, serve};
-pub use ready::{Platform, Readiness};
+pub use ready::{PlatformReadiness, Readiness};
 
 /// The body of `/healthz`, so that `nod doctor` knows it reached Nod and not something else.
-pub const ALIVE: &str = "nod is alive\n";
+pub const HEALTH_TEXT: &str = "nod is alive\n";
 
 /// The largest body that any of the pages accepts; a platform's routes have their own limit.
-const LARGEST_BODY: usize = 16 * 1024;
+const MAX_BODY_BYTES: usize = 16 * 1024;
 
 /// Builds all routes of the server: our own pages, and the routes that the platforms call. Without `connecting` no
 /// account can be connected, and the pages say so.
-pub fn router(readiness: Readiness, connecting: Option<Connecting>, platforms: Router) -> Router {
+pub fn router(readiness: Readiness, connecting: Option<ConnectPages>, platforms: Router) -> Router {
     let health = Router::new()
-        .route("/healthz", get(|| async { ALIVE }))
+        .route("/healthz", get(|| async { HEALTH_TEXT }))
         .route("/readyz", get(ready::readyz))
         .with_state(readiness);
     let accounts = match connecting {
@@ -46,7 +46,7 @@ pub fn router(readiness: Readiness, connecting: Option<Connecting>, platforms: R
         .merge(accounts)
         .merge(platforms)
         .fallback(|| async { (StatusCode::NOT_FOUND, pages::not_here()) })
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn(connections::in_time))
-        .layer(map_response(headers::guard))
+        .layer(map_response(headers::add_security_headers))
 }

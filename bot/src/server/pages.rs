@@ -49,7 +49,7 @@ third-party access.</p>
 <p><small>The link works once, {{ valid }}. If you are not {{ name }}, close this page.</small></p>
 </main></body></html>"#
 )]
-struct Offer<'a> {
+struct ConnectTemplate<'a> {
     style: &'static str,
     name: &'a str,
     address: Option<&'a str>,
@@ -69,7 +69,7 @@ struct Offer<'a> {
 <meta name="robots" content="noindex"><title>{{ title }} · Nod</title><style>{{ style|safe }}</style></head>
 <body><main><h1>{{ title }}</h1>{% for line in lines %}<p>{{ line }}</p>{% endfor %}</main></body></html>"#
 )]
-struct Said<'a> {
+struct MessageTemplate<'a> {
     style: &'static str,
     title: &'a str,
     lines: &'a [String],
@@ -85,14 +85,14 @@ fn html(template: &impl Template) -> Response {
     }
 }
 
-fn said(status: StatusCode, title: &str, lines: &[&str]) -> Response {
+fn message_page(status: StatusCode, title: &str, lines: &[&str]) -> Response {
     let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    (status, html(&Said { style: STYLE, title, lines: &lines })).into_response()
+    (status, html(&MessageTemplate { style: STYLE, title, lines: &lines })).into_response()
 }
 
 /// Renders the page; `signs_in` if a sign-in with the chat platform comes first.
 pub(super) fn offer(page: &ConnectPage, signs_in: bool, token: &str, now: Timestamp) -> Response {
-    html(&Offer {
+    html(&ConnectTemplate {
         style: STYLE,
         name: &page.person_name,
         address: page.required_email.as_deref(),
@@ -115,22 +115,22 @@ fn valid(until: Timestamp, now: Timestamp) -> String {
     format!("{left}, until {}", until.format("%H:%M UTC on %-d %B"))
 }
 
-pub(super) fn connected(account: &str, lacks: &[String]) -> Response {
+pub(super) fn connected_page(account: &str, lacks: &[String]) -> Response {
     let first = format!("Nod can now work with {account} for you.");
     let then = "You can close this page. Whatever waited for this in chat goes on by itself.";
     if lacks.is_empty() {
-        return said(StatusCode::OK, "Connected", &[&first, then]);
+        return message_page(StatusCode::OK, "Connected", &[&first, then]);
     }
     let but = format!(
         "Nod may not {}: that was left unticked. Ask Nod in chat again, and tick it, if you want that.",
         GOOGLE.describe_any(lacks)
     );
-    said(StatusCode::OK, "Connected", &[&first, &but, then])
+    message_page(StatusCode::OK, "Connected", &[&first, &but, then])
 }
 
 pub(super) fn not_that_account(account: &str, connected: &str) -> Response {
     let why = format!("You signed in as {account}, and {connected} is connected. Nothing was changed.");
-    said(StatusCode::OK, "Not connected", &[&why, ASK_AGAIN])
+    message_page(StatusCode::OK, "Not connected", &[&why, ASK_AGAIN])
 }
 
 pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Response {
@@ -147,46 +147,46 @@ pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: 
         Some(_) => "Ask Nod in chat for a new link, and sign in with that address.",
         None => "Ask whoever runs Nod to name an admin who can allow it.",
     };
-    said(StatusCode::OK, "Not connected", &[&was, next])
+    message_page(StatusCode::OK, "Not connected", &[&was, next])
 }
 
-pub(super) fn declined() -> Response {
+pub(super) fn declined_page() -> Response {
     let lines = ["You did not give your consent, so nothing was connected.", ASK_AGAIN];
-    said(StatusCode::OK, "Not connected", &lines)
+    message_page(StatusCode::OK, "Not connected", &lines)
 }
 
 pub(super) fn too_little() -> Response {
     let why = "Google shows a box for each permission, and every one was left empty, so nothing was kept.";
-    said(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
+    message_page(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 
 pub(super) fn other_browser() -> Response {
     let why = "This sign-in was begun in another browser, or too long ago. Nothing was connected.";
-    said(StatusCode::BAD_REQUEST, "Not connected", &[why, ASK_AGAIN])
+    message_page(StatusCode::BAD_REQUEST, "Not connected", &[why, ASK_AGAIN])
 }
 
-pub(super) fn refused(by: &str) -> Response {
+pub(super) fn rejected_page(by: &str) -> Response {
     let why = format!("{by} did not accept the sign-in.");
-    said(StatusCode::BAD_REQUEST, "Not connected", &[&why, ASK_AGAIN])
+    message_page(StatusCode::BAD_REQUEST, "Not connected", &[&why, ASK_AGAIN])
 }
 
-pub(super) fn silent(who: &str) -> Response {
+pub(super) fn no_response_page(who: &str) -> Response {
     let why = format!("{who} did not answer. Nothing was connected.");
-    said(StatusCode::BAD_GATEWAY, "Not connected", &[&why, ASK_AGAIN])
+    message_page(StatusCode::BAD_GATEWAY, "Not connected", &[&why, ASK_AGAIN])
 }
 
-pub(super) fn broken(with: &str) -> Response {
+pub(super) fn provider_error_page(with: &str) -> Response {
     let lines = [
         &format!("Nod's registration with {with} does not work. Nothing was connected."),
         "Please tell whoever runs Nod: its log says what was answered, and “nod doctor” checks the rest.",
     ];
-    said(StatusCode::BAD_GATEWAY, "Not connected", &lines)
+    message_page(StatusCode::BAD_GATEWAY, "Not connected", &lines)
 }
 
-pub(super) fn somebody_else() -> Response {
+pub(super) fn wrong_person_page() -> Response {
     let why = "You signed in as somebody else than the person whom this link was made for, so nothing was connected. \
                If somebody sent you the link: it would have let them read your mail.";
-    said(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
+    message_page(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 
 /// Renders the core's own message, which reveals no internals.
@@ -202,17 +202,17 @@ pub(super) fn offer_error(error: &ConnectRequestError) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, "Not now")
         }
     };
-    said(status, title, &[&error.to_string()])
+    message_page(status, title, &[&error.to_string()])
 }
 
-pub(super) fn not_configured() -> Response {
+pub(super) fn not_configured_page() -> Response {
     let why = "This Nod cannot connect accounts: whoever runs it has to set google.client_id, \
                google.client_secret and server.public_url.";
-    said(StatusCode::NOT_FOUND, "Not available", &[why])
+    message_page(StatusCode::NOT_FOUND, "Not available", &[why])
 }
 
 pub(super) fn not_here() -> Response {
-    said(
+    message_page(
         StatusCode::NOT_FOUND,
         "Nothing here",
         &["Nod lives in your chat; there is no page at this address."],

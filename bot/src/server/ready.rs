@@ -12,7 +12,7 @@ use sqlx::PgPool;
 use tokio::time::timeout;
 
 /// How long the database can take to answer.
-const PROMPT: Duration = Duration::from_secs(1);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What `/readyz` checks.
 #[derive(Debug, Clone)]
@@ -26,8 +26,8 @@ type Connected = BTreeMap<(&'static str, u32), bool>;
 
 /// The handle with which the adapter of a platform, or of one of its parts, reports when it is connected.
 #[derive(Debug, Clone)]
-pub struct Platform {
-    part: (&'static str, u32),
+pub struct PlatformReadiness {
+    shard: (&'static str, u32),
     platforms: Arc<Mutex<Connected>>,
 }
 
@@ -40,16 +40,16 @@ impl Readiness {
 
     /// Adds a part of a platform that must be connected, and is not yet.
     #[must_use]
-    pub fn platform(&self, name: &'static str, part: u32) -> Platform {
+    pub fn platform(&self, name: &'static str, part: u32) -> PlatformReadiness {
         let part = (name, part);
         lock(&self.platforms).entry(part).or_insert(false);
-        Platform { part, platforms: Arc::clone(&self.platforms) }
+        PlatformReadiness { shard: part, platforms: Arc::clone(&self.platforms) }
     }
 
     /// Returns what is not ready, as in `/readyz`; empty if Nod is ready.
-    pub async fn missing(&self) -> Vec<String> {
+    pub async fn list_missing(&self) -> Vec<String> {
         let asked = sqlx::query("SELECT 1").execute(&self.pool);
-        let database = match timeout(PROMPT, asked).await {
+        let database = match timeout(DATABASE_TIMEOUT, asked).await {
             Ok(Ok(_)) => None,
             _ => Some("database".to_owned()),
         };
@@ -60,10 +60,10 @@ impl Readiness {
     }
 }
 
-impl Platform {
+impl PlatformReadiness {
     /// Reports whether it is connected.
-    pub fn connected(&self, connected: bool) {
-        lock(&self.platforms).insert(self.part, connected);
+    pub fn set_connected(&self, connected: bool) {
+        lock(&self.platforms).insert(self.shard, connected);
     }
 }
 
@@ -72,7 +72,7 @@ fn lock(platforms: &Mutex<Connected>) -> MutexGuard<'_, Connected> {
 }
 
 pub(super) async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Json<Value>) {
-    let missing = readiness.missing().await;
+    let missing = readiness.list_missing().await;
     let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(json!({ "ready": missing.is_empty(), "not_ready": missing })))
 }

@@ -13,45 +13,45 @@ use super::*;
 use nod_contract::provider::Provider;
 
 /// A server whose database is down and which knows one platform.
-fn without_database() -> (Router, Platform) {
+fn router_without_database() -> (Router, PlatformReadiness) {
     let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
     let readiness = Readiness::new(pool);
     let slack = readiness.platform("slack", 0);
     (router(readiness, None, Router::new()), slack)
 }
 
-async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, String, Response<()>) {
+async fn send(router: &Router, request: Request<Body>) -> (StatusCode, String, Response<()>) {
     let (parts, body) = router.clone().oneshot(request).await.unwrap().into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     (parts.status, String::from_utf8(bytes.to_vec()).unwrap(), Response::from_parts(parts, ()))
 }
 
-fn get_of(path: &str) -> Request<Body> {
+fn get_request(path: &str) -> Request<Body> {
     Request::get(path).body(Body::empty()).unwrap()
 }
 
-async fn text(response: axum::response::Response) -> String {
+async fn body_text(response: axum::response::Response) -> String {
     String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
 }
 
 #[tokio::test]
 async fn alive_without_a_database_and_not_ready() {
-    let (router, slack) = without_database();
-    let (status, body, _) = ask(&router, get_of("/healthz")).await;
-    assert_eq!((status, body.as_str()), (StatusCode::OK, ALIVE));
-    let (status, body, _) = ask(&router, get_of("/readyz")).await;
+    let (router, slack) = router_without_database();
+    let (status, body, _) = send(&router, get_request("/healthz")).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, HEALTH_TEXT));
+    let (status, body, _) = send(&router, get_request("/readyz")).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(body, r#"{"not_ready":["database","slack"],"ready":false}"#);
-    slack.connected(true);
-    let (_, body, _) = ask(&router, get_of("/readyz")).await;
+    slack.set_connected(true);
+    let (_, body, _) = send(&router, get_request("/readyz")).await;
     assert_eq!(body, r#"{"not_ready":["database"],"ready":false}"#);
 }
 
 #[tokio::test]
 async fn responses_are_uncacheable_and_load_nothing() {
-    let (router, _) = without_database();
+    let (router, _) = router_without_database();
     for path in ["/", "/healthz", "/readyz", "/oauth/google/start?t=x", "/oauth/google/callback"] {
-        let (_, body, answer) = ask(&router, get_of(path)).await;
+        let (_, body, answer) = send(&router, get_request(path)).await;
         let header = |name: &str| answer.headers().get(name).unwrap().to_str().unwrap().to_owned();
         assert_eq!(header("cache-control"), "no-store", "{path}");
         assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
@@ -65,14 +65,14 @@ async fn responses_are_uncacheable_and_load_nothing() {
 
 #[tokio::test]
 async fn unknown_routes_are_404_and_connect_needs_google() {
-    let (router, _) = without_database();
+    let (router, _) = router_without_database();
     for (path, sentence) in [
         ("/", "Nod lives in your chat"),
         ("/oauth/github/start", "Nod lives in your chat"),
         ("/oauth/google/start?t=x", "google.client_id"),
         ("/oauth/google/callback?state=x", "google.client_id"),
     ] {
-        let (status, body, _) = ask(&router, get_of(path)).await;
+        let (status, body, _) = send(&router, get_request(path)).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
         assert!(body.contains(sentence), "{path}: {body}");
     }
@@ -90,7 +90,7 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
         scopes: scopes::USUAL.map(str::to_owned).to_vec(),
         expires_at: now + chrono::TimeDelta::minutes(12),
     };
-    let page = text(pages::offer(&offer, false, "a\"token", now)).await;
+    let page = body_text(pages::offer(&offer, false, "a\"token", now)).await;
     for wanted in [
         "ana@acme.test",
         "Acme &#38; Sons",
@@ -103,7 +103,7 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
         assert!(page.contains(wanted), "{wanted} is not in {page}");
     }
     offer.required_email = None;
-    let page = text(pages::offer(&offer, true, "token", now)).await;
+    let page = body_text(pages::offer(&offer, true, "token", now)).await;
     assert!(page.contains("any of yours: first you sign in with Discord"), "{page}");
     assert!(page.contains("Continue to Discord"), "{page}");
 }
@@ -121,14 +121,14 @@ async fn errors_hide_internals() {
     ] {
         let page = pages::offer_error(&error);
         assert_eq!(page.status(), status);
-        assert!(!text(page).await.contains("relation"));
+        assert!(!body_text(page).await.contains("relation"));
     }
 }
 
 #[tokio::test]
 async fn account_mismatch_names_the_expected_account() {
-    let page = text(pages::other_account("eve@evil.test", Some("ana@acme.test"), false)).await;
+    let page = body_text(pages::other_account("eve@evil.test", Some("ana@acme.test"), false)).await;
     assert!(page.contains("You signed in as eve@evil.test, and this link is for ana@acme.test."), "{page}");
-    let asked = text(pages::other_account("ana@home.test", None, true)).await;
+    let asked = body_text(pages::other_account("ana@home.test", None, true)).await;
     assert!(asked.contains("An admin of your workspace has been asked"), "{asked}");
 }

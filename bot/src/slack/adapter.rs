@@ -16,15 +16,15 @@ use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::files::Files;
+use super::files::FileDownloader;
 use super::inbound::{Identity, instant};
 use super::scopes::{
-    DELETE, HISTORY_OF, OPEN, POST, PROMPTS, PUBLISH, REPLIES, STATUS, TITLE, UPLOAD, UPLOADED, USER, USERS,
-    VIEW, WHISPER,
+    COMPLETE_UPLOAD, CONVERSATION_HISTORY, DELETE, OPEN, OPEN_VIEW, POST, POST_EPHEMERAL, PUBLISH, REPLIES,
+    SET_SUGGESTED_PROMPTS, STATUS, TITLE, UPLOAD, USER, USERS,
 };
-use super::stream::{Streams, unnamed};
-use super::text::label;
-use super::web::Web;
+use super::stream::{Streams, is_untagged};
+use super::text::truncate_label;
+use super::web::WebApiClient;
 use super::{PLATFORM, form, home, limits, profile, render};
 
 /// The metadata type by which our own messages are found again.
@@ -39,22 +39,27 @@ const PAGES: usize = 5;
 
 /// The adapter of one workspace.
 pub struct SlackAdapter {
-    pub(super) web: Web,
-    files: Files,
+    pub(super) web: WebApiClient,
+    files: FileDownloader,
     pub(super) identity: Identity,
     pub(super) streams: Streams,
     /// The workspace's URL, the base of its permalinks.
     home: Option<Url>,
     /// The DM channel of each user; it never changes.
-    lines: Mutex<HashMap<String, String>>,
+    dm_channels: Mutex<HashMap<String, String>>,
 }
 
 impl SlackAdapter {
-    pub(super) fn new(web: Web, files: Files, identity: Identity, home: Option<Url>) -> Self {
-        Self { web, files, identity, streams: Streams::default(), home, lines: Mutex::default() }
+    pub(super) fn new(
+        web: WebApiClient,
+        files: FileDownloader,
+        identity: Identity,
+        home: Option<Url>,
+    ) -> Self {
+        Self { web, files, identity, streams: Streams::default(), home, dm_channels: Mutex::default() }
     }
 
-    pub(super) fn web(&self) -> &Web {
+    pub(super) fn web(&self) -> &WebApiClient {
         &self.web
     }
 
@@ -66,15 +71,21 @@ impl SlackAdapter {
     ///
     /// # Errors
     /// As the platform answers.
-    pub async fn whisper(&self, place: &ChannelRef, user: &str, card: &Card) -> Result<Shown, ChatError> {
+    pub async fn post_ephemeral(
+        &self,
+        place: &ChannelRef,
+        user: &str,
+        card: &Card,
+    ) -> Result<Shown, ChatError> {
         // A click on the home page is in no channel.
-        let channel = if place.channel.is_empty() { self.line(user).await? } else { place.channel.clone() };
+        let channel =
+            if place.channel.is_empty() { self.open_dm(user).await? } else { place.channel.clone() };
         let mut body = json!({"channel": channel, "user": user});
         if let Some(thread) = &place.thread {
             body["thread_ts"] = thread.as_str().into();
         }
-        let answer = self.send(&WHISPER, body, card).await?;
-        posted(Some(&channel), &answer["message_ts"], &Value::Null)
+        let answer = self.call_with_card(&POST_EPHEMERAL, body, card).await?;
+        parse_posted(Some(&channel), &answer["message_ts"], &Value::Null)
     }
 
     /// Opens a form in response to a click or a command.
@@ -83,10 +94,10 @@ impl SlackAdapter {
     /// As the platform answers; a trigger that has expired or was used is rejected.
     pub(super) async fn open(&self, trigger: &str, form: &Form, place: &ChannelRef) -> Result<(), ChatError> {
         let body = json!({"trigger_id": trigger, "view": form::view(form, place)});
-        self.web.call(&VIEW, &body).await.map(|_| ())
+        self.web.call(&OPEN_VIEW, &body).await.map(|_| ())
     }
 
-    pub(super) async fn say(
+    pub(super) async fn post_card(
         &self,
         channel: &str,
         thread: Option<&str>,
@@ -99,12 +110,12 @@ impl SlackAdapter {
         if let Some(thread) = thread {
             body["thread_ts"] = thread.into();
         }
-        let answer = self.send(&POST, body, card).await?;
-        posted(answer["channel"].as_str(), &answer["ts"], &Value::Null)
+        let answer = self.call_with_card(&POST, body, card).await?;
+        parse_posted(answer["channel"].as_str(), &answer["ts"], &Value::Null)
     }
 
     /// Sends a card; retries with a shorter one if Slack finds it too long, because its measure is not documented.
-    pub(super) async fn send(
+    pub(super) async fn call_with_card(
         &self,
         method: &super::scopes::Method,
         mut body: Value,
@@ -117,7 +128,7 @@ impl SlackAdapter {
             Err(ChatError::Rejected { code })
                 if code == "msg_blocks_too_long" && !card.is_approval_request() =>
             {
-                body["blocks"] = render::within(card, limits::BLOCKS_JSON / 2).into();
+                body["blocks"] = render::blocks_within(card, limits::BLOCKS_JSON / 2).into();
                 self.web.call(method, &body).await
             }
             answer => answer,
@@ -125,18 +136,18 @@ impl SlackAdapter {
     }
 
     /// Returns a user's DM channel, opening it if necessary.
-    async fn line(&self, user: &str) -> Result<String, ChatError> {
-        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
+    async fn open_dm(&self, user: &str) -> Result<String, ChatError> {
+        let known = self.dm_channels.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
         if let Some(line) = known {
             return Ok(line);
         }
         let answer = self.web.call(&OPEN, &json!({"users": user})).await?;
         let line = answer["channel"]["id"].as_str().ok_or_else(strange)?.to_owned();
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(user.to_owned(), line.clone());
+        self.dm_channels.lock().unwrap_or_else(PoisonError::into_inner).insert(user.to_owned(), line.clone());
         Ok(line)
     }
 
-    async fn look(
+    async fn find_posted(
         &self,
         channel: &str,
         thread: Option<&str>,
@@ -147,14 +158,14 @@ impl SlackAdapter {
         let oldest = format!("{}.000000", since.timestamp() - SKEW);
         let mut cursor = String::new();
         for _ in 0..PAGES {
-            let page = self.page(channel, thread, &oldest, &cursor).await?;
+            let page = self.fetch_page(channel, thread, &oldest, &cursor).await?;
             let messages = page["messages"].as_array().ok_or_else(strange)?;
             let perhaps = |message: &&Value| {
-                opened && self.by_us(message) && unnamed(message) && message["files"].is_null()
+                opened && self.is_from_bot(message) && is_untagged(message) && message["files"].is_null()
             };
             let found = messages.iter().find(|message| self.is_ours(message, key));
             if let Some(found) = found.or_else(|| messages.iter().find(perhaps)) {
-                return posted(Some(channel), &found["ts"], found).map(MessageLookup::Found);
+                return parse_posted(Some(channel), &found["ts"], found).map(MessageLookup::Found);
             }
             cursor = page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned();
             if cursor.is_empty() {
@@ -165,7 +176,7 @@ impl SlackAdapter {
         Ok(MessageLookup::Unknown)
     }
 
-    async fn page(
+    async fn fetch_page(
         &self,
         channel: &str,
         thread: Option<&str>,
@@ -182,7 +193,7 @@ impl SlackAdapter {
                 query.push(("ts", thread));
                 self.web.read(&REPLIES, &query).await
             }
-            None => self.web.read(&HISTORY_OF, &query).await,
+            None => self.web.read(&CONVERSATION_HISTORY, &query).await,
         }
     }
 
@@ -193,10 +204,10 @@ impl SlackAdapter {
         let keyed = metadata["event_type"] == METADATA && metadata["event_payload"]["key"] == key.to_string();
         let files = message["files"].as_array().map(Vec::as_slice).unwrap_or_default();
         let named = |file: &Value| file["name"].as_str().is_some_and(|name| name.contains(&key.short()));
-        self.by_us(message) && (keyed || files.iter().any(named))
+        self.is_from_bot(message) && (keyed || files.iter().any(named))
     }
 
-    fn by_us(&self, message: &Value) -> bool {
+    fn is_from_bot(&self, message: &Value) -> bool {
         message["bot_id"] == self.identity.bot_id.as_str()
             || message["user"] == self.identity.bot_user.as_str()
     }
@@ -227,13 +238,13 @@ impl ChatAdapter for SlackAdapter {
     ) -> Result<Shown, ChatError> {
         match target {
             DeliveryTarget::Channel { place, .. } => {
-                self.say(&place.channel, place.thread.as_deref(), card, key).await
+                self.post_card(&place.channel, place.thread.as_deref(), card, key).await
             }
             DeliveryTarget::DirectMessage { user, .. } => {
-                let line = self.line(user).await?;
-                self.say(&line, None, card, key).await
+                let line = self.open_dm(user).await?;
+                self.post_card(&line, None, card, key).await
             }
-            DeliveryTarget::Ephemeral { place, user, .. } => self.whisper(place, user, card).await,
+            DeliveryTarget::Ephemeral { place, user, .. } => self.post_ephemeral(place, user, card).await,
         }
     }
 
@@ -271,18 +282,18 @@ impl ChatAdapter for SlackAdapter {
         let mut body = json!({"channel_id": place.channel, "thread_ts": thread});
         let method = match ornament {
             AssistantThreadUpdate::Status(words) => {
-                body["status"] = label(words, limits::STATUS).into();
+                body["status"] = truncate_label(words, limits::STATUS).into();
                 &STATUS
             }
             AssistantThreadUpdate::Title(words) => {
-                body["title"] = label(words, limits::TITLE).into();
+                body["title"] = truncate_label(words, limits::TITLE).into();
                 &TITLE
             }
             AssistantThreadUpdate::SuggestedPrompts(prompts) => {
                 let prompt =
                     |(title, message): &(String, String)| json!({"title": title, "message": message});
                 body["prompts"] = prompts.iter().take(limits::PROMPTS).map(prompt).collect();
-                &PROMPTS
+                &SET_SUGGESTED_PROMPTS
             }
         };
         self.web.call(method, &body).await.map(|_| ())
@@ -308,7 +319,7 @@ impl ChatAdapter for SlackAdapter {
             DeliveryTarget::Channel { place, .. } => (place.channel.clone(), place.thread.as_deref()),
             // An ephemeral message cannot carry a file: it goes to the user's DM.
             DeliveryTarget::DirectMessage { user, .. } | DeliveryTarget::Ephemeral { user, .. } => {
-                (self.line(user).await?, None)
+                (self.open_dm(user).await?, None)
             }
         };
         let length = file.text.len().to_string();
@@ -324,7 +335,7 @@ impl ChatAdapter for SlackAdapter {
         if let Some(thread) = thread {
             body["thread_ts"] = thread.into();
         }
-        self.web.call(&UPLOADED, &body).await?;
+        self.web.call(&COMPLETE_UPLOAD, &body).await?;
         // Slack shares it a moment later and does not say in which message, so the file's id is returned.
         Ok(Shown { at: PostedMessage { channel, message: id }, since: None })
     }
@@ -344,7 +355,7 @@ impl ChatAdapter for SlackAdapter {
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
-        self.finish(at, card, key).await
+        self.finish_stream(at, card, key).await
     }
 
     async fn start_stream(
@@ -354,10 +365,10 @@ impl ChatAdapter for SlackAdapter {
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
         match target {
-            DeliveryTarget::Channel { place, .. } => self.begin(place, reader, key).await,
+            DeliveryTarget::Channel { place, .. } => self.begin_stream(place, reader, key).await,
             DeliveryTarget::DirectMessage { user, .. } => {
-                let channel = self.line(user).await?;
-                self.begin(&ChannelRef { channel, is_dm: true, thread: None }, reader, key).await
+                let channel = self.open_dm(user).await?;
+                self.begin_stream(&ChannelRef { channel, is_dm: true, thread: None }, reader, key).await
             }
             // It disappears on reload, and nothing can replace it.
             DeliveryTarget::Ephemeral { .. } => {
@@ -372,7 +383,7 @@ impl ChatAdapter for SlackAdapter {
         words: &str,
         key: DeliveryId,
     ) -> Result<Duration, ChatError> {
-        self.show_more(at, words, key).await
+        self.update_stream(at, words, key).await
     }
 
     async fn find_message(
@@ -384,10 +395,10 @@ impl ChatAdapter for SlackAdapter {
     ) -> Result<MessageLookup, ChatError> {
         let looked = match target {
             DeliveryTarget::Channel { place, .. } => {
-                self.look(&place.channel, place.thread.as_deref(), key, since, opened).await
+                self.find_posted(&place.channel, place.thread.as_deref(), key, since, opened).await
             }
-            DeliveryTarget::DirectMessage { user, .. } => match self.line(user).await {
-                Ok(line) => self.look(&line, None, key, since, opened).await,
+            DeliveryTarget::DirectMessage { user, .. } => match self.open_dm(user).await {
+                Ok(line) => self.find_posted(&line, None, key, since, opened).await,
                 Err(error) => Err(error),
             },
             DeliveryTarget::Ephemeral { .. } => return Ok(MessageLookup::Unknown),
@@ -426,7 +437,7 @@ impl ChatAdapter for SlackAdapter {
         place: &ChannelRef,
         bound: &HistoryRange,
     ) -> Result<Vec<HistoryMessage>, ChatError> {
-        self.said(place, bound).await
+        self.fetch_history(place, bound).await
     }
 
     async fn is_channel_member(
@@ -439,7 +450,7 @@ impl ChatAdapter for SlackAdapter {
     }
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
-        self.mine().await
+        self.list_own_channels().await
     }
 
     async fn list_missed_messages(
@@ -450,7 +461,7 @@ impl ChatAdapter for SlackAdapter {
         since: Timestamp,
         _from: Option<&str>,
     ) -> Result<MissedMessages, ChatError> {
-        Ok(MissedMessages { messages: self.unheard(channel, threads, since).await?, cursor: None })
+        Ok(MissedMessages { messages: self.fetch_missed(channel, threads, since).await?, cursor: None })
     }
 }
 
@@ -459,7 +470,7 @@ pub(super) fn metadata(key: DeliveryId) -> Value {
 }
 
 /// Returns one of our messages by its timestamp. `message` is what Slack shows of it; null for a new post.
-pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Result<Shown, ChatError> {
+pub(super) fn parse_posted(channel: Option<&str>, ts: &Value, message: &Value) -> Result<Shown, ChatError> {
     let channel = channel.ok_or_else(strange)?.to_owned();
     let ts = ts.as_str().ok_or_else(strange)?;
     let since = if message["edited"].is_object() { edited(message) } else { instant(ts) };

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::slack::testing::*;
-use crate::slack::{Slack, Way, connect, probe};
+use crate::slack::{Slack, Transport, connect, probe};
 
 const KEY: DeliveryId = DeliveryId(Uuid::from_u128(42));
 
@@ -31,9 +31,9 @@ async fn post(slack: &Slack, target: &DeliveryTarget, text: &str) -> Result<Show
 
 #[tokio::test]
 async fn a_card_is_posted_replaced_and_found() {
-    let fake = fake().await;
-    let slack = signed_in(&fake).await;
-    let thread = fake.say("ana", "general", None, "@nod hello");
+    let fake = fake_slack().await;
+    let slack = connect_slack(&fake).await;
+    let thread = fake.post_message("ana", "general", None, "@nod hello");
     let since = Utc::now() - Duration::seconds(1);
     for target in [general(&fake, None), general(&fake, Some(thread.clone())), direct(&fake, "ana")] {
         let find = || async { slack.adapter().find_message(&target, KEY, since, false).await.unwrap() };
@@ -51,23 +51,23 @@ async fn a_card_is_posted_replaced_and_found() {
         assert_eq!((message.unfurl_links, message.unfurl_media), (Some(false), Some(false)));
     }
     assert_eq!(fake.thread("general", &thread).len(), 2);
-    assert_eq!(fake.calls_of("conversations.open").len(), 1, "the direct line is remembered");
+    assert_eq!(fake.list_calls_of("conversations.open").len(), 1, "the direct line is remembered");
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_card_is_found_behind_many_others() {
-    let fake = fake().await;
-    let slack = signed_in(&fake).await;
+    let fake = fake_slack().await;
+    let slack = connect_slack(&fake).await;
     let since = Utc::now() - Duration::seconds(1);
     let posted = post(&slack, &general(&fake, None), "needle").await.unwrap();
     for n in 0..450 {
-        fake.say("bo", "general", None, &format!("hay {n}"));
+        fake.post_message("bo", "general", None, &format!("hay {n}"));
     }
     let found = slack.adapter().find_message(&general(&fake, None), KEY, since, false).await.unwrap();
     assert_eq!(found, MessageLookup::Found(posted));
     for n in 0..1_000 {
-        fake.say("bo", "general", None, &format!("more hay {n}"));
+        fake.post_message("bo", "general", None, &format!("more hay {n}"));
     }
     let other = DeliveryId(Uuid::from_u128(43));
     let lost = slack.adapter().find_message(&general(&fake, None), other, since, false).await.unwrap();
@@ -76,8 +76,8 @@ async fn a_card_is_found_behind_many_others() {
 
 #[tokio::test]
 async fn lookup_without_history_access_is_unknown() {
-    let fake = fake().await;
-    let slack = signed_in(&fake).await;
+    let fake = fake_slack().await;
+    let slack = connect_slack(&fake).await;
     fake.change(|w| w.config.app.scopes.remove("channels:history"));
     let since = Utc::now();
     let find = |target: DeliveryTarget| {
@@ -92,15 +92,15 @@ async fn lookup_without_history_access_is_unknown() {
 
 #[tokio::test]
 async fn api_errors_are_classified() {
-    let fake = fake().await;
-    let slack = signed_in(&fake).await;
+    let fake = fake_slack().await;
+    let slack = connect_slack(&fake).await;
     let target = general(&fake, None);
     for (fault, expected) in [
         (Fault::Status { code: 429, retry_after: Some(7) }, "asked to wait 7 s"),
         (Fault::Status { code: 503, retry_after: None }, "no answer: HTTP 503"),
         (Fault::Status { code: 404, retry_after: None }, "refused: http_404"),
-        (Fault::Drop, "no answer: the connection broke"),
-        (Fault::LoseAnswer, "no answer: the connection broke"),
+        (Fault::DropConnection, "no answer: the connection broke"),
+        (Fault::DropResponse, "no answer: the connection broke"),
     ] {
         fake.faults().next("chat.postMessage", fault);
         let error = post(&slack, &target, "words nobody may see in an error").await.unwrap_err();
@@ -113,8 +113,8 @@ async fn api_errors_are_classified() {
 
 #[tokio::test]
 async fn ephemeral_is_seen_by_one_person() {
-    let fake = fake().await;
-    let slack = signed_in(&fake).await;
+    let fake = fake_slack().await;
+    let slack = connect_slack(&fake).await;
     let DeliveryTarget::Channel { workspace, place } = general(&fake, None) else { panic!("a place") };
     let user = fake.read(|w| w.user_id("ana")).unwrap();
     post(&slack, &DeliveryTarget::Ephemeral { workspace, place, user }, "psst").await.unwrap();
@@ -125,10 +125,10 @@ async fn ephemeral_is_seen_by_one_person() {
 
 #[tokio::test]
 async fn memberships_are_parsed() {
-    let fake = fake().await;
+    let fake = fake_slack().await;
     fake.add_user(User { is_restricted: true, ..User::new("gus", "Gus Guest") });
-    fake.add_user(User::new("eve", "Eve Else").stranger("T0OTHER001"));
-    let slack = signed_in(&fake).await;
+    fake.add_user(User::new("eve", "Eve Else").external("T0OTHER001"));
+    let slack = connect_slack(&fake).await;
     let id = fake.read(|w| w.user_id("ana")).unwrap();
     let ana = slack.adapter().fetch_profile("T0ACME0001", &id).await.unwrap();
     assert_eq!((ana.full_name.as_str(), ana.email.as_deref()), ("Ana Ruiz", Some("ana@acme.test")));
@@ -156,15 +156,15 @@ async fn memberships_are_parsed() {
 
 #[tokio::test]
 async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
-    let fake = fake().await;
+    let fake = fake_slack().await;
     let report = probe(&settings(&fake)).await.unwrap();
     assert_eq!((report.missing.len(), report.socket.clone()), (0, Some(Ok(()))), "{report:?}");
-    assert_eq!(report.identity, *signed_in(&fake).await.identity());
+    assert_eq!(report.identity, *connect_slack(&fake).await.identity());
     fake.change(|w| w.config.app.scopes.remove("users:read.email"));
     let mut settings = settings(&fake);
-    settings.way = Way::Socket { app_token: "xapp-wrong".to_owned().into() };
+    settings.transport = Transport::Socket { app_token: "xapp-wrong".to_owned().into() };
     let report = probe(&settings).await.unwrap();
-    match report.granted {
+    match report.granted_scopes {
         Some(_) => assert_eq!(report.missing, ["users:read.email"]),
         None => eprintln!("the fake does not tell its scopes yet"),
     }
@@ -178,7 +178,7 @@ async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
 #[test]
 fn since_when_a_message_reads_as_it_does_is_slacks_to_say() {
     let ts = serde_json::json!("1772789400.000100");
-    let since = |message: &Value| posted(Some("C1"), &ts, message).unwrap().since;
+    let since = |message: &Value| parse_posted(Some("C1"), &ts, message).unwrap().since;
     let seconds = |text: &str| Some(text.parse::<Timestamp>().unwrap());
     let edited = |ts: &str| serde_json::json!({"edited": {"user": "UNOD", "ts": ts}});
     for (message, expected) in [

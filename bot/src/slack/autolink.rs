@@ -3,25 +3,25 @@
 use crate::text::first_address;
 
 use super::markdown::address;
-use super::rich::Run;
+use super::rich::Span;
 
 /// Returns the runs with every `http://…` and `https://…` in them as a link.
-pub(super) fn linked(runs: Vec<Run>) -> Vec<Run> {
+pub(super) fn link_urls(runs: Vec<Span>) -> Vec<Span> {
     runs.into_iter()
-        .flat_map(|run| if run.link.is_some() || run.look.code { vec![run] } else { parted(run) })
+        .flat_map(|run| if run.link.is_some() || run.style.code { vec![run] } else { link_urls_in(run) })
         .collect()
 }
 
-fn parted(run: Run) -> Vec<Run> {
+fn link_urls_in(run: Span) -> Vec<Span> {
     let mut out = Vec::new();
     let mut rest = run.text.as_str();
     while let Some((before, found)) = first_address(rest) {
         let Some(url) = address(found) else { break };
-        let plain = |text: &str| Run { text: text.to_owned(), ..run.clone() };
+        let plain = |text: &str| Span { text: text.to_owned(), ..run.clone() };
         out.extend((!before.is_empty()).then(|| plain(before)));
-        out.push(Run { text: url.clone(), look: run.look, link: Some(url), moment: None });
+        out.push(Span { text: url.clone(), style: run.style, link: Some(url), moment: None });
         rest = &rest[before.len() + found.len()..];
     }
-    out.extend((!rest.is_empty()).then(|| Run { text: rest.to_owned(), ..run.clone() }));
+    out.extend((!rest.is_empty()).then(|| Span { text: rest.to_owned(), ..run.clone() }));
     out
 }

@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 
 use super::limits;
 use super::markdown::address;
-use super::text::{label, letters, unpinged, visible};
+use super::text::{break_mentions, char_count, escape_control_chars, truncate_label};
 
 /// The action id of buttons that only open a page; their clicks are ignored.
 pub(super) const LINK: &str = "link";
 
 /// Rows, and what could not become a button.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct ButtonRows {
     pub blocks: Vec<Value>,
     /// One line each.
-    pub beside: Vec<String>,
+    pub link_lines: Vec<String>,
 }
 
-pub(super) fn rows(buttons: &[Button]) -> Rows {
-    let mut rows = Rows::default();
+pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
+    let mut rows = ButtonRows::default();
     let mut elements = Vec::new();
     let (mut ids, mut spent, mut left_out) = (HashSet::new(), 0, 0);
     for (index, button) in buttons.iter().enumerate() {
         let Some(element) = element(button, index, &mut ids) else {
-            rows.beside.push(beside(button));
+            rows.link_lines.push(link_line(button));
             continue;
         };
-        let cost = letters(&element.to_string()) + 1;
+        let cost = char_count(&element.to_string()) + 1;
         if spent + cost > limits::BUTTONS_JSON {
             left_out += 1;
             continue;
@@ -38,10 +38,10 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
         elements.push(element);
     }
     // Only a few lines: URLs that cannot be linked come from outside, and there could be any number.
-    left_out += rows.beside.len().saturating_sub(3);
-    rows.beside.truncate(3);
+    left_out += rows.link_lines.len().saturating_sub(3);
+    rows.link_lines.truncate(3);
     if left_out > 0 {
-        rows.beside.push(format!("… ({left_out} more buttons)"));
+        rows.link_lines.push(format!("… ({left_out} more buttons)"));
     }
     rows.blocks =
         elements.chunks(limits::ROW).map(|row| json!({"type": "actions", "elements": row})).collect();
@@ -52,7 +52,7 @@ fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<V
     let text = json!({"type": "plain_text", "text": name(button), "emoji": false});
     let mut element = match &button.on_click {
         OnClick::Action(verb) => {
-            let mut id = label(&verb.kind, limits::ACTION_ID - 10);
+            let mut id = truncate_label(&verb.kind, limits::ACTION_ID - 10);
             if id.is_empty() || !ids.insert(id.clone()) {
                 id = format!("{id}:{index}");
                 ids.insert(id.clone());
@@ -60,7 +60,7 @@ fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<V
             json!({"type": "button", "text": text, "action_id": id, "value": verb.to_string()})
         }
         OnClick::Link(target) => {
-            let url = address(target).filter(|url| letters(url) <= limits::BUTTON_URL)?;
+            let url = address(target).filter(|url| char_count(url) <= limits::BUTTON_URL)?;
             json!({"type": "button", "text": text, "action_id": format!("{LINK}:{index}"), "url": url})
         }
         OnClick::Connect { .. } => return None,
@@ -74,13 +74,13 @@ fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<V
 }
 
 fn name(button: &Button) -> String {
-    let name = label(&unpinged(&button.label), limits::BUTTON_LABEL);
+    let name = truncate_label(&break_mentions(&button.label), limits::BUTTON_LABEL);
     if name.is_empty() { "—".to_owned() } else { name }
 }
 
-fn beside(button: &Button) -> String {
+fn link_line(button: &Button) -> String {
     let target = match &button.on_click {
-        OnClick::Link(target) => label(&visible(target), 300),
+        OnClick::Link(target) => truncate_label(&escape_control_chars(target), 300),
         OnClick::Action(_) | OnClick::Connect { .. } => "no link here".to_owned(),
     };
     format!("{}: {target}", name(button))

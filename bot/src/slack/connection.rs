@@ -17,29 +17,29 @@ use slack_morphism::{
 };
 use tokio::sync::watch;
 
-use super::door::Door;
-use super::inbound::Kind;
+use super::door::Ingestor;
+use super::inbound::PayloadKind;
 
 /// How long dialling can take until Slack sends hello.
-const HELLO: Duration = Duration::from_secs(15);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    Dialling,
+    Connecting,
     /// Slack sent hello.
     Open,
     /// Slack announced that it will close it.
-    Leaving,
-    Gone,
+    Closing,
+    Closed,
 }
 
 /// How to connect, and who handles what arrives.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct SocketConfig {
     pub client: Arc<SlackHyperClient>,
     pub app_token: SlackApiToken,
-    pub door: Door,
+    pub ingestor: Ingestor,
 }
 
 /// A connection; it ends with [`Connection::close`].
@@ -50,11 +50,11 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Starts to dial, and retries every `pause` seconds.
-    pub(super) async fn dial(line: &Line, pause: u64) -> Self {
+    pub(super) async fn dial(line: &SocketConfig, pause: u64) -> Self {
         let environment = Arc::new(SlackClientEventsListenerEnvironment::new(Arc::clone(&line.client)));
         let manager = line.client.http_api.connector.new_clients_manager(environment);
-        let (phase, watched) = watch::channel(Phase::Dialling);
-        let ear = Ear { door: line.door.clone(), phase };
+        let (phase, watched) = watch::channel(Phase::Connecting);
+        let ear = SocketListener { ingestor: line.ingestor.clone(), phase };
         // If it fails, the listener is dropped and the connection counts as gone.
         let _ = manager.register_new_token(&config(pause), line.app_token.clone(), Arc::new(ear)).await;
         manager.start().await;
@@ -63,27 +63,27 @@ impl Connection {
 
     /// Waits until Slack sends hello; returns false if that takes too long.
     pub(super) async fn opens(&self) -> bool {
-        self.reaches(Phase::Open, HELLO).await
+        self.wait_for_phase(Phase::Open, HELLO_TIMEOUT).await
     }
 
     /// Waits until it is in that phase or a later one; returns false after `limit`.
-    pub(super) async fn reaches(&self, phase: Phase, limit: Duration) -> bool {
+    pub(super) async fn wait_for_phase(&self, phase: Phase, limit: Duration) -> bool {
         let mut watched = self.phase.clone();
         // An error means that the sender was dropped: the same as gone.
         tokio::time::timeout(limit, watched.wait_for(|now| *now >= phase)).await.is_ok()
     }
 
     /// Waits until it is leaving or gone, and returns which.
-    pub(super) async fn ends(&self) -> Phase {
+    pub(super) async fn wait_for_close(&self) -> Phase {
         let mut watched = self.phase.clone();
-        watched.wait_for(|now| *now >= Phase::Leaving).await.map_or(Phase::Gone, |phase| *phase)
+        watched.wait_for(|now| *now >= Phase::Closing).await.map_or(Phase::Closed, |phase| *phase)
     }
 
     /// Waits until it delivers nothing more.
     pub(super) async fn gone(&self) {
         let mut watched = self.phase.clone();
         // An error means that the sender was dropped: the same as gone.
-        let _ = watched.wait_for(|now| *now == Phase::Gone).await;
+        let _ = watched.wait_for(|now| *now == Phase::Closed).await;
     }
 
     pub(super) async fn close(&self) {
@@ -101,12 +101,12 @@ fn config(pause: u64) -> SlackClientSocketModeConfig {
 }
 
 /// The callbacks for slack-morphism.
-struct Ear {
-    door: Door,
+struct SocketListener {
+    ingestor: Ingestor,
     phase: watch::Sender<Phase>,
 }
 
-impl Ear {
+impl SocketListener {
     fn enter(&self, phase: Phase) {
         self.phase.send_if_modified(|now| {
             let later = phase > *now;
@@ -116,11 +116,11 @@ impl Ear {
     }
 
     /// Returns the acknowledgement of an envelope, if it is to be acknowledged.
-    async fn envelope(&self, kind: Option<Kind>, frame: &Value) -> Option<String> {
+    async fn handle_envelope(&self, kind: Option<PayloadKind>, frame: &Value) -> Option<String> {
         let id = frame["envelope_id"].as_str()?;
         let taken = match kind {
-            Some(kind) => self.door.take(kind, &frame["payload"]).await,
-            None => self.door.keep("envelope type", frame.clone()).await.map(|()| None),
+            Some(kind) => self.ingestor.handle_payload(kind, &frame["payload"]).await,
+            None => self.ingestor.store_unreadable("envelope type", frame.clone()).await.map(|()| None),
         };
         match taken {
             Ok(Some(payload)) if frame["accepts_response_payload"] == true => {
@@ -136,11 +136,11 @@ impl Ear {
 }
 
 #[async_trait]
-impl SlackSocketModeClientListener for Ear {
+impl SlackSocketModeClientListener for SocketListener {
     async fn on_message(&self, _client: &SlackSocketModeWssClientId, body: String) -> Option<String> {
         let Ok(frame) = serde_json::from_str::<Value>(&body) else {
             // Nothing to acknowledge, but it is stored for inspection.
-            let _ = self.door.keep("frame", body.into()).await;
+            let _ = self.ingestor.store_unreadable("frame", body.into()).await;
             return None;
         };
         match frame["type"].as_str() {
@@ -151,13 +151,13 @@ impl SlackSocketModeClientListener for Ear {
             Some("disconnect") => {
                 let reason = frame["reason"].as_str().unwrap_or("?");
                 tracing::info!(reason, "Slack ends the connection");
-                self.enter(Phase::Leaving);
+                self.enter(Phase::Closing);
                 None
             }
-            Some("events_api") => self.envelope(Some(Kind::Event), &frame).await,
-            Some("interactive") => self.envelope(Some(Kind::Interaction), &frame).await,
-            Some("slash_commands") => self.envelope(Some(Kind::Command), &frame).await,
-            _ => self.envelope(None, &frame).await,
+            Some("events_api") => self.handle_envelope(Some(PayloadKind::Event), &frame).await,
+            Some("interactive") => self.handle_envelope(Some(PayloadKind::Interaction), &frame).await,
+            Some("slash_commands") => self.handle_envelope(Some(PayloadKind::Command), &frame).await,
+            _ => self.handle_envelope(None, &frame).await,
         }
     }
 
@@ -166,6 +166,6 @@ impl SlackSocketModeClientListener for Ear {
     }
 
     async fn on_disconnect(&self, _client: &SlackSocketModeWssClientId) {
-        self.enter(Phase::Gone);
+        self.enter(Phase::Closed);
     }
 }

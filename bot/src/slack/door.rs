@@ -8,10 +8,10 @@ use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse};
 use nod_contract::clock::Clock;
 use serde_json::{Value, json};
 
-use crate::accept::{Accept, Arrival, NotStored, storable};
+use crate::accept::{Accept, IncomingPayload, StoreError, sanitize};
 
 use super::adapter::SlackAdapter;
-use super::inbound::{Heard, Identity, Kind, heard};
+use super::inbound::{Identity, ParseOutcome, PayloadKind, parse_payload};
 use super::{form, render};
 
 /// How long storing can take. Slack waits three seconds for its acknowledgement.
@@ -19,14 +19,14 @@ const LIMIT: Duration = Duration::from_millis(2_500);
 
 /// The event intake of one workspace.
 #[derive(Clone)]
-pub struct Door {
+pub struct Ingestor {
     identity: Identity,
     adapter: Arc<SlackAdapter>,
     accept: Accept,
     clock: Arc<dyn Clock>,
 }
 
-impl Door {
+impl Ingestor {
     pub(super) fn new(
         identity: Identity,
         adapter: Arc<SlackAdapter>,
@@ -40,19 +40,28 @@ impl Door {
     ///
     /// # Errors
     /// If it could not be stored in time.
-    pub async fn take(&self, kind: Kind, payload: &Value) -> Result<Option<Value>, NotStored> {
-        let inbound = match heard(kind, payload, &self.identity, self.clock.now()) {
-            Heard::Inbound(inbound) => *inbound,
-            Heard::Person(profile) => {
+    pub async fn handle_payload(
+        &self,
+        kind: PayloadKind,
+        payload: &Value,
+    ) -> Result<Option<Value>, StoreError> {
+        let inbound = match parse_payload(kind, payload, &self.identity, self.clock.now()) {
+            ParseOutcome::Inbound(inbound) => *inbound,
+            ParseOutcome::Person(profile) => {
                 let workspace = self.identity.team.clone();
-                return self.store(Arrival::Person { workspace, profile: *profile }).await.map(|_| None);
+                return self
+                    .store(IncomingPayload::Person { workspace, profile: *profile })
+                    .await
+                    .map(|_| None);
             }
-            Heard::Ignored(_) => return Ok(None),
-            Heard::Unreadable(why) => return self.keep(why, payload.clone()).await.map(|()| None),
+            ParseOutcome::Ignored(_) => return Ok(None),
+            ParseOutcome::Unreadable(why) => {
+                return self.store_unreadable(why, payload.clone()).await.map(|()| None);
+            }
         };
-        let immediate = self.store(Arrival::Inbound(inbound.clone())).await?;
+        let immediate = self.store(IncomingPayload::Inbound(inbound.clone())).await?;
         Ok(match &inbound.event {
-            Event::FormSubmitted { .. } => Some(answer_to_form(immediate, &payload["view"])),
+            Event::FormSubmitted { .. } => Some(view_response(immediate, &payload["view"])),
             _ => self.answer(immediate, &inbound, payload),
         })
     }
@@ -62,19 +71,21 @@ impl Door {
         match immediate {
             // Slack has no autocomplete.
             InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => None,
-            InteractionResponse::Ephemeral(card) => self.whispered(inbound, card),
-            InteractionResponse::FormErrors(errors) => self.whispered(inbound, sentences(&errors)),
+            InteractionResponse::Ephemeral(card) => self.ephemeral_acknowledgement(inbound, card),
+            InteractionResponse::FormErrors(errors) => {
+                self.ephemeral_acknowledgement(inbound, sentences(&errors))
+            }
             InteractionResponse::Form(form) => {
                 let trigger = payload["trigger_id"].as_str().unwrap_or_default().to_owned();
-                tokio::spawn(self.clone().open(trigger, *form, inbound.clone()));
+                tokio::spawn(self.clone().open_form(trigger, *form, inbound.clone()));
                 None
             }
         }
     }
 
     /// Opens a form while the click is acknowledged: its trigger expires after three seconds.
-    async fn open(self, trigger: String, form: Form, inbound: Inbound) {
-        let Some(place) = place_of(&inbound.event) else { return };
+    async fn open_form(self, trigger: String, form: Form, inbound: Inbound) {
+        let Some(place) = event_location(&inbound.event) else { return };
         let Err(error) = self.adapter.open(&trigger, &form, &place).await else { return };
         tracing::warn!(verb = form.verb.kind, channel = %place.channel, %error, "a form was not opened");
         let immediate = match form.fallback {
@@ -84,7 +95,7 @@ impl Door {
                 let what = Event::FormSubmitted { place: Some(place.clone()), verb: Some(form.verb), values };
                 let key = format!("unopened:{}", inbound.dedup_key);
                 let submitted = Inbound { dedup_key: key, event: what, ..inbound.clone() };
-                match self.store(Arrival::Inbound(submitted)).await {
+                match self.store(IncomingPayload::Inbound(submitted)).await {
                     Ok(immediate) => immediate,
                     Err(error) => {
                         tracing::error!(%error, "what stood in a form that did not open is lost");
@@ -100,9 +111,11 @@ impl Door {
             InteractionResponse::Ack
             | InteractionResponse::Form(_)
             | InteractionResponse::Autocomplete(_) => {}
-            InteractionResponse::Ephemeral(card) => self.whisper(&place, &inbound.author.user, &card).await,
+            InteractionResponse::Ephemeral(card) => {
+                self.post_ephemeral(&place, &inbound.author.user, &card).await
+            }
             InteractionResponse::FormErrors(errors) => {
-                self.whisper(&place, &inbound.author.user, &sentences(&errors)).await;
+                self.post_ephemeral(&place, &inbound.author.user, &sentences(&errors)).await;
             }
         }
     }
@@ -111,39 +124,40 @@ impl Door {
     ///
     /// # Errors
     /// If it could not be stored in time.
-    pub async fn keep(&self, why: &'static str, raw: Value) -> Result<(), NotStored> {
+    pub async fn store_unreadable(&self, why: &'static str, raw: Value) -> Result<(), StoreError> {
         tracing::warn!(workspace = %self.identity.team, why, "kept a Slack payload that cannot be read");
-        let arrival = Arrival::Unreadable { workspace: self.identity.team.clone(), raw: storable(raw) };
+        let arrival =
+            IncomingPayload::Unreadable { workspace: self.identity.team.clone(), raw: sanitize(raw) };
         self.store(arrival).await.map(|_| ())
     }
 
-    async fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
+    async fn store(&self, arrival: IncomingPayload) -> Result<InteractionResponse, StoreError> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
-            Err(_) => Err(NotStored(format!("nothing for {} ms", LIMIT.as_millis()))),
+            Err(_) => Err(StoreError(format!("nothing for {} ms", LIMIT.as_millis()))),
         }
     }
 
     /// Answers with an ephemeral message: for a command in its acknowledgement, for a click or a message after it.
-    fn whispered(&self, inbound: &Inbound, card: Card) -> Option<Value> {
+    fn ephemeral_acknowledgement(&self, inbound: &Inbound, card: Card) -> Option<Value> {
         if matches!(inbound.event, Event::Command { .. }) {
             return Some(ephemeral(&card));
         }
-        let (door, place) = (self.clone(), place_of(&inbound.event)?);
+        let (door, place) = (self.clone(), event_location(&inbound.event)?);
         let user = inbound.author.user.clone();
-        tokio::spawn(async move { door.whisper(&place, &user, &card).await });
+        tokio::spawn(async move { door.post_ephemeral(&place, &user, &card).await });
         None
     }
 
-    async fn whisper(&self, place: &ChannelRef, user: &str, card: &Card) {
-        if let Err(error) = self.adapter.whisper(place, user, card).await {
+    async fn post_ephemeral(&self, place: &ChannelRef, user: &str, card: &Card) {
+        if let Err(error) = self.adapter.post_ephemeral(place, user, card).await {
             tracing::warn!(channel = %place.channel, %user, %error, "a whisper was not shown");
         }
     }
 }
 
 /// Returns where the user is notified.
-fn place_of(what: &Event) -> Option<ChannelRef> {
+fn event_location(what: &Event) -> Option<ChannelRef> {
     match what {
         Event::Command { place, .. }
         | Event::Autocomplete { place, .. }
@@ -153,28 +167,28 @@ fn place_of(what: &Event) -> Option<ChannelRef> {
         | Event::MessageDeleted { place, .. }
         | Event::AssistantThreadOpened { place, .. } => Some(place.clone()),
         // Nod may not be a member of the message's channel.
-        Event::MessageAction { .. } | Event::HomeOpened => Some(nowhere()),
+        Event::MessageAction { .. } | Event::HomeOpened => Some(no_channel()),
         Event::FormSubmitted { place, .. } => place.clone(),
     }
 }
 
 /// Returns the response to a submitted form. A message is shown at its first field, so that the input is kept.
-fn answer_to_form(immediate: InteractionResponse, view: &Value) -> Value {
+fn view_response(immediate: InteractionResponse, view: &Value) -> Value {
     match immediate {
-        InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::cleared(),
-        InteractionResponse::FormErrors(errors) => form::refused(view, &errors),
+        InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::clear_response(),
+        InteractionResponse::FormErrors(errors) => form::errors_response(view, &errors),
         InteractionResponse::Ephemeral(card) => {
-            form::refused(view, &[FieldError::new("", render::fallback(&card))])
+            form::errors_response(view, &[FieldError::new("", render::fallback(&card))])
         }
         InteractionResponse::Form(next) => {
-            let place = form::carried(view).1.unwrap_or_else(nowhere);
+            let place = form::parse_private_metadata(view).1.unwrap_or_else(no_channel);
             json!({"response_action": "update", "view": form::view(&next, &place)})
         }
     }
 }
 
 /// No channel: the message goes to the user's DM.
-fn nowhere() -> ChannelRef {
+fn no_channel() -> ChannelRef {
     ChannelRef { channel: String::new(), is_dm: true, thread: None }
 }
 

@@ -4,10 +4,10 @@ use nod_contract::chat::Attachment;
 use serde_json::Value;
 
 /// Further files on one message are ignored.
-const MOST: usize = 10;
+const MAX_FILES: usize = 10;
 
 pub(super) fn files(message: &Value) -> Vec<Attachment> {
-    message["files"].as_array().into_iter().flatten().take(MOST).map(file).collect()
+    message["files"].as_array().into_iter().flatten().take(MAX_FILES).map(file).collect()
 }
 
 fn file(file: &Value) -> Attachment {

@@ -8,21 +8,21 @@ use reqwest::redirect::Policy;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use crate::download::bounded;
+use crate::download::read_limited;
 
 /// How long one download can take in total.
 const LIMIT: Duration = Duration::from_secs(30);
 /// The maximum number of redirects, within Slack's own hosts.
-const MOST_HOPS: usize = 3;
+const MAX_REDIRECTS: usize = 3;
 
 /// Downloads files; the token is sent only to Slack's own hosts.
-pub(super) struct Files {
+pub(super) struct FileDownloader {
     http: reqwest::Client,
     token: SecretString,
     home: Url,
 }
 
-impl Files {
+impl FileDownloader {
     pub(super) fn new(api_url: &Url, token: SecretString) -> Result<Self, reqwest::Error> {
         let http = reqwest::Client::builder().redirect(Policy::none()).timeout(LIMIT).build()?;
         Ok(Self { http, token, home: api_url.clone() })
@@ -30,15 +30,15 @@ impl Files {
 
     /// Downloads at most `most` bytes from a URL.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
-        tokio::time::timeout(LIMIT, self.read(address, most))
+        tokio::time::timeout(LIMIT, self.follow_and_read(address, most))
             .await
             .unwrap_or_else(|_| Err(DownloadError::NoResponse(format!("nothing for {} s", LIMIT.as_secs()))))
     }
 
-    async fn read(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
+    async fn follow_and_read(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         let mut url = Url::parse(address).map_err(|_| DownloadError::Forbidden("no address".to_owned()))?;
-        for _ in 0..=MOST_HOPS {
-            if !self.ours(&url) {
+        for _ in 0..=MAX_REDIRECTS {
+            if !self.is_trusted_host(&url) {
                 return Err(DownloadError::Forbidden("it lies outside Slack".to_owned()));
             }
             let request = self.http.get(url.clone()).bearer_auth(self.token.expose_secret());
@@ -53,7 +53,7 @@ impl Files {
                 continue;
             }
             return match status.as_u16() {
-                200 => bounded(answer, most).await,
+                200 => read_limited(answer, most).await,
                 408 | 429 | 500.. => Err(DownloadError::NoResponse(format!("HTTP {status}"))),
                 _ => Err(DownloadError::Forbidden(format!("HTTP {status}"))),
             };
@@ -62,7 +62,7 @@ impl Files {
     }
 
     /// Returns whether it is the configured host, or one below it (`files.slack.com`).
-    fn ours(&self, url: &Url) -> bool {
+    fn is_trusted_host(&self, url: &Url) -> bool {
         let (Some(host), Some(home)) = (url.host_str(), self.home.host_str()) else { return false };
         let below = url.domain().is_some() && host.ends_with(&format!(".{home}"));
         url.scheme() == self.home.scheme()
@@ -80,7 +80,7 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let files = |home: &str| {
             let home = Url::parse(home).ok()?;
-            Files::new(&home, SecretString::from("xoxb")).ok()
+            FileDownloader::new(&home, SecretString::from("xoxb")).ok()
         };
         for (home, address, ours) in [
             ("https://slack.com/api/", "https://files.slack.com/files-pri/T1-F1/a.pdf", true),
@@ -93,7 +93,8 @@ mod tests {
             ("http://127.0.0.1:80/api", "http://127.0.0.1/a.pdf", true),
             ("http://127.0.0.1:80/api", "http://127.0.0.1:81/a.pdf", false),
         ] {
-            let judged = files(home).zip(Url::parse(address).ok()).map(|(files, url)| files.ours(&url));
+            let judged =
+                files(home).zip(Url::parse(address).ok()).map(|(files, url)| files.is_trusted_host(&url));
             assert_eq!(judged, Some(ours), "{address}");
         }
     }

@@ -8,30 +8,30 @@ use nod_contract::card::{Action, Field, FieldError, Form};
 use nod_contract::chat::ChannelRef;
 use serde_json::{Map, Value, json};
 
-use crate::pieces::{joined, piece_id, piece_of, pieces};
+use crate::pieces::{chunk_id, join_chunks, parse_chunk_id, split_into_chunks};
 
-use super::text::{label, one_line, unpinged};
+use super::text::{break_mentions, to_one_line, truncate_label};
 use super::{limits, render};
 
 /// The length of a piece of a value that has to be split; the rest of an input is room to write.
-const CUT: usize = 2_400;
+const CHUNK_CHARS: usize = 2_400;
 
 /// Returns the view that shows a form; `place` is where it was requested.
 #[must_use]
 pub(super) fn view(form: &Form, place: &ChannelRef) -> Value {
     let fills = !form.fields.is_empty();
-    let mut blocks = render::for_view(&form.body);
+    let mut blocks = render::modal_blocks(&form.body);
     blocks.extend(form.fields.iter().flat_map(inputs));
     let mut view = json!({
         "type": "modal",
-        "title": plain(&form.title, limits::VIEW_LABEL),
-        "close": plain(if fills { "Cancel" } else { "Close" }, limits::VIEW_LABEL),
+        "title": plain_text(&form.title, limits::VIEW_LABEL),
+        "close": plain_text(if fills { "Cancel" } else { "Close" }, limits::VIEW_LABEL),
         "private_metadata": form.verb.to_string(),
-        "callback_id": opened_in(place),
+        "callback_id": encode_location(place),
         "blocks": blocks,
     });
     if fills {
-        view["submit"] = plain(&form.submit, limits::VIEW_LABEL);
+        view["submit"] = plain_text(&form.submit, limits::VIEW_LABEL);
     }
     view
 }
@@ -40,21 +40,21 @@ pub(super) fn view(form: &Form, place: &ChannelRef) -> Value {
 pub(super) fn saying(words: &str) -> Value {
     json!({
         "type": "modal",
-        "title": plain("Nod", limits::VIEW_LABEL),
-        "close": plain("Close", limits::VIEW_LABEL),
-        "blocks": [{"type": "section", "text": plain(words, limits::BLOCK_TEXT)}],
+        "title": plain_text("Nod", limits::VIEW_LABEL),
+        "close": plain_text("Close", limits::VIEW_LABEL),
+        "blocks": [{"type": "section", "text": plain_text(words, limits::BLOCK_TEXT)}],
     })
 }
 
-fn plain(text: &str, most: usize) -> Value {
-    json!({"type": "plain_text", "text": label(&unpinged(text), most), "emoji": false})
+fn plain_text(text: &str, most: usize) -> Value {
+    json!({"type": "plain_text", "text": truncate_label(&break_mentions(text), most), "emoji": false})
 }
 
 fn inputs(field: &Field) -> Vec<Value> {
-    let cut = pieces(&field.value, limits::INPUT, CUT);
+    let cut = split_into_chunks(&field.value, limits::INPUT, CHUNK_CHARS);
     let many = cut.len();
     let input = |(n, (between, piece)): (usize, (char, String))| {
-        let id = piece_id(&field.id, n, between);
+        let id = chunk_id(&field.id, n, between);
         let name = match many {
             1 => field.label.clone(),
             _ => format!("{} ({} of {many})", field.label, n + 1),
@@ -68,7 +68,7 @@ fn inputs(field: &Field) -> Vec<Value> {
         }
         // A piece can be emptied; whether the whole value is present is checked on submission.
         let optional = field.optional || many > 1;
-        json!({"type": "input", "block_id": id, "optional": optional, "label": plain(&name, limits::FIELD_LABEL),
+        json!({"type": "input", "block_id": id, "optional": optional, "label": plain_text(&name, limits::FIELD_LABEL),
             "element": element})
     };
     cut.into_iter().enumerate().map(input).collect()
@@ -80,14 +80,14 @@ pub(super) fn values(view: &Value) -> BTreeMap<String, String> {
     for (block, actions) in view["state"]["values"].as_object().into_iter().flatten() {
         let input = actions.as_object().and_then(|actions| actions.values().next());
         let typed = input.and_then(|input| input["value"].as_str()).unwrap_or_default();
-        let (field, number, gap) = piece_of(block);
+        let (field, number, gap) = parse_chunk_id(block);
         fields.entry(field.to_owned()).or_default().insert(number, (gap, typed));
     }
-    fields.into_iter().map(|(field, pieces)| (field, joined(pieces.into_values()))).collect()
+    fields.into_iter().map(|(field, pieces)| (field, join_chunks(pieces.into_values()))).collect()
 }
 
 /// Returns the form's action, and where it was opened.
-pub(super) fn carried(view: &Value) -> (Option<Action>, Option<ChannelRef>) {
+pub(super) fn parse_private_metadata(view: &Value) -> (Option<Action>, Option<ChannelRef>) {
     let verb = view["private_metadata"].as_str().and_then(Action::parse);
     let place = view["callback_id"].as_str().and_then(|id| {
         let (channel, thread) = id.split_once(':')?;
@@ -100,13 +100,13 @@ pub(super) fn carried(view: &Value) -> (Option<Action>, Option<ChannelRef>) {
     (verb, place)
 }
 
-fn opened_in(place: &ChannelRef) -> String {
+fn encode_location(place: &ChannelRef) -> String {
     format!("{}:{}", place.channel, place.thread.as_deref().unwrap_or_default())
 }
 
 /// Returns the errors at their fields; errors of no field in the view go to the first one. If there is no field, the
 /// view shows them.
-pub(super) fn refused(view: &Value, errors: &[FieldError]) -> Value {
+pub(super) fn errors_response(view: &Value, errors: &[FieldError]) -> Value {
     let blocks = view["blocks"].as_array().map_or(&[][..], Vec::as_slice);
     let inputs: Vec<&str> =
         blocks.iter().filter(|b| b["type"] == "input").filter_map(|b| b["block_id"].as_str()).collect();
@@ -121,14 +121,14 @@ pub(super) fn refused(view: &Value, errors: &[FieldError]) -> Value {
             said.get(*at).and_then(Value::as_str).map_or_else(String::new, |text| format!("{text} "));
         said.insert(
             (*at).to_owned(),
-            label(&format!("{before}{}", one_line(&error.message)), limits::ERROR).into(),
+            truncate_label(&format!("{before}{}", to_one_line(&error.message)), limits::ERROR).into(),
         );
     }
     json!({"response_action": "errors", "errors": said})
 }
 
 /// Closes every view.
-pub(super) fn cleared() -> Value {
+pub(super) fn clear_response() -> Value {
     json!({"response_action": "clear"})
 }
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use nod_contract::card::{Block, FormFallback};
 
-use crate::text::letters;
+use crate::text::char_count;
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn place() -> ChannelRef {
 }
 
 /// The view as it returns if the user typed nothing.
-fn returned(view: &Value) -> Value {
+fn submitted_unchanged(view: &Value) -> Value {
     let mut view = view.clone();
     let mut typed = Map::new();
     for block in view["blocks"].as_array().unwrap() {
@@ -56,9 +56,9 @@ fn view_carries_action_id_and_revision() {
     let view = view(&form("Hi"), &place());
     assert_eq!(view["private_metadata"], "edit:00000000-0000-0000-0000-000000000007:2");
     assert_eq!(view["title"]["text"], "Change this email, whic…");
-    let (verb, opened) = carried(&view);
+    let (verb, opened) = parse_private_metadata(&view);
     assert_eq!((verb, opened), (Some(form("").verb), Some(place())));
-    assert_eq!(carried(&json!({"private_metadata": "x", "callback_id": "y"})), (None, None));
+    assert_eq!(parse_private_metadata(&json!({"private_metadata": "x", "callback_id": "y"})), (None, None));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn long_value_is_split_over_inputs() {
     let ids: Vec<&str> =
         view["blocks"].as_array().unwrap()[1..].iter().map(|b| b["block_id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["body", "body~1p", "body~2n", "body~3s", "body~4x"]);
-    assert_eq!(values(&returned(&view))["body"], text);
+    assert_eq!(values(&submitted_unchanged(&view))["body"], text);
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn errors_point_at_inputs_of_the_view() {
     let view = view(&form("Hi"), &place());
     let errors = [FieldError::new("body", "Too\nlong."), FieldError::new("gone", "And more.")];
     assert_eq!(
-        refused(&view, &errors),
+        errors_response(&view, &errors),
         json!({"response_action": "errors", "errors": {"body": "Too long. And more."}})
     );
-    assert_eq!(refused(&json!({"blocks": []}), &errors)["response_action"], "update");
+    assert_eq!(errors_response(&json!({"blocks": []}), &errors)["response_action"], "update");
 }
 
 proptest! {
@@ -102,8 +102,8 @@ proptest! {
         let view = view(&form(&text), &place());
         for block in view["blocks"].as_array().unwrap() {
             let value = block["element"]["initial_value"].as_str().unwrap_or_default();
-            prop_assert!(letters(value) <= limits::INPUT);
+            prop_assert!(char_count(value) <= limits::INPUT);
         }
-        prop_assert_eq!(&values(&returned(&view))["body"], &text);
+        prop_assert_eq!(&values(&submitted_unchanged(&view))["body"], &text);
     }
 }

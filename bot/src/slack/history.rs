@@ -8,27 +8,27 @@ use nod_contract::clock::Timestamp;
 use serde_json::{Value, json};
 
 use super::adapter::{SlackAdapter, strange};
-use super::inbound::{Heard, Kind, heard, instant};
+use super::inbound::{ParseOutcome, PayloadKind, instant, parse_payload};
 use super::incoming_text;
-use super::scopes::{HISTORY_OF, MEMBERS, MINE, Method, REPLIES};
+use super::scopes::{CONVERSATION_HISTORY, MEMBERS, Method, REPLIES, USER_CONVERSATIONS};
 
 /// The page size for messages.
 const PAGE: usize = 200;
 /// The maximum number of pages per query.
 const PAGES: usize = 10;
 /// How old a thread can be, in seconds, to be searched for missed answers.
-const LOOKED_BACK: i64 = 3 * 24 * 60 * 60;
+const THREAD_LOOKBACK_SECS: i64 = 3 * 24 * 60 * 60;
 /// The maximum number of threads in one channel that are searched for missed messages.
-const MOST_THREADS: usize = 50;
+const MAX_THREADS: usize = 50;
 
 impl SlackAdapter {
     /// Returns the newest messages of a place, oldest first.
-    pub(super) async fn said(
+    pub(super) async fn fetch_history(
         &self,
         place: &ChannelRef,
         bound: &HistoryRange,
     ) -> Result<Vec<HistoryMessage>, ChatError> {
-        let oldest = bound.since.map(ts_of).unwrap_or_default();
+        let oldest = bound.since.map(to_ts).unwrap_or_default();
         let mut query = vec![("channel", place.channel.as_str())];
         if !oldest.is_empty() {
             query.push(("oldest", &oldest));
@@ -40,10 +40,10 @@ impl SlackAdapter {
             Some(thread) => {
                 query.push(("ts", thread));
                 // A thread is returned from its beginning, each page with its first message.
-                self.pages(&REPLIES, &query, usize::MAX).await?
+                self.fetch_pages(&REPLIES, &query, usize::MAX).await?
             }
             None => {
-                let mut newest_first = self.pages(&HISTORY_OF, &query, bound.limit).await?;
+                let mut newest_first = self.fetch_pages(&CONVERSATION_HISTORY, &query, bound.limit).await?;
                 newest_first.reverse();
                 newest_first
             }
@@ -64,7 +64,7 @@ impl SlackAdapter {
             return None;
         }
         let identity = self.identity();
-        let words = incoming_text::of_message(message, &identity.bot_user).text;
+        let words = incoming_text::parse_message(message, &identity.bot_user).text;
         Some(HistoryMessage {
             is_from_bot: message["user"] == identity.bot_user.as_str(),
             user: text("user"),
@@ -97,7 +97,7 @@ impl SlackAdapter {
     }
 
     /// Returns the channels and DMs of which Nod is a member, by id and name.
-    pub(super) async fn mine(&self) -> Result<Vec<(String, String)>, ChatError> {
+    pub(super) async fn list_own_channels(&self) -> Result<Vec<(String, String)>, ChatError> {
         let mut all = Vec::new();
         let mut cursor = String::new();
         for _ in 0..PAGES {
@@ -106,7 +106,7 @@ impl SlackAdapter {
             if !cursor.is_empty() {
                 query.push(("cursor", &cursor));
             }
-            let page = self.web().read(&MINE, &query).await?;
+            let page = self.web().read(&USER_CONVERSATIONS, &query).await?;
             let channels = page["channels"].as_array().ok_or_else(strange)?;
             let name = |channel: &Value| channel["name"].as_str().unwrap_or_default().to_owned();
             all.extend(channels.iter().filter_map(|c| Some((c["id"].as_str()?.to_owned(), name(c)))));
@@ -120,25 +120,26 @@ impl SlackAdapter {
 
     /// Returns the messages sent or edited since then in a channel, and sent in the given threads and in those with a
     /// reply since then; each as its event would have delivered it, oldest first.
-    pub(super) async fn unheard(
+    pub(super) async fn fetch_missed(
         &self,
         channel: &str,
         threads: &[String],
         since: Timestamp,
     ) -> Result<Vec<Inbound>, ChatError> {
-        let since = ts_of(since);
-        let begun = ts_of(instant(&since).ok_or_else(strange)? - chrono::TimeDelta::seconds(LOOKED_BACK));
+        let since = to_ts(since);
+        let begun =
+            to_ts(instant(&since).ok_or_else(strange)? - chrono::TimeDelta::seconds(THREAD_LOOKBACK_SECS));
         let query = [("channel", channel), ("oldest", begun.as_str())];
-        let recent = self.pages(&HISTORY_OF, &query, PAGE * PAGES).await?;
+        let recent = self.fetch_pages(&CONVERSATION_HISTORY, &query, PAGE * PAGES).await?;
         let later = |value: &Value| value.as_str().is_some_and(|ts| ts >= since.as_str());
         let answered = recent.iter().filter(|message| later(&message["latest_reply"]));
         let mut open: BTreeSet<&str> = answered.filter_map(|message| message["ts"].as_str()).collect();
         open.extend(threads.iter().map(String::as_str));
         let mut missed: Vec<Value> = recent.iter().filter(|message| later(&message["ts"])).cloned().collect();
         // The newest threads first, in case there are more than the maximum.
-        for thread in open.into_iter().rev().take(MOST_THREADS) {
+        for thread in open.into_iter().rev().take(MAX_THREADS) {
             let query = [("channel", channel), ("ts", thread), ("oldest", since.as_str())];
-            match self.pages(&REPLIES, &query, usize::MAX).await {
+            match self.fetch_pages(&REPLIES, &query, usize::MAX).await {
                 Ok(replies) => missed.extend(replies.into_iter().filter(|message| later(&message["ts"]))),
                 // The thread was deleted meanwhile.
                 Err(ChatError::ChannelClosed { code }) if code == "thread_not_found" => {}
@@ -163,15 +164,15 @@ impl SlackAdapter {
             let at = instant(message["ts"].as_str()?)?;
             message["channel"] = channel.into();
             message["channel_type"] = if direct { "im" } else { "channel" }.into();
-            match heard(Kind::Event, &json!({"event": message}), self.identity(), at) {
-                Heard::Inbound(inbound) => Some(*inbound),
-                Heard::Person(_) | Heard::Ignored(_) | Heard::Unreadable(_) => None,
+            match parse_payload(PayloadKind::Event, &json!({"event": message}), self.identity(), at) {
+                ParseOutcome::Inbound(inbound) => Some(*inbound),
+                ParseOutcome::Person(_) | ParseOutcome::Ignored(_) | ParseOutcome::Unreadable(_) => None,
             }
         };
         messages.into_iter().filter_map(event).collect()
     }
 
-    async fn pages(
+    async fn fetch_pages(
         &self,
         method: &Method,
         query: &[(&str, &str)],
@@ -206,6 +207,6 @@ fn next(page: &Value) -> String {
 }
 
 /// Slack's `seconds.micros`.
-fn ts_of(at: Timestamp) -> String {
+fn to_ts(at: Timestamp) -> String {
     format!("{}.{:06}", at.timestamp(), at.timestamp_subsec_micros())
 }

@@ -21,13 +21,13 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::form_urlencoded;
 
-use super::door::Door;
-use super::inbound::Kind;
+use super::door::Ingestor;
+use super::inbound::PayloadKind;
 use super::signature;
 
 /// The largest accepted body, in bytes: a message of 40,000 characters is repeated several times in one event, and a
 /// click contains its whole card.
-const LARGEST_BODY: usize = 2 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// Bodies up to this size are read regardless of others; nearly everything that Slack sends is smaller.
 const SMALL_BODY: usize = 64 * 1024;
 /// The number of larger ones that are read at once.
@@ -36,15 +36,15 @@ const LARGE_BODIES: usize = 4;
 const BODY: Duration = Duration::from_secs(10);
 
 /// Checks requests before they reach the door.
-pub(super) struct Gate {
-    door: Door,
+pub(super) struct SlackWebhooks {
+    ingestor: Ingestor,
     signing_secret: SecretString,
     clock: Arc<dyn Clock>,
     large: Semaphore,
 }
 
 /// The three routes that the app's manifest names.
-pub(super) fn routes(gate: Gate) -> Router {
+pub(super) fn routes(gate: SlackWebhooks) -> Router {
     Router::new()
         .route("/slack/events", post(events))
         .route("/slack/interactions", post(interactions))
@@ -52,34 +52,34 @@ pub(super) fn routes(gate: Gate) -> Router {
         .with_state(Arc::new(gate))
 }
 
-async fn events(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+async fn events(State(gate): State<Arc<SlackWebhooks>>, request: Request) -> Response {
     let body = match gate.read(request).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
     match serde_json::from_slice::<Value>(&body) {
-        Err(_) => gate.keep("body", &body).await,
+        Err(_) => gate.store_unreadable("body", &body).await,
         // Slack sends this when the URL is entered, to verify the endpoint.
         Ok(payload) if payload["type"] == "url_verification" => {
             Json(json!({"challenge": payload["challenge"]})).into_response()
         }
-        Ok(payload) => gate.take(Kind::Event, &payload).await,
+        Ok(payload) => gate.handle_payload(PayloadKind::Event, &payload).await,
     }
 }
 
-async fn interactions(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+async fn interactions(State(gate): State<Arc<SlackWebhooks>>, request: Request) -> Response {
     let body = match gate.read(request).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
     let field = form_urlencoded::parse(&body).find(|(name, _)| name == "payload");
     match field.and_then(|(_, payload)| serde_json::from_str::<Value>(&payload).ok()) {
-        Some(payload) => gate.take(Kind::Interaction, &payload).await,
-        None => gate.keep("interaction without payload", &body).await,
+        Some(payload) => gate.handle_payload(PayloadKind::Interaction, &payload).await,
+        None => gate.store_unreadable("interaction without payload", &body).await,
     }
 }
 
-async fn commands(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+async fn commands(State(gate): State<Arc<SlackWebhooks>>, request: Request) -> Response {
     let body = match gate.read(request).await {
         Ok(body) => body,
         Err(refused) => return refused,
@@ -90,12 +90,12 @@ async fn commands(State(gate): State<Arc<Gate>>, request: Request) -> Response {
     if payload["ssl_check"] == "1" {
         return StatusCode::OK.into_response();
     }
-    gate.take(Kind::Command, &payload).await
+    gate.handle_payload(PayloadKind::Command, &payload).await
 }
 
-impl Gate {
-    pub(super) fn new(door: Door, signing_secret: SecretString, clock: Arc<dyn Clock>) -> Self {
-        Self { door, signing_secret, clock, large: Semaphore::new(LARGE_BODIES) }
+impl SlackWebhooks {
+    pub(super) fn new(door: Ingestor, signing_secret: SecretString, clock: Arc<dyn Clock>) -> Self {
+        Self { ingestor: door, signing_secret, clock, large: Semaphore::new(LARGE_BODIES) }
     }
 
     /// Returns the body of a request with a recent signature of Slack, or the refusal.
@@ -107,21 +107,21 @@ impl Gate {
             return Err(unsigned());
         }
         // A body without a length counts as the longest one allowed.
-        let length = header(&head.headers, CONTENT_LENGTH.as_str()).parse().unwrap_or(LARGEST_BODY);
-        if length > LARGEST_BODY {
-            return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
+        let length = header(&head.headers, CONTENT_LENGTH.as_str()).parse().unwrap_or(MAX_BODY_BYTES);
+        if length > MAX_BODY_BYTES {
+            return Err(unauthorized_response(StatusCode::PAYLOAD_TOO_LARGE));
         }
         let reads = async {
             // The semaphore is never closed.
             let _place = if length > SMALL_BODY { self.large.acquire().await.ok() } else { None };
-            to_bytes(body, LARGEST_BODY).await
+            to_bytes(body, MAX_BODY_BYTES).await
         };
         let body = match timeout(BODY, reads).await {
-            Err(_) => return Err(refused(StatusCode::REQUEST_TIMEOUT)),
-            Ok(Err(_)) => return Err(refused(StatusCode::PAYLOAD_TOO_LARGE)),
+            Err(_) => return Err(unauthorized_response(StatusCode::REQUEST_TIMEOUT)),
+            Ok(Err(_)) => return Err(unauthorized_response(StatusCode::PAYLOAD_TOO_LARGE)),
             Ok(Ok(body)) => body,
         };
-        match signature::holds(&self.signing_secret, at, &body, signature, self.clock.now()) {
+        match signature::is_valid(&self.signing_secret, at, &body, signature, self.clock.now()) {
             true => Ok(body),
             false => Err(unsigned()),
         }
@@ -129,18 +129,18 @@ impl Gate {
 
     /// Stores first, then answers: the response contains the immediate answer, like a socket's acknowledgement. If the
     /// payload was not stored, the status is an error, so that Slack redelivers events.
-    async fn take(&self, kind: Kind, payload: &Value) -> Response {
-        match self.door.take(kind, payload).await {
+    async fn handle_payload(&self, kind: PayloadKind, payload: &Value) -> Response {
+        match self.ingestor.handle_payload(kind, payload).await {
             Ok(Some(answer)) => Json(answer).into_response(),
             Ok(None) => StatusCode::OK.into_response(),
-            Err(error) => unstored(&error),
+            Err(error) => store_error_response(&error),
         }
     }
 
-    async fn keep(&self, why: &'static str, body: &[u8]) -> Response {
-        match self.door.keep(why, String::from_utf8_lossy(body).into()).await {
+    async fn store_unreadable(&self, why: &'static str, body: &[u8]) -> Response {
+        match self.ingestor.store_unreadable(why, String::from_utf8_lossy(body).into()).await {
             Ok(()) => StatusCode::OK.into_response(),
-            Err(error) => unstored(&error),
+            Err(error) => store_error_response(&error),
         }
     }
 }
@@ -151,15 +151,15 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 
 fn unsigned() -> Response {
     tracing::warn!("refused a request that Slack did not sign just now");
-    refused(StatusCode::UNAUTHORIZED)
+    unauthorized_response(StatusCode::UNAUTHORIZED)
 }
 
 /// The rest of the body is not read.
-fn refused(status: StatusCode) -> Response {
+fn unauthorized_response(status: StatusCode) -> Response {
     (status, [(CONNECTION, "close")]).into_response()
 }
 
-fn unstored(error: &super::NotStored) -> Response {
+fn store_error_response(error: &super::StoreError) -> Response {
     tracing::error!(%error, "not acknowledged");
     StatusCode::SERVICE_UNAVAILABLE.into_response()
 }

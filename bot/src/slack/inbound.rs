@@ -26,7 +26,7 @@ pub struct Identity {
 
 /// The three kinds of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PayloadKind {
     /// `events_api`.
     Event,
     /// `interactive`.
@@ -37,7 +37,7 @@ pub enum Kind {
 
 /// The result of parsing a payload.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum ParseOutcome {
     /// Something for the inbox.
     Inbound(Box<Inbound>),
     /// A user's new profile.
@@ -50,17 +50,24 @@ pub enum Heard {
 
 /// Parses a payload that arrived at `now`.
 #[must_use]
-pub fn heard(kind: Kind, payload: &Value, identity: &Identity, now: Timestamp) -> Heard {
+pub fn parse_payload(
+    kind: PayloadKind,
+    payload: &Value,
+    identity: &Identity,
+    now: Timestamp,
+) -> ParseOutcome {
     let read = match kind {
-        Kind::Event => event(&payload["event"], identity, now),
-        Kind::Interaction if payload["type"] == "view_submission" => submitted(payload, identity, now),
-        Kind::Interaction => press(payload, identity, now),
-        Kind::Command => command(payload, identity, now),
+        PayloadKind::Event => event(&payload["event"], identity, now),
+        PayloadKind::Interaction if payload["type"] == "view_submission" => {
+            parse_view_submission(payload, identity, now)
+        }
+        PayloadKind::Interaction => parse_button_click(payload, identity, now),
+        PayloadKind::Command => command(payload, identity, now),
     };
     read.unwrap_or_else(|reason| reason)
 }
 
-type Read = Result<Heard, Heard>;
+type Read = Result<ParseOutcome, ParseOutcome>;
 
 fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
     value[field].as_str().filter(|text| !text.is_empty())
@@ -68,20 +75,22 @@ fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
 
 fn event(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     match event["type"].as_str() {
-        Some("app_mention" | "message") => said(event, identity, now),
-        Some("assistant_thread_started" | "assistant_thread_context_changed") => pane(event, identity, now),
+        Some("app_mention" | "message") => parse_message(event, identity, now),
+        Some("assistant_thread_started" | "assistant_thread_context_changed") => {
+            parse_assistant_thread(event, identity, now)
+        }
         // `user_change` is sent for every changed profile, also when a user leaves.
         Some("team_join" | "user_change") => {
             let profile = profile::read(&event["user"], &identity.team);
-            Ok(Heard::Person(Box::new(profile.ok_or(Heard::Unreadable("person without id"))?)))
+            Ok(ParseOutcome::Person(Box::new(profile.ok_or(ParseOutcome::Unreadable("person without id"))?)))
         }
-        Some("app_home_opened") => home_opened(event, identity, now),
-        Some(_) => Ok(Heard::Ignored("event type")),
-        None => Err(Heard::Unreadable("event without type")),
+        Some("app_home_opened") => parse_home_opened(event, identity, now),
+        Some(_) => Ok(ParseOutcome::Ignored("event type")),
+        None => Err(ParseOutcome::Unreadable("event without type")),
     }
 }
 
-fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+fn parse_message(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     let bot = text(event, "bot_id").is_some() || event["bot_profile"].is_object();
     if let Some(thread) = text(event, "thread_ts").filter(|_| bot && event["hidden"] != true) {
         return by_a_bot(event, thread, identity);
@@ -89,26 +98,26 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     // Subtypes first: an edit has its author and text one level deeper.
     match event["subtype"].as_str() {
         None | Some("file_share" | "thread_broadcast" | "me_message") => {}
-        Some("message_changed") => return edited(event, identity, now),
+        Some("message_changed") => return parse_edit(event, identity, now),
         Some("message_deleted") => {
             let ts = text(event, "deleted_ts").or(text(&event["previous_message"], "ts"));
-            return deleted(event, ts, identity, now);
+            return parse_deletion(event, ts, identity, now);
         }
-        Some(_) => return Ok(Heard::Ignored("message subtype")),
+        Some(_) => return Ok(ParseOutcome::Ignored("message subtype")),
     }
     if event["hidden"] == true {
-        return Ok(Heard::Ignored("hidden"));
+        return Ok(ParseOutcome::Ignored("hidden"));
     }
     if bot {
-        return Ok(Heard::Ignored("bot"));
+        return Ok(ParseOutcome::Ignored("bot"));
     }
-    let Some(user) = text(event, "user") else { return Ok(Heard::Ignored("no author")) };
+    let Some(user) = text(event, "user") else { return Ok(ParseOutcome::Ignored("no author")) };
     if user == identity.bot_user || user == "USLACKBOT" {
-        return Ok(Heard::Ignored("bot"));
+        return Ok(ParseOutcome::Ignored("bot"));
     }
-    let channel = text(event, "channel").ok_or(Heard::Unreadable("message without channel"))?;
-    let ts = text(event, "ts").ok_or(Heard::Unreadable("message without ts"))?;
-    let words = incoming_text::of_message(event, &identity.bot_user);
+    let channel = text(event, "channel").ok_or(ParseOutcome::Unreadable("message without channel"))?;
+    let ts = text(event, "ts").ok_or(ParseOutcome::Unreadable("message without ts"))?;
+    let words = incoming_text::parse_message(event, &identity.bot_user);
     let direct = event["channel_type"] == "im" || channel.starts_with('D');
     let addressed = if direct {
         Addressing::DirectMessage
@@ -120,13 +129,13 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     // History shows a message with replies as the first of its own thread.
     let thread = text(event, "thread_ts").filter(|thread| *thread != ts);
     let thread = thread.or((addressed == Addressing::Mention).then_some(ts));
-    Ok(Heard::Inbound(Box::new(Inbound {
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("message:{}:{channel}:{ts}", identity.team),
         author: Author { user: user.to_owned(), membership: standing(event, identity) },
         // Without a time it would be unknown whether the message came before a card was posted.
-        at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
+        at: instant(ts).ok_or(ParseOutcome::Unreadable("message with an unreadable ts"))?,
         event: Event::Message {
             place: ChannelRef {
                 channel: channel.to_owned(),
@@ -147,16 +156,16 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
 fn by_a_bot(event: &Value, thread: &str, identity: &Identity) -> Read {
     let bot = text(event, "bot_id").unwrap_or_default();
     if event["user"] == identity.bot_user.as_str() || bot == identity.bot_id {
-        return Ok(Heard::Ignored("bot"));
+        return Ok(ParseOutcome::Ignored("bot"));
     }
-    let channel = text(event, "channel").ok_or(Heard::Unreadable("message without channel"))?;
-    let ts = text(event, "ts").ok_or(Heard::Unreadable("message without ts"))?;
-    Ok(Heard::Inbound(Box::new(Inbound {
+    let channel = text(event, "channel").ok_or(ParseOutcome::Unreadable("message without channel"))?;
+    let ts = text(event, "ts").ok_or(ParseOutcome::Unreadable("message without ts"))?;
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("message:{}:{channel}:{ts}", identity.team),
         author: Author { user: bot.to_owned(), membership: Membership::Bot },
-        at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
+        at: instant(ts).ok_or(ParseOutcome::Unreadable("message with an unreadable ts"))?,
         event: Event::Message {
             place: ChannelRef { channel: channel.to_owned(), is_dm: false, thread: Some(thread.to_owned()) },
             message: ts.to_owned(),
@@ -168,14 +177,14 @@ fn by_a_bot(event: &Value, thread: &str, identity: &Identity) -> Read {
     })))
 }
 
-fn pane(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+fn parse_assistant_thread(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     let thread = &event["assistant_thread"];
-    let field = |name, missing| text(thread, name).ok_or(Heard::Unreadable(missing));
+    let field = |name, missing| text(thread, name).ok_or(ParseOutcome::Unreadable(missing));
     let user = field("user_id", "pane without user")?;
     let channel = field("channel_id", "pane without channel")?;
     let ts = field("thread_ts", "pane without thread")?;
-    let at = text(event, "event_ts").ok_or(Heard::Unreadable("pane without event_ts"))?;
-    Ok(Heard::Inbound(Box::new(Inbound {
+    let at = text(event, "event_ts").ok_or(ParseOutcome::Unreadable("pane without event_ts"))?;
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("pane:{}:{channel}:{ts}:{at}", identity.team),
@@ -189,13 +198,13 @@ fn pane(event: &Value, identity: &Identity, now: Timestamp) -> Read {
 }
 
 /// Parses `app_home_opened`. Slack sends it for the messages tab too.
-fn home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+fn parse_home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     if text(event, "tab").is_some_and(|tab| tab != "home") {
-        return Ok(Heard::Ignored("another tab"));
+        return Ok(ParseOutcome::Ignored("another tab"));
     }
-    let user = text(event, "user").ok_or(Heard::Unreadable("Home without user"))?;
-    let ts = text(event, "event_ts").ok_or(Heard::Unreadable("Home without event_ts"))?;
-    Ok(Heard::Inbound(Box::new(Inbound {
+    let user = text(event, "user").ok_or(ParseOutcome::Unreadable("Home without user"))?;
+    let ts = text(event, "event_ts").ok_or(ParseOutcome::Unreadable("Home without event_ts"))?;
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("home:{}:{user}:{ts}", identity.team),
@@ -206,20 +215,20 @@ fn home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
 }
 
 /// Parses an edited message. Slack sends the same event after it resolved a message's links.
-fn edited(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+fn parse_edit(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     let (message, before) = (&event["message"], &event["previous_message"]);
     let ts = text(message, "ts");
     if message["subtype"] == "tombstone" {
-        return deleted(event, ts, identity, now);
+        return parse_deletion(event, ts, identity, now);
     }
     if message["text"] == before["text"] || !message["edited"].is_object() {
-        return Ok(Heard::Ignored("no new words"));
+        return Ok(ParseOutcome::Ignored("no new words"));
     }
-    let ts = ts.ok_or(Heard::Unreadable("edit without ts"))?;
+    let ts = ts.ok_or(ParseOutcome::Unreadable("edit without ts"))?;
     let when = text(&message["edited"], "ts").or(text(event, "ts")).unwrap_or_default();
-    let (author, place) = changed(event, message, identity)?;
-    let words = incoming_text::of_message(message, &identity.bot_user);
-    Ok(Heard::Inbound(Box::new(Inbound {
+    let (author, place) = parse_changed_message(event, message, identity)?;
+    let words = incoming_text::parse_message(message, &identity.bot_user);
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("edit:{}:{}:{ts}:{when}", identity.team, place.channel),
@@ -229,10 +238,10 @@ fn edited(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-fn deleted(event: &Value, ts: Option<&str>, identity: &Identity, now: Timestamp) -> Read {
-    let ts = ts.ok_or(Heard::Unreadable("deletion without ts"))?;
-    let (author, place) = changed(event, &event["previous_message"], identity)?;
-    Ok(Heard::Inbound(Box::new(Inbound {
+fn parse_deletion(event: &Value, ts: Option<&str>, identity: &Identity, now: Timestamp) -> Read {
+    let ts = ts.ok_or(ParseOutcome::Unreadable("deletion without ts"))?;
+    let (author, place) = parse_changed_message(event, &event["previous_message"], identity)?;
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("delete:{}:{}:{ts}", identity.team, place.channel),
@@ -243,12 +252,16 @@ fn deleted(event: &Value, ts: Option<&str>, identity: &Identity, now: Timestamp)
 }
 
 /// Returns the author of the changed message, and its place.
-fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Author, ChannelRef), Heard> {
+fn parse_changed_message(
+    event: &Value,
+    message: &Value,
+    identity: &Identity,
+) -> Result<(Author, ChannelRef), ParseOutcome> {
     let user = text(message, "user").filter(|user| *user != identity.bot_user);
     let Some(user) = user.filter(|_| text(message, "bot_id").is_none()) else {
-        return Err(Heard::Ignored("bot"));
+        return Err(ParseOutcome::Ignored("bot"));
     };
-    let channel = text(event, "channel").ok_or(Heard::Unreadable("change without channel"))?;
+    let channel = text(event, "channel").ok_or(ParseOutcome::Unreadable("change without channel"))?;
     let direct = event["channel_type"] == "im" || channel.starts_with('D');
     let thread = text(message, "thread_ts").map(str::to_owned);
     let author = Author { user: user.to_owned(), membership: standing(message, identity) };
@@ -271,19 +284,21 @@ fn standing(event: &Value, identity: &Identity) -> Membership {
 }
 
 /// Parses an entry of a message's menu.
-fn picked(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
+fn parse_message_shortcut(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     let wish = match payload["callback_id"].as_str() {
         Some("ask") => MessageActionKind::Explain,
         Some("draft") => MessageActionKind::Draft,
-        _ => return Ok(Heard::Ignored("another shortcut")),
+        _ => return Ok(ParseOutcome::Ignored("another shortcut")),
     };
-    let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("shortcut without user"))?;
-    let channel = text(&payload["channel"], "id").ok_or(Heard::Unreadable("shortcut without channel"))?;
-    let trigger = text(payload, "trigger_id").ok_or(Heard::Unreadable("shortcut without trigger_id"))?;
+    let user = text(&payload["user"], "id").ok_or(ParseOutcome::Unreadable("shortcut without user"))?;
+    let channel =
+        text(&payload["channel"], "id").ok_or(ParseOutcome::Unreadable("shortcut without channel"))?;
+    let trigger =
+        text(payload, "trigger_id").ok_or(ParseOutcome::Unreadable("shortcut without trigger_id"))?;
     let message = &payload["message"];
     let thread = text(message, "thread_ts").or(text(message, "ts"));
     let external = text(&payload["user"], "team_id").is_some_and(|team| team != identity.team);
-    Ok(Heard::Inbound(Box::new(Inbound {
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("picked:{trigger}"),
@@ -293,26 +308,26 @@ fn picked(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
         },
         at: text(payload, "action_ts").and_then(instant).unwrap_or(now),
         event: Event::MessageAction {
-            place: place(channel, &payload["channel"]["name"], thread),
+            place: channel_ref(channel, &payload["channel"]["name"], thread),
             wish,
             author: text(message, "user").map(str::to_owned),
-            text: incoming_text::of_message(message, &identity.bot_user).text,
+            text: incoming_text::parse_message(message, &identity.bot_user).text,
         },
     })))
 }
 
-fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
+fn parse_button_click(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     if payload["type"] == "message_action" {
-        return picked(payload, identity, now);
+        return parse_message_shortcut(payload, identity, now);
     }
     if payload["type"] != "block_actions" {
-        return Ok(Heard::Ignored("interaction type"));
+        return Ok(ParseOutcome::Ignored("interaction type"));
     }
-    let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("press without user"))?;
+    let user = text(&payload["user"], "id").ok_or(ParseOutcome::Unreadable("press without user"))?;
     let action = &payload["actions"][0];
     let action_id = text(action, "action_id").unwrap_or_default();
     if text(action, "url").is_some() || action_id.starts_with(&format!("{}:", buttons::LINK)) {
-        return Ok(Heard::Ignored("link button"));
+        return Ok(ParseOutcome::Ignored("link button"));
     }
     let container = &payload["container"];
     // The home page has no channel.
@@ -320,48 +335,48 @@ fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     let channel = match channel {
         Some(channel) => channel,
         None if container["type"] == "view" => "",
-        None => return Ok(Heard::Ignored("press outside a message")),
+        None => return Ok(ParseOutcome::Ignored("press outside a message")),
     };
     let ts = text(action, "action_ts");
     let key = match (text(payload, "trigger_id"), ts) {
         (Some(trigger), _) => format!("press:{trigger}"),
         (None, Some(ts)) => format!("press:{ts}:{user}:{action_id}"),
-        (None, None) => return Err(Heard::Unreadable("press without trigger_id and action_ts")),
+        (None, None) => return Err(ParseOutcome::Unreadable("press without trigger_id and action_ts")),
     };
     let thread = text(&payload["message"], "thread_ts").or(text(container, "thread_ts"));
-    Ok(Heard::Inbound(Box::new(Inbound {
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: key,
-        author: Author { user: user.to_owned(), membership: of_team(&payload["user"], identity) },
+        author: Author { user: user.to_owned(), membership: user_membership(&payload["user"], identity) },
         at: ts.and_then(instant).unwrap_or(now),
         event: Event::ButtonClicked {
-            place: place(channel, &payload["channel"]["name"], thread),
+            place: channel_ref(channel, &payload["channel"]["name"], thread),
             verb: action["value"].as_str().and_then(Action::parse),
         },
     })))
 }
 
 /// Parses a submitted form. Slack does not redeliver it: if it is not acknowledged, the form stays open.
-fn submitted(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
-    let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("form without user"))?;
+fn parse_view_submission(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
+    let user = text(&payload["user"], "id").ok_or(ParseOutcome::Unreadable("form without user"))?;
     let view = &payload["view"];
-    let id = text(view, "id").ok_or(Heard::Unreadable("form without id"))?;
+    let id = text(view, "id").ok_or(ParseOutcome::Unreadable("form without id"))?;
     // The same form can be submitted again after errors, each time with another trigger.
     let time = text(payload, "trigger_id").or(text(view, "hash")).unwrap_or_default();
-    let (verb, place) = form::carried(view);
-    Ok(Heard::Inbound(Box::new(Inbound {
+    let (verb, place) = form::parse_private_metadata(view);
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("submit:{id}:{time}"),
-        author: Author { user: user.to_owned(), membership: of_team(&payload["user"], identity) },
+        author: Author { user: user.to_owned(), membership: user_membership(&payload["user"], identity) },
         at: now,
         event: Event::FormSubmitted { place, verb, values: form::values(view) },
     })))
 }
 
 /// Returns what a click or a form says.
-fn of_team(user: &Value, identity: &Identity) -> Membership {
+fn user_membership(user: &Value, identity: &Identity) -> Membership {
     match text(user, "team_id") {
         Some(team) if team != identity.team => Membership::External,
         _ => Membership::Unknown,
@@ -369,27 +384,27 @@ fn of_team(user: &Value, identity: &Identity) -> Membership {
 }
 
 fn command(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
-    let field = |name, missing| text(payload, name).ok_or(Heard::Unreadable(missing));
+    let field = |name, missing| text(payload, name).ok_or(ParseOutcome::Unreadable(missing));
     let user = field("user_id", "command without user_id")?;
     let channel = field("channel_id", "command without channel_id")?;
     let trigger = field("trigger_id", "command without trigger_id")?;
-    let words = incoming_text::plain(text(payload, "text").unwrap_or_default(), "").text;
+    let words = incoming_text::parse_markup(text(payload, "text").unwrap_or_default(), "").text;
     let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((&words, ""));
-    Ok(Heard::Inbound(Box::new(Inbound {
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         dedup_key: format!("command:{trigger}"),
         author: Author { user: user.to_owned(), membership: Membership::Unknown },
         at: now,
         event: Event::Command {
-            place: place(channel, &payload["channel_name"], None),
+            place: channel_ref(channel, &payload["channel_name"], None),
             name: name.to_lowercase(),
             text: rest.trim().to_owned(),
         },
     })))
 }
 
-fn place(channel: &str, name: &Value, thread: Option<&str>) -> ChannelRef {
+fn channel_ref(channel: &str, name: &Value, thread: Option<&str>) -> ChannelRef {
     ChannelRef {
         channel: channel.to_owned(),
         is_dm: channel.is_empty() || channel.starts_with('D') || *name == "directmessage",

@@ -28,14 +28,14 @@ macro_rules! payload {
 }
 
 /// Summarises the result in one line.
-fn line(kind: Kind, payload: &Value) -> String {
-    let inbound = match heard(kind, payload, &identity(), now()) {
-        Heard::Inbound(inbound) => inbound,
-        Heard::Person(profile) => {
+fn outcome_line(kind: PayloadKind, payload: &Value) -> String {
+    let inbound = match parse_payload(kind, payload, &identity(), now()) {
+        ParseOutcome::Inbound(inbound) => inbound,
+        ParseOutcome::Person(profile) => {
             return format!("{} is {} ({:?})", profile.user, profile.full_name, profile.membership);
         }
-        Heard::Ignored(why) => return format!("ignored: {why}"),
-        Heard::Unreadable(why) => return format!("unreadable: {why}"),
+        ParseOutcome::Ignored(why) => return format!("ignored: {why}"),
+        ParseOutcome::Unreadable(why) => return format!("unreadable: {why}"),
     };
     assert_eq!((inbound.platform.as_str(), inbound.workspace.as_str()), ("slack", TEAM));
     let place = |place: &ChannelRef| {
@@ -72,7 +72,7 @@ fn line(kind: Kind, payload: &Value) -> String {
 }
 
 /// The event that Slack sends after it resolved the links of a message.
-fn unfurled() -> Value {
+fn unfurl_event() -> Value {
     let mut payload = payload!("message_changed");
     payload["event"]["message"]["text"] = payload["event"]["previous_message"]["text"].clone();
     payload
@@ -87,13 +87,13 @@ fn forms_are_read() {
     });
     let payload = json!({"type": "view_submission", "user": {"id": "U1"}, "trigger_id": "t", "view": view});
     assert_eq!(
-        line(Kind::Interaction, &payload),
+        outcome_line(PayloadKind::Interaction, &payload),
         r#"U1 Unknown | C1 1.2 | edit:00000000-0000-0000-0000-000000000007:2 | {"cc": "", "subject": "Late"}"#
     );
     let nobody = json!({"type": "view_submission", "view": {"id": "V1"}});
-    assert_eq!(line(Kind::Interaction, &nobody), "unreadable: form without user");
+    assert_eq!(outcome_line(PayloadKind::Interaction, &nobody), "unreadable: form without user");
     let closed = json!({"type": "view_closed", "user": {"id": "U1"}, "view": {"id": "V1"}});
-    assert_eq!(line(Kind::Interaction, &closed), "ignored: interaction type");
+    assert_eq!(outcome_line(PayloadKind::Interaction, &closed), "ignored: interaction type");
 }
 
 fn person(event: &str, user: Value) -> Value {
@@ -150,7 +150,7 @@ fn events_are_read() {
             payload!("message_changed"),
             "U0ANA00001 Unknown | C0GENERAL1 - | 1764842400.000100 now says | move my 4 o'clock",
         ),
-        (unfurled(), "ignored: no new words"),
+        (unfurl_event(), "ignored: no new words"),
         (payload!("message_deleted"), "U0ANA00001 Unknown | C0GENERAL1 - | 1764842400.000100 is gone"),
         (payload!("channel_join"), "ignored: message subtype"),
         (payload!("unknown_event"), "ignored: event type"),
@@ -167,14 +167,15 @@ fn events_are_read() {
         (payload!("channel_missing"), "unreadable: message without channel"),
         (Value::Null, "unreadable: event without type"),
     ] {
-        assert_eq!(line(Kind::Event, &payload), expected);
+        assert_eq!(outcome_line(PayloadKind::Event, &payload), expected);
     }
 }
 
 #[test]
 fn app_mention_and_message_event_have_the_same_key() {
     let both = [payload!("app_mention"), payload!("app_mention_twin")].map(|payload| {
-        let Heard::Inbound(inbound) = heard(Kind::Event, &payload, &identity(), now()) else {
+        let ParseOutcome::Inbound(inbound) = parse_payload(PayloadKind::Event, &payload, &identity(), now())
+        else {
             panic!("heard")
         };
         inbound
@@ -199,10 +200,10 @@ fn button_clicks_are_parsed() {
         (payload!("press_in_view"), format!("U0ANA00001 Unknown |  direct - | approve:{verb}")),
         (payload!("view_submission"), "U0ANA00001 Unknown | - | - | {}".into()),
     ] {
-        assert_eq!(line(Kind::Interaction, &payload), expected);
+        assert_eq!(outcome_line(PayloadKind::Interaction, &payload), expected);
     }
-    let key = |payload| match heard(Kind::Interaction, &payload, &identity(), now()) {
-        Heard::Inbound(inbound) => inbound.dedup_key,
+    let key = |payload| match parse_payload(PayloadKind::Interaction, &payload, &identity(), now()) {
+        ParseOutcome::Inbound(inbound) => inbound.dedup_key,
         other => panic!("{other:?}"),
     };
     assert_eq!(key(payload!("press")), "press:12466734323.1395872398.a1b2c3");
@@ -217,7 +218,7 @@ fn commands_are_read() {
         (payload!("command_text_missing"), "U0ANA00001 Unknown | C0GENERAL1 - |  | "),
         (payload!("command_trigger_missing"), "unreadable: command without trigger_id"),
     ] {
-        assert_eq!(line(Kind::Command, &payload), expected);
+        assert_eq!(outcome_line(PayloadKind::Command, &payload), expected);
     }
 }
 
@@ -225,7 +226,10 @@ fn commands_are_read() {
 fn a_very_long_message_arrives_whole() {
     let mut payload = payload!("app_mention");
     payload["event"]["text"] = format!("<@U0NOD00001> {}", "ä".repeat(100_000)).into();
-    let Heard::Inbound(inbound) = heard(Kind::Event, &payload, &identity(), now()) else { panic!("heard") };
+    let ParseOutcome::Inbound(inbound) = parse_payload(PayloadKind::Event, &payload, &identity(), now())
+    else {
+        panic!("heard")
+    };
     let Event::Message { text, .. } = inbound.event else { panic!("said") };
     assert_eq!(text.chars().count(), 100_000);
 }
@@ -233,20 +237,20 @@ fn a_very_long_message_arrives_whole() {
 #[test]
 fn any_field_may_be_missing_or_odd() {
     for (kind, payload) in [
-        (Kind::Event, payload!("app_mention")),
-        (Kind::Interaction, payload!("press")),
-        (Kind::Command, payload!("command")),
+        (PayloadKind::Event, payload!("app_mention")),
+        (PayloadKind::Interaction, payload!("press")),
+        (PayloadKind::Command, payload!("command")),
     ] {
         for odd in [Value::Null, 7.into(), "".into(), serde_json::json!([]), serde_json::json!({})] {
-            spoiled(&payload, &odd, &mut |spoiled| {
-                let _ = heard(kind, spoiled, &identity(), now());
+            with_each_value_replaced(&payload, &odd, &mut |spoiled| {
+                let _ = parse_payload(kind, spoiled, &identity(), now());
             });
         }
     }
 }
 
 /// Calls `look` with the payload, with each of its values in turn replaced.
-fn spoiled(payload: &Value, odd: &Value, look: &mut impl FnMut(&Value)) {
+fn with_each_value_replaced(payload: &Value, odd: &Value, look: &mut impl FnMut(&Value)) {
     let mut pointers = vec![String::new()];
     while let Some(pointer) = pointers.pop() {
         let mut copy = payload.clone();

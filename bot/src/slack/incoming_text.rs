@@ -4,39 +4,39 @@ use serde_json::Value;
 
 /// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Words {
+pub(super) struct IncomingText {
     /// Without the mention of Nod; other mentions stay `<@U…>`, so that the core can look them up.
     pub text: String,
     pub mentions_nod: bool,
 }
 
 /// Returns the text of a message, or that of its blocks if it has none.
-pub(super) fn of_message(message: &Value, bot_user: &str) -> Words {
+pub(super) fn parse_message(message: &Value, bot_user: &str) -> IncomingText {
     match message["text"].as_str().filter(|text| !text.trim().is_empty()) {
-        Some(text) => plain(text, bot_user),
+        Some(text) => parse_markup(text, bot_user),
         None => {
             let mut text = String::new();
-            of_blocks(&message["blocks"], &mut text);
-            plain(text.trim(), bot_user)
+            collect_block_text(&message["blocks"], &mut text);
+            parse_markup(text.trim(), bot_user)
         }
     }
 }
 
 /// Parses Slack's markup.
-pub(super) fn plain(text: &str, bot_user: &str) -> Words {
-    let mut words = Words::default();
+pub(super) fn parse_markup(text: &str, bot_user: &str) -> IncomingText {
+    let mut words = IncomingText::default();
     let mut rest = text;
     while let Some((before, token, after)) = next_token(rest) {
-        words.text.push_str(&unescaped(before));
+        words.text.push_str(&unescape(before));
         if !bot_user.is_empty() && is_mention_of(token, bot_user) {
             words.mentions_nod = true;
-            rest = after_mention(&mut words.text, after);
+            rest = close_mention_gap(&mut words.text, after);
         } else {
-            words.text.push_str(&unescaped(&said(token)));
+            words.text.push_str(&unescape(&token_text(token)));
             rest = after;
         }
     }
-    words.text.push_str(&unescaped(rest));
+    words.text.push_str(&unescape(rest));
     words.text = words.text.trim().to_owned();
     words
 }
@@ -54,7 +54,7 @@ fn is_mention_of(token: &str, user: &str) -> bool {
 }
 
 /// Closes the gap that the mention leaves: `@nod: do it` becomes `do it`, `hey @nod do it` becomes `hey do it`.
-fn after_mention<'t>(before: &mut String, after: &'t str) -> &'t str {
+fn close_mention_gap<'t>(before: &mut String, after: &'t str) -> &'t str {
     let first = before.trim().is_empty();
     let after = if first { after.trim_start_matches([':', ',', ' ']) } else { after };
     if before.ends_with(' ') && after.starts_with(' ') {
@@ -63,7 +63,7 @@ fn after_mention<'t>(before: &mut String, after: &'t str) -> &'t str {
     after
 }
 
-fn said(token: &str) -> String {
+fn token_text(token: &str) -> String {
     let (head, label) = match token.split_once('|') {
         Some((head, label)) => (head, Some(label).filter(|label| !label.is_empty())),
         None => (token, None),
@@ -99,15 +99,15 @@ fn link(target: &str, label: Option<&str>) -> String {
     }
 }
 
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     // Postgres does not store NUL.
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").replace('\0', "\u{FFFD}")
 }
 
 /// Collects the text of blocks in Slack's markup. The JSON parser bounds the depth.
-fn of_blocks(value: &Value, out: &mut String) {
+fn collect_block_text(value: &Value, out: &mut String) {
     match value {
-        Value::Array(list) => list.iter().for_each(|value| of_blocks(value, out)),
+        Value::Array(list) => list.iter().for_each(|value| collect_block_text(value, out)),
         Value::Object(object) => {
             let field = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
             match field("type") {
@@ -116,11 +116,11 @@ fn of_blocks(value: &Value, out: &mut String) {
                 "emoji" => out.push_str(&format!(":{}:", field("name"))),
                 "broadcast" => out.push_str(&format!("@{}", field("range"))),
                 "link" => out.push_str(&format!("<{}|{}>", field("url"), field("text"))),
-                "text" | "plain_text" => out.push_str(&super::text::escaped(field("text"))),
+                "text" | "plain_text" => out.push_str(&super::text::escape(field("text"))),
                 "mrkdwn" => out.push_str(field("text")),
                 kind => {
                     for name in ["text", "fields", "elements"] {
-                        object.get(name).into_iter().for_each(|inner| of_blocks(inner, out));
+                        object.get(name).into_iter().for_each(|inner| collect_block_text(inner, out));
                     }
                     let line = kind.starts_with("rich_text_") || !kind.starts_with("rich_text");
                     if line && !out.is_empty() && !out.ends_with('\n') {
@@ -158,9 +158,9 @@ mod tests {
             ("<tel:+49123|+49123>", "+49123"),
             ("", ""),
         ] {
-            assert_eq!(plain(slack, "UNOD").text, expected, "{slack}");
+            assert_eq!(parse_markup(slack, "UNOD").text, expected, "{slack}");
         }
-        assert!(plain("x <@UNOD|nod>", "UNOD").mentions_nod);
-        assert!(!plain("&lt;@UNOD&gt; <@UNODE>", "UNOD").mentions_nod);
+        assert!(parse_markup("x <@UNOD|nod>", "UNOD").mentions_nod);
+        assert!(!parse_markup("&lt;@UNOD&gt; <@UNODE>", "UNOD").mentions_nod);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::scopes::{EVENTS, needed};
+use super::scopes::{EVENTS, required_scopes};
 use crate::config::SlackMode;
 
 /// The slash command.
@@ -59,7 +59,7 @@ pub fn manifest(app_name: &str, mode: SlackMode, public_url: Option<&Url>) -> Va
             "bot_user": {"display_name": app_name, "always_online": true},
             "slash_commands": [command],
         },
-        "oauth_config": {"scopes": {"bot": needed()}},
+        "oauth_config": {"scopes": {"bot": required_scopes()}},
         "settings": {
             "event_subscriptions": events,
             "interactivity": interactivity,

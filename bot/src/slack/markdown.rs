@@ -6,16 +6,16 @@ use url::Url;
 use crate::table::Table;
 
 use super::limits;
-use super::rich::{Look, Part, Run};
-use super::text::{letters, visible};
+use super::rich::{Span, TextBlock, TextStyle};
+use super::text::{char_count, escape_control_chars};
 
 /// Parses Markdown; everything else is text.
-pub(super) fn parts(markdown: &str) -> Vec<Part> {
-    let text = visible(markdown);
-    let mut writer = Writer::default();
+pub(super) fn parse_markdown(markdown: &str) -> Vec<TextBlock> {
+    let text = escape_control_chars(markdown);
+    let mut writer = RichTextBuilder::default();
     let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     for event in Parser::new_ext(&text, options) {
-        writer.take(event);
+        writer.handle_event(event);
     }
     writer.flush();
     writer.parts
@@ -25,13 +25,13 @@ pub(super) fn parts(markdown: &str) -> Vec<Part> {
 pub(super) fn address(text: &str) -> Option<String> {
     let url = Url::parse(text.trim()).ok()?;
     let known = matches!(url.scheme(), "http" | "https" | "mailto");
-    Some(url.to_string()).filter(|url| known && letters(url) <= limits::LINK)
+    Some(url.to_string()).filter(|url| known && char_count(url) <= limits::LINK)
 }
 
 #[derive(Default)]
-struct Writer {
-    parts: Vec<Part>,
-    runs: Vec<Run>,
+struct RichTextBuilder {
+    parts: Vec<TextBlock>,
+    runs: Vec<Span>,
     bold: usize,
     italic: usize,
     strike: usize,
@@ -39,7 +39,7 @@ struct Writer {
     /// The number of the next item of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
     /// The mark of an item that has begun and has no text yet.
-    mark: Option<Mark>,
+    mark: Option<ItemMark>,
     /// How many runs precede each open link, and its target.
     links: Vec<(usize, String)>,
     code: Option<String>,
@@ -47,13 +47,13 @@ struct Writer {
 }
 
 #[derive(Clone, Copy)]
-enum Mark {
+enum ItemMark {
     Bullet,
     Number(u64),
 }
 
-impl Writer {
-    fn take(&mut self, event: Event<'_>) {
+impl RichTextBuilder {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -62,7 +62,7 @@ impl Writer {
             Event::SoftBreak | Event::HardBreak => self.text("\n", false),
             Event::Rule => {
                 self.flush();
-                self.parts.push(Part::Text(vec![Run::plain("———")]));
+                self.parts.push(TextBlock::Text(vec![Span::plain("———")]));
             }
             Event::TaskListMarker(done) => self.text(if done { "☑ " } else { "☐ " }, false),
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
@@ -108,9 +108,9 @@ impl Writer {
                     Some(Some(next)) => {
                         let number = *next;
                         *next = next.saturating_add(1);
-                        Mark::Number(number)
+                        ItemMark::Number(number)
                     }
-                    _ => Mark::Bullet,
+                    _ => ItemMark::Bullet,
                 });
             }
             Tag::Table(_) => self.table = Some(Table::default()),
@@ -140,7 +140,7 @@ impl Writer {
             TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
             TagEnd::CodeBlock => {
                 let text = self.code.take().unwrap_or_default();
-                self.set_off(text.trim_end_matches('\n'));
+                self.push_code_block(text.trim_end_matches('\n'));
             }
             TagEnd::List(_) => {
                 self.lists.pop();
@@ -148,7 +148,7 @@ impl Writer {
             TagEnd::Item => self.bare_item(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
-                self.set_off(&table.aligned());
+                self.push_code_block(&table.to_aligned_text());
             }
             _ => {}
         }
@@ -156,14 +156,14 @@ impl Writer {
 
     /// Emits a bare "42." as text: in Markdown it is a list with an empty item, but a person means it as an answer.
     fn bare_item(&mut self) {
-        if let Some(Mark::Number(number)) = self.mark.take() {
-            self.parts.push(Part::Text(vec![Run::plain(format!("{number}."))]));
+        if let Some(ItemMark::Number(number)) = self.mark.take() {
+            self.parts.push(TextBlock::Text(vec![Span::plain(format!("{number}."))]));
         }
     }
 
-    fn set_off(&mut self, text: &str) {
+    fn push_code_block(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.parts.push(Part::Code(text.to_owned()));
+            self.parts.push(TextBlock::Code(text.to_owned()));
         }
     }
 
@@ -171,13 +171,13 @@ impl Writer {
         if let Some(block) = &mut self.code {
             return block.push_str(text);
         }
-        let look = Look { bold: self.bold > 0, italic: self.italic > 0, strike: self.strike > 0, code };
+        let look = TextStyle { bold: self.bold > 0, italic: self.italic > 0, strike: self.strike > 0, code };
         let begins_link = self.links.last().is_some_and(|(at, _)| *at == self.runs.len());
         match self.runs.last_mut() {
-            Some(last) if last.look == look && last.link.is_none() && !begins_link => {
+            Some(last) if last.style == look && last.link.is_none() && !begins_link => {
                 last.text.push_str(text)
             }
-            _ => self.runs.push(Run { text: text.to_owned(), look, link: None, moment: None }),
+            _ => self.runs.push(Span { text: text.to_owned(), style: look, link: None, moment: None }),
         }
     }
 
@@ -185,13 +185,14 @@ impl Writer {
     fn link(&mut self) {
         let Some((from, target)) = self.links.pop() else { return };
         let said: String = self.runs[from.min(self.runs.len())..].iter().map(|r| r.text.as_str()).collect();
-        let look = self.runs.get(from).map_or(Look::default(), |run| Look { code: false, ..run.look });
+        let look =
+            self.runs.get(from).map_or(TextStyle::default(), |run| TextStyle { code: false, ..run.style });
         let link = match address(&target) {
             Some(url) => {
                 let shown = url.strip_prefix("mailto:").unwrap_or(&url).to_owned();
-                Run { text: shown, look, link: Some(url), moment: None }
+                Span { text: shown, style: look, link: Some(url), moment: None }
             }
-            None => Run { text: target.clone(), look, link: None, moment: None },
+            None => Span { text: target.clone(), style: look, link: None, moment: None },
         };
         let says_it = [target.as_str(), link.text.as_str(), link.text.trim_end_matches('/')]
             .contains(&said.trim())
@@ -200,9 +201,9 @@ impl Writer {
             self.runs.truncate(from);
             self.runs.push(link);
         } else {
-            self.runs.push(Run { text: " (".to_owned(), look, link: None, moment: None });
+            self.runs.push(Span { text: " (".to_owned(), style: look, link: None, moment: None });
             self.runs.push(link);
-            self.runs.push(Run { text: ")".to_owned(), look, link: None, moment: None });
+            self.runs.push(Span { text: ")".to_owned(), style: look, link: None, moment: None });
         }
     }
 
@@ -215,55 +216,57 @@ impl Writer {
 
     /// Ends the open line of text.
     fn flush(&mut self) {
-        let runs = super::autolink::linked(std::mem::take(&mut self.runs));
+        let runs = super::autolink::link_urls(std::mem::take(&mut self.runs));
         let mark = self.mark;
         if runs.iter().all(|run| run.text.trim().is_empty()) {
             return;
         }
         self.mark = None;
         let Some(mark) = mark else {
-            return if self.quotes > 0 { self.quote(runs) } else { self.parts.push(Part::Text(runs)) };
+            return if self.quotes > 0 { self.quote(runs) } else { self.parts.push(TextBlock::Text(runs)) };
         };
         if self.quotes > 0 {
             let mark = match mark {
-                Mark::Bullet => "• ".to_owned(),
-                Mark::Number(n) => format!("{n}. "),
+                ItemMark::Bullet => "• ".to_owned(),
+                ItemMark::Number(n) => format!("{n}. "),
             };
-            return self.quote([vec![Run::plain(mark)], runs].concat());
+            return self.quote([vec![Span::plain(mark)], runs].concat());
         }
         self.item(mark, runs);
     }
 
-    fn quote(&mut self, runs: Vec<Run>) {
+    fn quote(&mut self, runs: Vec<Span>) {
         match self.parts.last_mut() {
-            Some(Part::Quote(before)) => {
-                before.push(Run::plain("\n"));
+            Some(TextBlock::Quote(before)) => {
+                before.push(Span::plain("\n"));
                 before.extend(runs);
             }
-            _ => self.parts.push(Part::Quote(runs)),
+            _ => self.parts.push(TextBlock::Quote(runs)),
         }
     }
 
     /// Adds an item. Slack numbers every list from 1: an item whose number would be wrong carries it as text.
-    fn item(&mut self, mark: Mark, runs: Vec<Run>) {
+    fn item(&mut self, mark: ItemMark, runs: Vec<Span>) {
         let depth = self.lists.len().saturating_sub(1).min(limits::INDENT);
-        if let Some(Part::List { ordered, indent, items }) = self.parts.last_mut()
+        if let Some(TextBlock::List { ordered, indent, items }) = self.parts.last_mut()
             && *indent == depth
             && match mark {
-                Mark::Bullet => !*ordered,
-                Mark::Number(n) => *ordered && n > 1 && n == items.len() as u64 + 1,
+                ItemMark::Bullet => !*ordered,
+                ItemMark::Number(n) => *ordered && n > 1 && n == items.len() as u64 + 1,
             }
         {
             return items.push(runs);
         }
         match mark {
-            Mark::Bullet => self.parts.push(Part::List { ordered: false, indent: depth, items: vec![runs] }),
-            Mark::Number(1) => {
-                self.parts.push(Part::List { ordered: true, indent: depth, items: vec![runs] })
+            ItemMark::Bullet => {
+                self.parts.push(TextBlock::List { ordered: false, indent: depth, items: vec![runs] })
             }
-            Mark::Number(n) => {
-                let number = Run::plain(format!("{}{n}. ", "    ".repeat(depth)));
-                self.parts.push(Part::Text([vec![number], runs].concat()));
+            ItemMark::Number(1) => {
+                self.parts.push(TextBlock::List { ordered: true, indent: depth, items: vec![runs] })
+            }
+            ItemMark::Number(n) => {
+                let number = Span::plain(format!("{}{n}. ", "    ".repeat(depth)));
+                self.parts.push(TextBlock::Text([vec![number], runs].concat()));
             }
         }
     }

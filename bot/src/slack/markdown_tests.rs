@@ -1,17 +1,19 @@
 use super::*;
 
-fn words(markdown: &str) -> String {
-    parts(markdown).iter().map(Part::words).collect::<Vec<_>>().join("\n\n")
+fn rendered_text(markdown: &str) -> String {
+    parse_markdown(markdown).iter().map(TextBlock::to_plain_text).collect::<Vec<_>>().join("\n\n")
 }
 
 #[test]
 fn text_styles_nest() {
-    let [Part::Text(runs)] = &parts("a **b _c_** ~~d~~ `e*`")[..] else { panic!("one line of text") };
-    let look = |text: &str| runs.iter().find(|run| run.text == text).map(|run| run.look);
-    assert_eq!(look("b "), Some(Look { bold: true, ..Look::default() }));
-    assert_eq!(look("c"), Some(Look { bold: true, italic: true, ..Look::default() }));
-    assert_eq!(look("d"), Some(Look { strike: true, ..Look::default() }));
-    assert_eq!(look("e*"), Some(Look { code: true, ..Look::default() }));
+    let [TextBlock::Text(runs)] = &parse_markdown("a **b _c_** ~~d~~ `e*`")[..] else {
+        panic!("one line of text")
+    };
+    let look = |text: &str| runs.iter().find(|run| run.text == text).map(|run| run.style);
+    assert_eq!(look("b "), Some(TextStyle { bold: true, ..TextStyle::default() }));
+    assert_eq!(look("c"), Some(TextStyle { bold: true, italic: true, ..TextStyle::default() }));
+    assert_eq!(look("d"), Some(TextStyle { strike: true, ..TextStyle::default() }));
+    assert_eq!(look("e*"), Some(TextStyle { code: true, ..TextStyle::default() }));
 }
 
 #[test]
@@ -31,7 +33,7 @@ fn blocks_read_as_they_were_written() {
         ("snake_case_name 2*3*4", "snake_case_name 234"),
         ("| a | long |\n|---|---|\n| 1 | **2** |", "a  long\n─  ────\n1  2"),
     ] {
-        assert_eq!(words(markdown), expected, "{markdown}");
+        assert_eq!(rendered_text(markdown), expected, "{markdown}");
     }
 }
 
@@ -50,15 +52,15 @@ fn links_tell_where_they_lead() {
         ("see https://x.test/a_b_c, then", "see https://x.test/a_b_c, then"),
         ("(https://x.test/a)", "(https://x.test/a)"),
     ] {
-        assert_eq!(words(markdown), expected, "{markdown}");
+        assert_eq!(rendered_text(markdown), expected, "{markdown}");
     }
 }
 
 #[test]
 fn only_known_schemes_are_links() {
     let links = |markdown: &str| -> Vec<String> {
-        let runs = parts(markdown).into_iter().flat_map(|part| match part {
-            Part::Text(runs) => runs,
+        let runs = parse_markdown(markdown).into_iter().flat_map(|part| match part {
+            TextBlock::Text(runs) => runs,
             _ => Vec::new(),
         });
         runs.filter_map(|run| run.link).collect()

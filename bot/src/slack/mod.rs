@@ -44,14 +44,14 @@ use serde_json::{Value, json};
 use slack_morphism::hyper_tokio::SlackHyperClient;
 use url::Url;
 
-pub use crate::accept::{Accept, Arrival, NotStored};
+pub use crate::accept::{Accept, IncomingPayload, StoreError};
 pub use adapter::SlackAdapter;
-pub use door::Door;
-pub use inbound::{Heard, Identity, Kind, heard};
+pub use door::Ingestor;
+pub use inbound::{Identity, ParseOutcome, PayloadKind, parse_payload};
 pub use manifest::manifest;
 pub use probe::{Report, probe};
 pub use render::{blocks, fallback};
-pub use scopes::needed as needed_scopes;
+pub use scopes::required_scopes as needed_scopes;
 pub use socket::Listener;
 
 /// The platform's name in rows.
@@ -67,12 +67,12 @@ pub struct SlackSettings {
     /// `xoxb-…`
     pub bot_token: SecretString,
     /// How it reaches Nod.
-    pub way: Way,
+    pub transport: Transport,
 }
 
 /// How events reach Nod.
 #[derive(Debug, Clone)]
-pub enum Way {
+pub enum Transport {
     /// Nod opens a WebSocket with this token (`xapp-…`).
     Socket { app_token: SecretString },
     /// Slack posts to Nod's server and signs with this secret.
@@ -80,7 +80,7 @@ pub enum Way {
 }
 
 /// The receiver of Slack's events.
-pub enum Ear {
+pub enum EventSource {
     /// A connection that is kept open.
     Socket(Listener),
     /// Routes for Nod's server.
@@ -115,11 +115,11 @@ pub struct Slack {
 /// If Slack refuses the token or does not answer.
 pub async fn connect(settings: SlackSettings) -> Result<Slack, ConnectError> {
     let client = web::client(&settings.api_url)?;
-    let web = web::Web::new(Arc::clone(&client), web::token(&settings.bot_token));
+    let web = web::WebApiClient::new(Arc::clone(&client), web::token(&settings.bot_token));
     let answer = web.call(&scopes::AUTH, &json!({})).await?;
     let identity = identity(&answer)?;
     let home = answer["url"].as_str().and_then(|url| Url::parse(url).ok());
-    let files = files::Files::new(&settings.api_url, settings.bot_token.clone())?;
+    let files = files::FileDownloader::new(&settings.api_url, settings.bot_token.clone())?;
     let adapter = Arc::new(SlackAdapter::new(web, files, identity.clone(), home));
     Ok(Slack { identity, client, adapter, settings })
 }
@@ -139,23 +139,25 @@ impl Slack {
 
     /// Creates the door for payloads from any source.
     #[must_use]
-    pub fn door(&self, accept: Accept, clock: Arc<dyn Clock>) -> Door {
-        Door::new(self.identity.clone(), Arc::clone(&self.adapter), accept, clock)
+    pub fn ingestor(&self, accept: Accept, clock: Arc<dyn Clock>) -> Ingestor {
+        Ingestor::new(self.identity.clone(), Arc::clone(&self.adapter), accept, clock)
     }
 
     /// Starts receiving events. Must be called within a Tokio runtime.
     #[must_use]
-    pub fn hear(&self, accept: Accept, clock: Arc<dyn Clock>) -> Ear {
-        let door = self.door(accept, Arc::clone(&clock));
-        match &self.settings.way {
-            Way::Socket { app_token } => Ear::Socket(Listener::start(connection::Line {
-                client: Arc::clone(&self.client),
-                app_token: web::token(app_token),
-                door,
-            })),
-            Way::Http { signing_secret } => {
-                let gate = http::Gate::new(door, signing_secret.clone(), clock);
-                Ear::Http(http::routes(gate))
+    pub fn listen(&self, accept: Accept, clock: Arc<dyn Clock>) -> EventSource {
+        let door = self.ingestor(accept, Arc::clone(&clock));
+        match &self.settings.transport {
+            Transport::Socket { app_token } => {
+                EventSource::Socket(Listener::start(connection::SocketConfig {
+                    client: Arc::clone(&self.client),
+                    app_token: web::token(app_token),
+                    ingestor: door,
+                }))
+            }
+            Transport::Http { signing_secret } => {
+                let gate = http::SlackWebhooks::new(door, signing_secret.clone(), clock);
+                EventSource::Http(http::routes(gate))
             }
         }
     }

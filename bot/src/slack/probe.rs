@@ -6,9 +6,9 @@ use nod_contract::chat::ChatError;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::scopes::{AUTH, CONNECT, needed};
-use super::web::{self, Web};
-use super::{ConnectError, Identity, SlackSettings, Way, identity};
+use super::scopes::{AUTH, OPEN_CONNECTION, required_scopes};
+use super::web::{self, WebApiClient};
+use super::{ConnectError, Identity, SlackSettings, Transport, identity};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -18,7 +18,7 @@ pub struct Report {
     /// The owner of the bot token.
     pub identity: Identity,
     /// The scopes of the bot token; `None` if Slack does not say (a proxy can strip its headers).
-    pub granted: Option<Vec<String>>,
+    pub granted_scopes: Option<Vec<String>>,
     /// The scopes that Nod needs and lacks: add them to the app and reinstall it. Empty if Slack does not say.
     pub missing: Vec<&'static str>,
     /// Whether the app token opens a Socket Mode connection; `None` if Slack posts to Nod instead.
@@ -30,21 +30,21 @@ pub struct Report {
 /// # Errors
 /// If the bot token is refused or Slack does not answer.
 pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
-    let (identity, granted) = owner(settings).await?;
+    let (identity, granted) = fetch_identity(settings).await?;
     let lacking = |scope: &&str| granted.as_ref().is_some_and(|all| !all.iter().any(|g| g == scope));
-    let missing = needed().into_iter().filter(lacking).collect();
-    let socket = match &settings.way {
-        Way::Socket { app_token } => {
-            let app = Web::new(web::client(&settings.api_url)?, web::token(app_token));
-            Some(app.call(&CONNECT, &json!({})).await.map(|_| ()))
+    let missing = required_scopes().into_iter().filter(lacking).collect();
+    let socket = match &settings.transport {
+        Transport::Socket { app_token } => {
+            let app = WebApiClient::new(web::client(&settings.api_url)?, web::token(app_token));
+            Some(app.call(&OPEN_CONNECTION, &json!({})).await.map(|_| ()))
         }
-        Way::Http { .. } => None,
+        Transport::Http { .. } => None,
     };
-    Ok(Report { identity, granted, missing, socket })
+    Ok(Report { identity, granted_scopes: granted, missing, socket })
 }
 
 /// Calls `auth.test` directly: the scopes are in a header, which slack-morphism does not expose.
-async fn owner(settings: &SlackSettings) -> Result<(Identity, Option<Vec<String>>), ConnectError> {
+async fn fetch_identity(settings: &SlackSettings) -> Result<(Identity, Option<Vec<String>>), ConnectError> {
     let lost = |what: &str| ConnectError::Slack(ChatError::UnknownOutcome(what.to_owned()));
     let url = format!("{}/{}", settings.api_url.as_str().trim_end_matches('/'), AUTH.name);
     let client = reqwest::Client::builder().timeout(LIMIT).build().map_err(|_| lost("no HTTP client"))?;

@@ -4,25 +4,27 @@
 use nod_contract::card::{Block, Card, TimeOption};
 use serde_json::{Value, json};
 
-use super::buttons::{self, Rows};
-use super::rich::{Part, Run};
-use super::text::{escaped, label, letters, one_line, split, unpinged, visible};
+use super::buttons::{self, ButtonRows};
+use super::rich::{Span, TextBlock};
+use super::text::{
+    break_mentions, char_count, escape, escape_control_chars, split_at_boundary, to_one_line, truncate_label,
+};
 use super::{limits, markdown};
 
 /// The text of a card without any content.
-const NOTHING: &str = "—";
+const EMPTY_CARD: &str = "—";
 /// Room for a sentence about what is missing, as JSON.
 const NOTICE: usize = 120;
 
 /// Returns the blocks of a message.
 #[must_use]
 pub fn blocks(card: &Card) -> Vec<Value> {
-    within(card, limits::BLOCKS_JSON)
+    blocks_within(card, limits::BLOCKS_JSON)
 }
 
 /// Returns blocks of at most `room` characters of JSON (never less than a title and the buttons need).
 #[must_use]
-pub fn within(card: &Card, room: usize) -> Vec<Value> {
+pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
     let rows = buttons::rows(&card.buttons);
     let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
     let mut budget = room.saturating_sub(size(&rows.blocks));
@@ -39,33 +41,33 @@ pub fn within(card: &Card, room: usize) -> Vec<Value> {
 #[must_use]
 pub fn fits(card: &Card) -> bool {
     let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
-    let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text) if letters(text) > limits::NOTE);
+    let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text) if char_count(text) > limits::NOTE);
     let whole = assemble(card.title.as_deref(), &chunks, &buttons::rows(&card.buttons), usize::MAX);
     chunks.iter().all(short) && blocks(card) == whole
 }
 
 /// Renders the body of a modal, which holds far more than a message. A long text keeps every character, including the
 /// line ends at which it is split.
-pub(super) fn for_view(body: &[Block]) -> Vec<Value> {
+pub(super) fn modal_blocks(body: &[Block]) -> Vec<Value> {
     if body.is_empty() {
         return Vec::new();
     }
     let chunks: Vec<Chunk> = body
         .iter()
         .map(|block| match block {
-            Block::Literal(text) => Chunk::Words(exact(text)),
+            Block::Literal(text) => Chunk::Words(exact_text(text)),
             block => chunk(block),
         })
         .collect();
-    assemble(None, &chunks, &Rows::default(), limits::VIEW_JSON)
+    assemble(None, &chunks, &ButtonRows::default(), limits::VIEW_JSON)
 }
 
-fn exact(text: &str) -> Vec<Part> {
-    let text = visible(text);
+fn exact_text(text: &str) -> Vec<TextBlock> {
+    let text = escape_control_chars(text);
     let (mut parts, mut rest) = (Vec::new(), text.as_str());
     while !rest.is_empty() {
-        let (head, tail) = split(rest, limits::BLOCK_TEXT);
-        parts.push(Part::Code(head.to_owned()));
+        let (head, tail) = split_at_boundary(rest, limits::BLOCK_TEXT);
+        parts.push(TextBlock::Code(head.to_owned()));
         rest = tail;
     }
     parts
@@ -74,54 +76,57 @@ fn exact(text: &str) -> Vec<Part> {
 /// Renders the card as plain text, for notifications and screen readers.
 #[must_use]
 pub fn fallback(card: &Card) -> String {
-    let mut lines: Vec<String> = card.title.iter().map(|title| one_line(title)).collect();
+    let mut lines: Vec<String> = card.title.iter().map(|title| to_one_line(title)).collect();
     for chunk in card.body.iter().map(chunk) {
         match chunk {
-            Chunk::Facts(parts) | Chunk::Words(parts) => lines.extend(parts.iter().map(Part::words)),
+            Chunk::Facts(parts) | Chunk::Words(parts) => {
+                lines.extend(parts.iter().map(TextBlock::to_plain_text))
+            }
             Chunk::Note(text) => lines.push(text),
         }
     }
     lines.retain(|line| !line.trim().is_empty());
     let text = lines.join("\n\n");
-    let (head, tail) = split(&text, limits::FALLBACK);
-    let text = if tail.is_empty() { head.to_owned() } else { format!("{head}\n{}", missing(letters(tail))) };
-    escaped(&unpinged(if text.is_empty() { NOTHING } else { &text }))
+    let (head, tail) = split_at_boundary(&text, limits::FALLBACK);
+    let text =
+        if tail.is_empty() { head.to_owned() } else { format!("{head}\n{}", missing(char_count(tail))) };
+    escape(&break_mentions(if text.is_empty() { EMPTY_CARD } else { &text }))
 }
 
 /// A part of a card. Facts and notes get room before text does.
 enum Chunk {
-    Facts(Vec<Part>),
-    Words(Vec<Part>),
+    Facts(Vec<TextBlock>),
+    Words(Vec<TextBlock>),
     Note(String),
 }
 
 fn chunk(block: &Block) -> Chunk {
     match block {
-        Block::Mention(user) => Chunk::Facts(vec![Part::Mention(user.clone())]),
-        Block::Markdown(text) => Chunk::Words(split_long(markdown::parts(text))),
+        Block::Mention(user) => Chunk::Facts(vec![TextBlock::Mention(user.clone())]),
+        Block::Markdown(text) => Chunk::Words(split_long(markdown::parse_markdown(text))),
         Block::Literal(text) => Chunk::Words(split_long(vec![literal(text)])),
-        Block::Fields(fields) => Chunk::Facts(split_long(vec![Part::Text(field_runs(fields))])),
+        Block::Fields(fields) => Chunk::Facts(split_long(vec![TextBlock::Text(field_runs(fields))])),
         Block::Risks(risks) => Chunk::Facts(split_long(vec![risk_lines(risks)])),
-        Block::TimeOptions(times) => Chunk::Facts(split_long(vec![Part::Text(time_runs(times))])),
-        Block::Note(text) => Chunk::Note(visible(text).trim().to_owned()),
+        Block::TimeOptions(times) => Chunk::Facts(split_long(vec![TextBlock::Text(time_runs(times))])),
+        Block::Note(text) => Chunk::Note(escape_control_chars(text).trim().to_owned()),
     }
 }
 
-fn literal(text: &str) -> Part {
-    let text = visible(text);
+fn literal(text: &str) -> TextBlock {
+    let text = escape_control_chars(text);
     let text = text.trim_end_matches('\n');
-    Part::Code(if text.trim().is_empty() { NOTHING } else { text }.to_owned())
+    TextBlock::Code(if text.trim().is_empty() { EMPTY_CARD } else { text }.to_owned())
 }
 
-fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
+fn field_runs(fields: &[(String, String)]) -> Vec<Span> {
     let mut runs = Vec::new();
     for (name, value) in fields {
-        let value = visible(value);
-        let value = if value.trim().is_empty() { NOTHING } else { value.trim_end() };
+        let value = escape_control_chars(value);
+        let value = if value.trim().is_empty() { EMPTY_CARD } else { value.trim_end() };
         let end = if runs.is_empty() { "" } else { "\n" };
-        runs.extend((!end.is_empty()).then(|| Run::plain(end)));
-        runs.push(Run::bold(one_line(name)));
-        runs.push(Run::plain(format!("  {value}")));
+        runs.extend((!end.is_empty()).then(|| Span::plain(end)));
+        runs.push(Span::bold(to_one_line(name)));
+        runs.push(Span::plain(format!("  {value}")));
     }
     runs
 }
@@ -129,39 +134,39 @@ fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
 /// The day with its weekday, in each reader's zone and language.
 const DAY_AND_TIME: &str = "{day_divider_pretty}, {time}";
 
-fn time_runs(times: &[TimeOption]) -> Vec<Run> {
+fn time_runs(times: &[TimeOption]) -> Vec<Span> {
     let mut runs = Vec::new();
     for time in times {
-        runs.extend((!runs.is_empty()).then(|| Run::plain("\n")));
-        runs.push(Run::bold(one_line(&time.label)));
-        runs.push(Run::plain("  "));
+        runs.extend((!runs.is_empty()).then(|| Span::plain("\n")));
+        runs.push(Span::bold(to_one_line(&time.label)));
+        runs.push(Span::plain("  "));
         match time.split_text() {
             Some((from, to)) => {
-                runs.push(Run::moment(time.from, DAY_AND_TIME, one_line(from)));
-                runs.push(Run::plain("–"));
-                runs.push(Run::moment(time.to, "{time}", one_line(to)));
+                runs.push(Span::moment(time.from, DAY_AND_TIME, to_one_line(from)));
+                runs.push(Span::plain("–"));
+                runs.push(Span::moment(time.to, "{time}", to_one_line(to)));
             }
-            None => runs.push(Run::plain(one_line(&time.text))),
+            None => runs.push(Span::plain(to_one_line(&time.text))),
         }
         if !time.note.is_empty() {
-            runs.push(Run::plain(format!("\n     {}", one_line(&time.note))));
+            runs.push(Span::plain(format!("\n     {}", to_one_line(&time.note))));
         }
     }
     runs
 }
 
-fn risk_lines(risks: &[String]) -> Part {
-    let lines: Vec<String> = risks.iter().map(|risk| format!("⚠ {}", one_line(risk))).collect();
-    Part::Text(vec![Run::plain(lines.join("\n"))])
+fn risk_lines(risks: &[String]) -> TextBlock {
+    let lines: Vec<String> = risks.iter().map(|risk| format!("⚠ {}", to_one_line(risk))).collect();
+    TextBlock::Text(vec![Span::plain(lines.join("\n"))])
 }
 
 /// Splits the parts that are longer than a block can be.
-fn split_long(parts: Vec<Part>) -> Vec<Part> {
+fn split_long(parts: Vec<TextBlock>) -> Vec<TextBlock> {
     let mut out = Vec::new();
     for part in parts {
         let mut rest = Some(part);
         while let Some(part) = rest.take() {
-            if part.letters() <= limits::BLOCK_TEXT {
+            if part.char_count() <= limits::BLOCK_TEXT {
                 out.push(part);
             } else {
                 match part.split(limits::BLOCK_TEXT) {
@@ -175,59 +180,59 @@ fn split_long(parts: Vec<Part>) -> Vec<Part> {
             }
         }
     }
-    out.retain(|part| part.letters() > 0);
+    out.retain(|part| part.char_count() > 0);
     out
 }
 
-fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &Rows, budget: usize) -> Vec<Value> {
-    let mut page = Page::default();
+fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &ButtonRows, budget: usize) -> Vec<Value> {
+    let mut page = BlockBuilder::default();
     page.title(title);
     let mut left = budget.saturating_sub(page.cost + NOTICE);
-    let facts: Vec<Option<Fitted>> = chunks.iter().map(|chunk| fit_facts(chunk, &mut left)).collect();
+    let facts: Vec<Option<FitResult>> = chunks.iter().map(|chunk| fit_facts(chunk, &mut left)).collect();
     let mut lost = 0;
     for (chunk, facts) in chunks.iter().zip(facts) {
         match (chunk, facts) {
-            (Chunk::Words(parts), _) => page.put(fit(parts, &mut left), &mut lost),
-            (_, Some(Fitted::Parts(parts, missing))) => page.put((parts, missing), &mut lost),
-            (_, Some(Fitted::Note(text, missing))) => page.note(&text, missing, &mut lost),
+            (Chunk::Words(parts), _) => page.push_fitted(fit(parts, &mut left), &mut lost),
+            (_, Some(FitResult::Parts(parts, missing))) => page.push_fitted((parts, missing), &mut lost),
+            (_, Some(FitResult::Note(text, missing))) => page.note(&text, missing, &mut lost),
             (_, None) => {}
         }
     }
     if lost > 0 {
-        page.parts.push(Part::Text(vec![Run::plain(missing(lost))]));
+        page.parts.push(TextBlock::Text(vec![Span::plain(missing(lost))]));
     }
-    page.parts.extend(rows.beside.iter().map(|line| Part::Text(vec![Run::plain(line.clone())])));
+    page.parts.extend(rows.link_lines.iter().map(|line| TextBlock::Text(vec![Span::plain(line.clone())])));
     page.close_text();
     page.blocks.extend(rows.blocks.iter().cloned());
     if page.blocks.is_empty() {
-        page.blocks.push(json!({"type": "section", "text": {"type": "plain_text", "text": NOTHING}}));
+        page.blocks.push(json!({"type": "section", "text": {"type": "plain_text", "text": EMPTY_CARD}}));
     }
     page.blocks
 }
 
-enum Fitted {
-    Parts(Vec<Part>, usize),
+enum FitResult {
+    Parts(Vec<TextBlock>, usize),
     Note(String, usize),
 }
 
-fn fit_facts(chunk: &Chunk, left: &mut usize) -> Option<Fitted> {
+fn fit_facts(chunk: &Chunk, left: &mut usize) -> Option<FitResult> {
     match chunk {
         Chunk::Words(_) => None,
         Chunk::Facts(parts) => {
             let (parts, missing) = fit(parts, left);
-            Some(Fitted::Parts(parts, missing))
+            Some(FitResult::Parts(parts, missing))
         }
         Chunk::Note(text) => {
             let room = left.saturating_sub(NOTICE).min(limits::NOTE);
-            let (head, tail) = split(text, room);
-            *left = left.saturating_sub(letters(head) + NOTICE);
-            Some(Fitted::Note(head.to_owned(), letters(tail)))
+            let (head, tail) = split_at_boundary(text, room);
+            *left = left.saturating_sub(char_count(head) + NOTICE);
+            Some(FitResult::Note(head.to_owned(), char_count(tail)))
         }
     }
 }
 
 /// Returns the parts that fit, and how many characters do not.
-fn fit(parts: &[Part], left: &mut usize) -> (Vec<Part>, usize) {
+fn fit(parts: &[TextBlock], left: &mut usize) -> (Vec<TextBlock>, usize) {
     let mut out = Vec::new();
     for (n, part) in parts.iter().enumerate() {
         let cost = part.cost();
@@ -236,15 +241,15 @@ fn fit(parts: &[Part], left: &mut usize) -> (Vec<Part>, usize) {
             out.push(part.clone());
             continue;
         }
-        let rest: usize = parts[n + 1..].iter().map(Part::letters).sum();
-        let room = left.saturating_sub(NOTICE) * part.letters() / cost.max(1);
+        let rest: usize = parts[n + 1..].iter().map(TextBlock::char_count).sum();
+        let room = left.saturating_sub(NOTICE) * part.char_count() / cost.max(1);
         *left = 0;
         if room < NOTICE {
-            return (out, rest + part.letters());
+            return (out, rest + part.char_count());
         }
         let (head, tail) = part.clone().split(room);
         out.extend(head);
-        return (out, rest + tail.map_or(0, |tail| tail.letters()));
+        return (out, rest + tail.map_or(0, |tail| tail.char_count()));
     }
     (out, 0)
 }
@@ -254,42 +259,42 @@ fn missing(letters: usize) -> String {
 }
 
 fn size(blocks: &[Value]) -> usize {
-    blocks.iter().map(|block| letters(&block.to_string()) + 1).sum()
+    blocks.iter().map(|block| char_count(&block.to_string()) + 1).sum()
 }
 
 /// The blocks so far, and the rich text that is not yet in a block.
 #[derive(Default)]
-struct Page {
+struct BlockBuilder {
     blocks: Vec<Value>,
-    parts: Vec<Part>,
+    parts: Vec<TextBlock>,
     cost: usize,
 }
 
-impl Page {
+impl BlockBuilder {
     fn title(&mut self, title: Option<&str>) {
-        let Some(title) = title.map(one_line).filter(|title| !title.is_empty()) else { return };
-        if letters(&title) <= limits::HEADER {
+        let Some(title) = title.map(to_one_line).filter(|title| !title.is_empty()) else { return };
+        if char_count(&title) <= limits::HEADER {
             let text = json!({"type": "plain_text", "text": unpinged_header(&title), "emoji": false});
             self.blocks.push(json!({"type": "header", "text": text}));
         } else {
-            let (head, tail) = split(&title, 2 * limits::HEADER);
-            self.parts.push(Part::Text(vec![Run::bold(head)]));
+            let (head, tail) = split_at_boundary(&title, 2 * limits::HEADER);
+            self.parts.push(TextBlock::Text(vec![Span::bold(head)]));
             if !tail.is_empty() {
-                self.parts.push(Part::Text(vec![Run::plain(missing(letters(tail)))]));
+                self.parts.push(TextBlock::Text(vec![Span::plain(missing(char_count(tail)))]));
             }
         }
-        self.cost = size(&self.blocks) + self.parts.iter().map(Part::cost).sum::<usize>();
+        self.cost = size(&self.blocks) + self.parts.iter().map(TextBlock::cost).sum::<usize>();
     }
 
     /// Adds what fits. What is missing is noted there if anything of it fits, else once at the end.
-    fn put(&mut self, (parts, missing_here): (Vec<Part>, usize), lost: &mut usize) {
+    fn push_fitted(&mut self, (parts, missing_here): (Vec<TextBlock>, usize), lost: &mut usize) {
         if parts.is_empty() {
             *lost += missing_here;
             return;
         }
         self.parts.extend(parts);
         if missing_here > 0 {
-            self.parts.push(Part::Text(vec![Run::plain(missing(missing_here))]));
+            self.parts.push(TextBlock::Text(vec![Span::plain(missing(missing_here))]));
         }
     }
 
@@ -299,16 +304,16 @@ impl Page {
             return;
         }
         self.close_text();
-        let element = json!({"type": "plain_text", "text": unpinged(text), "emoji": false});
+        let element = json!({"type": "plain_text", "text": break_mentions(text), "emoji": false});
         self.blocks.push(json!({"type": "context", "elements": [element]}));
     }
 
     /// Turns the text so far into blocks, each within a block's length.
     fn close_text(&mut self) {
-        let mut page: Vec<Part> = Vec::new();
+        let mut page: Vec<TextBlock> = Vec::new();
         let mut filled = 0;
         for part in std::mem::take(&mut self.parts) {
-            let size = part.letters();
+            let size = part.char_count();
             if !page.is_empty() && filled + size > limits::BLOCK_TEXT {
                 self.blocks.push(rich_block(std::mem::take(&mut page)));
                 filled = 0;
@@ -324,22 +329,22 @@ impl Page {
 
 /// Breaks mentions without exceeding the length of a header.
 fn unpinged_header(title: &str) -> String {
-    label(&unpinged(title), limits::HEADER)
+    truncate_label(&break_mentions(title), limits::HEADER)
 }
 
 /// Builds one block; consecutive paragraphs become one section with an empty line between.
-fn rich_block(parts: Vec<Part>) -> Value {
-    let mut elements: Vec<Part> = Vec::new();
+fn rich_block(parts: Vec<TextBlock>) -> Value {
+    let mut elements: Vec<TextBlock> = Vec::new();
     for part in parts {
         match (elements.last_mut(), part) {
-            (Some(Part::Text(before)), Part::Text(runs)) => {
-                before.push(Run::plain("\n\n"));
+            (Some(TextBlock::Text(before)), TextBlock::Text(runs)) => {
+                before.push(Span::plain("\n\n"));
                 before.extend(runs);
             }
             (_, part) => elements.push(part),
         }
     }
-    json!({"type": "rich_text", "elements": elements.iter().map(Part::json).collect::<Vec<_>>()})
+    json!({"type": "rich_text", "elements": elements.iter().map(TextBlock::json).collect::<Vec<_>>()})
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::*;
 
-fn words(blocks: &[Value]) -> String {
+fn block_text(blocks: &[Value]) -> String {
     fn collect(value: &Value, out: &mut String) {
         match value {
             Value::Object(object) => {
@@ -29,25 +29,27 @@ fn words(blocks: &[Value]) -> String {
 }
 
 /// Checks the rules of `limits` on the JSON.
-fn judge(blocks: &[Value]) {
+fn assert_valid(blocks: &[Value]) {
     assert!(!blocks.is_empty() && blocks.len() <= limits::BLOCKS, "{} blocks", blocks.len());
     assert!(size(blocks) <= limits::BLOCKS_JSON, "{} of JSON", size(blocks));
     let mut ids = std::collections::HashSet::new();
     for block in blocks {
         match block["type"].as_str().unwrap() {
-            "header" => plain(&block["text"], limits::HEADER),
-            "section" => plain(&block["text"], limits::BLOCK_TEXT),
-            "context" => {
-                block["elements"].as_array().unwrap().iter().for_each(|e| plain(e, limits::BLOCK_TEXT))
-            }
+            "header" => assert_plain_text(&block["text"], limits::HEADER),
+            "section" => assert_plain_text(&block["text"], limits::BLOCK_TEXT),
+            "context" => block["elements"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .for_each(|e| assert_plain_text(e, limits::BLOCK_TEXT)),
             "actions" => {
                 let elements = block["elements"].as_array().unwrap();
                 assert!((1..=limits::ROW).contains(&elements.len()));
                 for element in elements {
-                    plain(&element["text"], limits::BUTTON_LABEL);
+                    assert_plain_text(&element["text"], limits::BUTTON_LABEL);
                     assert!(ids.insert(element["action_id"].as_str().unwrap().to_owned()));
                     assert!(element["value"].as_str().is_none_or(|v| v.len() <= 2000));
-                    assert!(element["url"].as_str().is_none_or(|v| letters(v) <= limits::BUTTON_URL));
+                    assert!(element["url"].as_str().is_none_or(|v| char_count(v) <= limits::BUTTON_URL));
                 }
             }
             "rich_text" => rich(block),
@@ -60,9 +62,9 @@ fn judge(blocks: &[Value]) {
     }
 }
 
-fn plain(text: &Value, max: usize) {
+fn assert_plain_text(text: &Value, max: usize) {
     assert_eq!(text["type"], "plain_text");
-    let size = letters(text["text"].as_str().unwrap());
+    let size = char_count(text["text"].as_str().unwrap());
     assert!((1..=max).contains(&size), "{size} of {max}: {text}");
 }
 
@@ -181,12 +183,12 @@ proptest! {
     #[test]
     fn any_card_gives_valid_blocks(card in card()) {
         let blocks = blocks(&card);
-        judge(&blocks);
+        assert_valid(&blocks);
         let called = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
         let json = serde_json::to_string(&blocks).unwrap();
         prop_assert!(json.matches("\"type\":\"user\"").count() <= called, "whom the words name is called");
         let fallback = fallback(&card);
-        prop_assert!(!fallback.is_empty() && letters(&fallback) <= 40_000);
+        prop_assert!(!fallback.is_empty() && char_count(&fallback) <= 40_000);
         prop_assert!(!fallback.contains("<"));
     }
 }
@@ -233,8 +235,8 @@ fn approval() -> Card {
 #[test]
 fn approval_card_shows_everything_and_its_buttons_carry_actions() {
     let blocks = blocks(&approval());
-    judge(&blocks);
-    let shown = words(&blocks);
+    assert_valid(&blocks);
+    let shown = block_text(&blocks);
     for piece in
         ["Send this email?", "From  ana@acme.test", "Cc  —", "```\nnot *code*\n```", "⚠ bo@", "17:00"]
     {
@@ -270,8 +272,8 @@ fn truncated_content_is_counted() {
     let mut card = approval();
     card.body[1] = Block::Literal(body.clone());
     let blocks = blocks(&card);
-    judge(&blocks);
-    let shown = words(&blocks);
+    assert_valid(&blocks);
+    let shown = block_text(&blocks);
     assert!(shown.contains("⚠ bo@example.com") && shown.contains("Approve & send"));
     let (_, tail) = shown.split_once("… (").unwrap();
     let missing: usize = tail.split_once(" more characters)").unwrap().0.parse().unwrap();
@@ -284,7 +286,7 @@ fn truncated_content_is_counted() {
 fn code_block_is_closed_in_every_chunk() {
     let code = format!("before\n\n```\n{}```\n\nafter", "let x = 1;\n".repeat(600));
     let blocks = blocks(&Card::from_markdown(code));
-    judge(&blocks);
+    assert_valid(&blocks);
     let pieces = blocks
         .iter()
         .flat_map(|b| b["elements"].as_array().unwrap())
@@ -296,7 +298,7 @@ fn code_block_is_closed_in_every_chunk() {
 
 #[test]
 fn an_empty_card_is_a_dash() {
-    judge(&blocks(&Card::default()));
+    assert_valid(&blocks(&Card::default()));
     assert_eq!(fallback(&Card::from_markdown("  ")), "—");
 }
 
@@ -316,7 +318,7 @@ proptest! {
     #[test]
     fn what_fits_is_shown_whole(text in text(), times in 1_usize..150) {
         let card = Card::from_markdown(vec![text; times].join("\n\n"));
-        let shown = words(&blocks(&card));
+        let shown = block_text(&blocks(&card));
         prop_assert!(!fits(&card) || !shown.contains(" more characters)"), "{shown}");
     }
 }
@@ -325,7 +327,7 @@ proptest! {
 fn only_explicit_mentions_notify() {
     let card = Card::from_markdown("Ask <@U2>.").with_mention(Some("U1"));
     let blocks = blocks(&card);
-    judge(&blocks);
+    assert_valid(&blocks);
     let sections = blocks[0]["elements"].as_array().unwrap();
     assert_eq!(sections[0]["elements"], json!([{"type": "user", "user_id": "U1"}]));
     assert_eq!(sections[1]["elements"][0]["type"], "text");

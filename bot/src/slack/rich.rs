@@ -5,13 +5,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::text::{letters, split, unpinged, unpinged_tokens};
+use super::text::{break_mentions, char_count, split_at_boundary, unpinged_tokens};
 
 /// Characters of one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Run {
+pub(super) struct Span {
     pub text: String,
-    pub look: Look,
+    pub style: TextStyle,
     /// The link's target; the text is then the URL itself.
     pub link: Option<String>,
     /// A time that Slack shows in the reader's zone in this format; the text is for clients that cannot show it.
@@ -20,7 +20,7 @@ pub(super) struct Run {
 
 /// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Look {
+pub(super) struct TextStyle {
     pub bold: bool,
     pub italic: bool,
     pub strike: bool,
@@ -29,21 +29,21 @@ pub(super) struct Look {
 
 /// A part of one or more whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
-    Text(Vec<Run>),
-    Quote(Vec<Run>),
+pub(super) enum TextBlock {
+    Text(Vec<Span>),
+    Quote(Vec<Span>),
     Code(String),
-    List { ordered: bool, indent: usize, items: Vec<Vec<Run>> },
+    List { ordered: bool, indent: usize, items: Vec<Vec<Span>> },
     Mention(String),
 }
 
-impl Run {
+impl Span {
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
     pub(super) fn bold(text: impl Into<String>) -> Self {
-        Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
+        Self { style: TextStyle { bold: true, ..TextStyle::default() }, ..Self::plain(text) }
     }
 
     /// Creates a time in the reader's zone: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
@@ -53,15 +53,15 @@ impl Run {
 
     fn json(&self) -> Value {
         if let Some((at, format)) = self.moment {
-            let fallback = unpinged(&self.text);
+            let fallback = break_mentions(&self.text);
             return json!({"type": "date", "timestamp": at, "format": format, "fallback": fallback});
         }
         let mut element = match &self.link {
             Some(url) if url.starts_with("mailto:") => json!({"type": "link", "url": url, "text": self.text}),
             Some(url) => json!({"type": "link", "url": url}),
-            None => json!({"type": "text", "text": unpinged(&self.text)}),
+            None => json!({"type": "text", "text": break_mentions(&self.text)}),
         };
-        let Look { bold, italic, strike, code } = self.look;
+        let TextStyle { bold, italic, strike, code } = self.style;
         let named = [("bold", bold), ("italic", italic), ("strike", strike), ("code", code)];
         let style: Map<String, Value> =
             named.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.to_owned(), true.into())).collect();
@@ -72,19 +72,19 @@ impl Run {
     }
 }
 
-impl Part {
+impl TextBlock {
     /// Returns how many characters a reader sees.
-    pub(super) fn letters(&self) -> usize {
+    pub(super) fn char_count(&self) -> usize {
         match self {
             Self::Text(runs) | Self::Quote(runs) => count(runs),
-            Self::Code(text) | Self::Mention(text) => letters(text),
+            Self::Code(text) | Self::Mention(text) => char_count(text),
             Self::List { items, .. } => items.iter().map(|runs| count(runs) + 1).sum(),
         }
     }
 
     /// Returns its share of a message's JSON.
     pub(super) fn cost(&self) -> usize {
-        letters(&self.json().to_string()) + 1
+        char_count(&self.json().to_string()) + 1
     }
 
     pub(super) fn json(&self) -> Value {
@@ -110,15 +110,15 @@ impl Part {
     }
 
     /// Formats it as plain text.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn to_plain_text(&self) -> String {
         match self {
-            Self::Text(runs) => joined(runs),
-            Self::Quote(runs) => format!("> {}", joined(runs).replace('\n', "\n> ")),
+            Self::Text(runs) => join_spans(runs),
+            Self::Quote(runs) => format!("> {}", join_spans(runs).replace('\n', "\n> ")),
             Self::Code(text) => text.clone(),
             Self::List { ordered, indent, items } => {
                 let mark = |n: usize| if *ordered { format!("{}.", n + 1) } else { "•".to_owned() };
-                let line = |(n, runs): (usize, &Vec<Run>)| {
-                    format!("{}{} {}", "  ".repeat(*indent), mark(n), joined(runs))
+                let line = |(n, runs): (usize, &Vec<Span>)| {
+                    format!("{}{} {}", "  ".repeat(*indent), mark(n), join_spans(runs))
                 };
                 items.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
             }
@@ -130,10 +130,10 @@ impl Part {
     /// Splits after about `max` characters. A code block is complete in both halves.
     pub(super) fn split(self, max: usize) -> (Option<Self>, Option<Self>) {
         match self {
-            Self::Text(runs) => pair(split_runs(runs, max), Self::Text),
-            Self::Quote(runs) => pair(split_runs(runs, max), Self::Quote),
+            Self::Text(runs) => map_split(split_runs(runs, max), Self::Text),
+            Self::Quote(runs) => map_split(split_runs(runs, max), Self::Quote),
             Self::Code(text) => {
-                let (head, tail) = split(&text, max);
+                let (head, tail) = split_at_boundary(&text, max);
                 let part =
                     |t: &str| Some(t.trim_end_matches('\n')).filter(|t| !t.is_empty()).map(str::to_owned);
                 (part(head).map(Self::Code), part(tail).map(Self::Code))
@@ -145,7 +145,7 @@ impl Part {
                 let list = |items| Self::List { ordered, indent, items };
                 // Slack numbers each list from 1, so the items after a split carry their numbers as text. (The
                 // reference has an `offset`, which Slack's own schema of a message refuses.)
-                let rest = |items| if ordered { numbered(items, next, indent) } else { list(items) };
+                let rest = |items| if ordered { numbered_lines(items, next, indent) } else { list(items) };
                 let some = |items: Vec<_>| Some(items).filter(|items| !items.is_empty());
                 (some(head).map(list), some(tail).map(rest))
             }
@@ -155,51 +155,54 @@ impl Part {
 }
 
 /// Formats the items of a list that continues at this number, one line each.
-fn numbered(items: Vec<Vec<Run>>, next: usize, indent: usize) -> Part {
+fn numbered_lines(items: Vec<Vec<Span>>, next: usize, indent: usize) -> TextBlock {
     let room = "    ".repeat(indent);
-    let line = |(n, runs): (usize, Vec<Run>)| {
+    let line = |(n, runs): (usize, Vec<Span>)| {
         let end = if n == next { "" } else { "\n" };
-        [vec![Run::plain(format!("{end}{room}{n}. "))], runs].concat()
+        [vec![Span::plain(format!("{end}{room}{n}. "))], runs].concat()
     };
-    Part::Text((next..).zip(items).flat_map(line).collect())
+    TextBlock::Text((next..).zip(items).flat_map(line).collect())
 }
 
-fn count(runs: &[Run]) -> usize {
-    runs.iter().map(|run| letters(&run.text)).sum()
+fn count(runs: &[Span]) -> usize {
+    runs.iter().map(|run| char_count(&run.text)).sum()
 }
 
-fn joined(runs: &[Run]) -> String {
+fn join_spans(runs: &[Span]) -> String {
     runs.iter().map(|run| run.text.as_str()).collect()
 }
 
-fn elements(runs: &[Run]) -> Vec<Value> {
-    runs.iter().filter(|run| !run.text.is_empty()).map(Run::json).collect()
+fn elements(runs: &[Span]) -> Vec<Value> {
+    runs.iter().filter(|run| !run.text.is_empty()).map(Span::json).collect()
 }
 
-fn pair((head, tail): (Vec<Run>, Vec<Run>), part: impl Fn(Vec<Run>) -> Part) -> (Option<Part>, Option<Part>) {
-    let some = |runs: Vec<Run>| (count(&runs) > 0).then(|| part(runs));
+fn map_split(
+    (head, tail): (Vec<Span>, Vec<Span>),
+    part: impl Fn(Vec<Span>) -> TextBlock,
+) -> (Option<TextBlock>, Option<TextBlock>) {
+    let some = |runs: Vec<Span>| (count(&runs) > 0).then(|| part(runs));
     (some(head), some(tail))
 }
 
-fn split_runs(runs: Vec<Run>, max: usize) -> (Vec<Run>, Vec<Run>) {
+fn split_runs(runs: Vec<Span>, max: usize) -> (Vec<Span>, Vec<Span>) {
     let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), max);
     for run in runs {
-        let size = letters(&run.text);
+        let size = char_count(&run.text);
         if tail.is_empty() && size <= left {
             left -= size;
             head.push(run);
         } else if !tail.is_empty() || run.link.is_some() || run.moment.is_some() {
             tail.push(run);
         } else {
-            let (first, second) = split(&run.text, left);
-            head.push(Run { text: first.to_owned(), ..run.clone() });
-            tail.push(Run { text: second.to_owned(), ..run });
+            let (first, second) = split_at_boundary(&run.text, left);
+            head.push(Span { text: first.to_owned(), ..run.clone() });
+            tail.push(Span { text: second.to_owned(), ..run });
         }
     }
     (head, tail)
 }
 
-fn split_items(items: Vec<Vec<Run>>, max: usize) -> (Vec<Vec<Run>>, Vec<Vec<Run>>) {
+fn split_items(items: Vec<Vec<Span>>, max: usize) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
     let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), max);
     for runs in items {
         let size = count(&runs) + 1;

@@ -16,58 +16,59 @@ const HISTORY: &[&str] = &["channels:history", "groups:history", "im:history", "
 const CHANNELS: &[&str] = &["channels:read", "groups:read", "im:read", "mpim:read"];
 
 pub(super) const POST: Method = Method { name: "chat.postMessage", scopes: &["chat:write"] };
-pub(super) const WHISPER: Method = Method { name: "chat.postEphemeral", scopes: &["chat:write"] };
+pub(super) const POST_EPHEMERAL: Method = Method { name: "chat.postEphemeral", scopes: &["chat:write"] };
 pub(super) const UPDATE: Method = Method { name: "chat.update", scopes: &["chat:write"] };
 pub(super) const DELETE: Method = Method { name: "chat.delete", scopes: &["chat:write"] };
 pub(super) const STATUS: Method = Method { name: "assistant.threads.setStatus", scopes: &["chat:write"] };
 pub(super) const TITLE: Method = Method { name: "assistant.threads.setTitle", scopes: &["assistant:write"] };
-pub(super) const PROMPTS: Method =
+pub(super) const SET_SUGGESTED_PROMPTS: Method =
     Method { name: "assistant.threads.setSuggestedPrompts", scopes: &["assistant:write"] };
 pub(super) const PUBLISH: Method = Method { name: "views.publish", scopes: &[] };
 pub(super) const START_STREAM: Method = Method { name: "chat.startStream", scopes: &["chat:write"] };
 pub(super) const APPEND_STREAM: Method = Method { name: "chat.appendStream", scopes: &["chat:write"] };
 pub(super) const STOP_STREAM: Method = Method { name: "chat.stopStream", scopes: &["chat:write"] };
 pub(super) const OPEN: Method = Method { name: "conversations.open", scopes: &["im:write"] };
-pub(super) const HISTORY_OF: Method = Method { name: "conversations.history", scopes: HISTORY };
+pub(super) const CONVERSATION_HISTORY: Method = Method { name: "conversations.history", scopes: HISTORY };
 pub(super) const REPLIES: Method = Method { name: "conversations.replies", scopes: HISTORY };
 /// Needs the trigger of a click or a command, which expires after three seconds.
-pub(super) const VIEW: Method = Method { name: "views.open", scopes: &[] };
+pub(super) const OPEN_VIEW: Method = Method { name: "views.open", scopes: &[] };
 pub(super) const USER: Method = Method { name: "users.info", scopes: &["users:read", "users:read.email"] };
 pub(super) const USERS: Method = Method { name: "users.list", scopes: &["users:read", "users:read.email"] };
 pub(super) const MEMBERS: Method = Method { name: "conversations.members", scopes: CHANNELS };
 /// The conversations of which the bot is a member.
-pub(super) const MINE: Method = Method { name: "users.conversations", scopes: CHANNELS };
+pub(super) const USER_CONVERSATIONS: Method = Method { name: "users.conversations", scopes: CHANNELS };
 /// A file upload has three steps: getting an upload URL, the upload itself (no method), and sharing it in a channel.
 pub(super) const UPLOAD: Method = Method { name: "files.getUploadURLExternal", scopes: &["files:write"] };
-pub(super) const UPLOADED: Method = Method { name: "files.completeUploadExternal", scopes: &["files:write"] };
+pub(super) const COMPLETE_UPLOAD: Method =
+    Method { name: "files.completeUploadExternal", scopes: &["files:write"] };
 pub(super) const AUTH: Method = Method { name: "auth.test", scopes: &[] };
 /// Called with the app token, whose one scope is `connections:write`.
-pub(super) const CONNECT: Method = Method { name: "apps.connections.open", scopes: &[] };
+pub(super) const OPEN_CONNECTION: Method = Method { name: "apps.connections.open", scopes: &[] };
 
 pub(super) const METHODS: [&Method; 23] = [
     &POST,
-    &WHISPER,
+    &POST_EPHEMERAL,
     &UPDATE,
     &DELETE,
     &STATUS,
     &TITLE,
-    &PROMPTS,
+    &SET_SUGGESTED_PROMPTS,
     &PUBLISH,
     &START_STREAM,
     &APPEND_STREAM,
     &STOP_STREAM,
     &OPEN,
-    &HISTORY_OF,
+    &CONVERSATION_HISTORY,
     &REPLIES,
-    &VIEW,
+    &OPEN_VIEW,
     &USER,
     &USERS,
     &MEMBERS,
-    &MINE,
+    &USER_CONVERSATIONS,
     &UPLOAD,
-    &UPLOADED,
+    &COMPLETE_UPLOAD,
     &AUTH,
-    &CONNECT,
+    &OPEN_CONNECTION,
 ];
 
 /// Events, each with the first of its scopes, or an empty one. The member events are requested before they are used, so
@@ -88,12 +89,12 @@ pub(super) const EVENTS: [(&str, &str); 12] = [
 ];
 
 /// The scopes of the slash command and the message shortcuts, and of downloading the files of a message.
-const OTHERS: [&str; 2] = ["commands", "files:read"];
+const EXTRA_SCOPES: [&str; 2] = ["commands", "files:read"];
 
 /// Returns every bot scope that Nod needs, in order.
 #[must_use]
-pub fn needed() -> Vec<&'static str> {
+pub fn required_scopes() -> Vec<&'static str> {
     let methods = METHODS.iter().flat_map(|method| method.scopes.iter().copied());
     let events = EVENTS.iter().map(|(_, scope)| *scope).filter(|scope| !scope.is_empty());
-    methods.chain(events).chain(OTHERS).collect::<BTreeSet<_>>().into_iter().collect()
+    methods.chain(events).chain(EXTRA_SCOPES).collect::<BTreeSet<_>>().into_iter().collect()
 }

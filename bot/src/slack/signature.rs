@@ -11,16 +11,22 @@ pub(super) const TIMESTAMP: &str = "x-slack-request-timestamp";
 /// `v0=` and 64 hexadecimal digits.
 pub(super) const SIGNATURE: &str = "x-slack-signature";
 /// The maximum age in seconds; an older request could be a replay.
-const OLDEST: u64 = 5 * 60;
+const MAX_AGE_SECS: u64 = 5 * 60;
 
 /// Returns whether these could belong to a recent request of Slack: all that can be checked before the body is read.
 pub(super) fn is_plausible(at: &str, signature: &str, now: Timestamp) -> bool {
-    let recent = at.parse::<i64>().is_ok_and(|signed_at| now.timestamp().abs_diff(signed_at) <= OLDEST);
+    let recent = at.parse::<i64>().is_ok_and(|signed_at| now.timestamp().abs_diff(signed_at) <= MAX_AGE_SECS);
     recent && code(signature).is_some()
 }
 
 /// Returns whether `signature` is Slack's for this body, and recent; takes the same time for every signature.
-pub(super) fn holds(secret: &SecretString, at: &str, body: &[u8], signature: &str, now: Timestamp) -> bool {
+pub(super) fn is_valid(
+    secret: &SecretString,
+    at: &str,
+    body: &[u8],
+    signature: &str,
+    now: Timestamp,
+) -> bool {
     if !is_plausible(at, signature, now) {
         return false;
     }
@@ -59,8 +65,9 @@ mod tests {
     fn only_fresh_slack_signatures_are_valid() {
         let secret = SecretString::from("8f742231b10e8888abcd99yyyzzz85a5");
         let then = "1531420618";
-        let valid =
-            |at: &str, body: &str, code: &str, now: Timestamp| holds(&secret, at, body.as_bytes(), code, now);
+        let valid = |at: &str, body: &str, code: &str, now: Timestamp| {
+            is_valid(&secret, at, body.as_bytes(), code, now)
+        };
         let now = at(1_531_420_618);
         assert!(valid(then, BODY, CODE, now));
         assert!(valid(then, BODY, CODE, at(1_531_420_618 + 300)));

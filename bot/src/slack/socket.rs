@@ -7,35 +7,35 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::connection::{Connection, Line, Phase};
-use crate::hearing::Hears;
+use super::connection::{Connection, Phase, SocketConfig};
+use crate::hearing::IngestStatus;
 
 /// The first and the longest delay between two dials, in seconds.
 const PAUSE: (u64, u64) = (1, 15);
 /// How long a connection that Slack is closing can still deliver events.
-const FAREWELL: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// After a connection shorter than this, the next dial is not immediate.
-const SHORT: Duration = Duration::from_secs(1);
+const MIN_CONNECTION_LIFE: Duration = Duration::from_secs(1);
 
 /// A running listener; it stops when it is dropped.
 pub struct Listener {
-    connected: watch::Receiver<Hears>,
+    status: watch::Receiver<IngestStatus>,
     stop: DropGuard,
     task: JoinHandle<()>,
 }
 
 impl Listener {
-    pub(super) fn start(line: Line) -> Self {
+    pub(super) fn start(line: SocketConfig) -> Self {
         let stop = CancellationToken::new();
-        let (connected, watched) = watch::channel(Hears::No);
-        let task = tokio::spawn(listen(line, connected, stop.clone()));
-        Self { connected: watched, stop: stop.drop_guard(), task }
+        let (connected, watched) = watch::channel(IngestStatus::Disconnected);
+        let task = tokio::spawn(run_listener(line, connected, stop.clone()));
+        Self { status: watched, stop: stop.drop_guard(), task }
     }
 
     /// Whether Slack's events reach this replica now.
     #[must_use]
-    pub fn connected(&self) -> watch::Receiver<Hears> {
-        self.connected.clone()
+    pub fn status(&self) -> watch::Receiver<IngestStatus> {
+        self.status.clone()
     }
 
     /// Closes the connection. Slack redelivers unacknowledged events to the next connection.
@@ -45,7 +45,7 @@ impl Listener {
     }
 }
 
-async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationToken) {
+async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>, stop: CancellationToken) {
     let mut standing: Option<Connection> = None;
     let mut pause = PAUSE.0;
     let mut times = 0;
@@ -61,35 +61,35 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
                 break;
             }
             pause = (pause * 2).min(PAUSE.1);
-            connected.send_replace(Hears::No);
+            connected.send_replace(IngestStatus::Disconnected);
             tracing::warn!(pause, "no connection to Slack yet");
             continue;
         }
         pause = PAUSE.0;
         // The next connection is open before the last one ends, so nothing is missed between them.
-        Hears::begin(&connected, &mut times);
+        IngestStatus::begin(&connected, &mut times);
         if let Some(last) = standing.take() {
-            tokio::spawn(retire(last, stop.clone()));
+            tokio::spawn(drain_and_close(last, stop.clone()));
         }
         let since = tokio::time::Instant::now();
         let ended = tokio::select! {
-            phase = fresh.ends() => phase,
+            phase = fresh.wait_for_close() => phase,
             () = stop.cancelled() => Phase::Open,
         };
         standing = Some(fresh);
         match ended {
-            Phase::Leaving => {}
-            Phase::Gone => {
-                connected.send_replace(Hears::No);
+            Phase::Closing => {}
+            Phase::Closed => {
+                connected.send_replace(IngestStatus::Disconnected);
                 tracing::info!("the connection to Slack is gone");
             }
             _ => break,
         }
-        if since.elapsed() < SHORT {
-            beside(standing.as_ref(), &connected, tokio::time::sleep(SHORT)).await;
+        if since.elapsed() < MIN_CONNECTION_LIFE {
+            beside(standing.as_ref(), &connected, tokio::time::sleep(MIN_CONNECTION_LIFE)).await;
         }
     }
-    connected.send_replace(Hears::No);
+    connected.send_replace(IngestStatus::Disconnected);
     if let Some(last) = standing {
         last.close().await;
     }
@@ -99,7 +99,7 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
 /// missed; they are looked up after the next connection is open.
 async fn beside<T>(
     last: Option<&Connection>,
-    connected: &watch::Sender<Hears>,
+    connected: &watch::Sender<IngestStatus>,
     work: impl Future<Output = T>,
 ) -> T {
     let mut work = pin!(work);
@@ -109,15 +109,15 @@ async fn beside<T>(
         () = last.gone() => {}
         done = &mut work => return done,
     }
-    connected.send_replace(Hears::No);
+    connected.send_replace(IngestStatus::Disconnected);
     tracing::info!("the last connection to Slack ended before the next one stood");
     work.await
 }
 
 /// Lets the last connection deliver what is in transit, then closes it.
-async fn retire(last: Connection, stop: CancellationToken) {
+async fn drain_and_close(last: Connection, stop: CancellationToken) {
     tokio::select! {
-        _ = last.reaches(Phase::Gone, FAREWELL) => {}
+        _ = last.wait_for_phase(Phase::Closed, DRAIN_TIMEOUT) => {}
         () = stop.cancelled() => {}
     }
     last.close().await;

@@ -5,10 +5,10 @@ use nod_contract::chat::{Addressing, ChannelRef, DeliveryTarget, Event};
 use nod_contract::ids::DeliveryId;
 use uuid::Uuid;
 
-use crate::slack::Arrival;
+use crate::slack::IncomingPayload;
 use crate::slack::testing::*;
 
-fn said(what: &Event) -> Option<(&str, Addressing)> {
+fn message_text(what: &Event) -> Option<(&str, Addressing)> {
     match what {
         Event::Message { text, addressing: addressed, .. } => Some((text, *addressed)),
         _ => None,
@@ -17,15 +17,16 @@ fn said(what: &Event) -> Option<(&str, Addressing)> {
 
 #[tokio::test]
 async fn messages_are_stored_and_then_acknowledged() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let listener = listening(&slack, &memory).await;
-    fake.say("ana", "general", None, "@nod hello");
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
+    fake.post_message("ana", "general", None, "@nod hello");
     let dm = fake.dm("ana");
-    fake.say("ana", &dm, None, "and here");
-    fake.say("bo", "general", None, "lunch?");
-    let heard = until("three messages", || Some(memory.heard()).filter(|heard| heard.len() == 3)).await;
-    let heard: Vec<_> = heard.iter().filter_map(said).collect();
+    fake.post_message("ana", &dm, None, "and here");
+    fake.post_message("bo", "general", None, "lunch?");
+    let heard =
+        wait_for("three messages", || Some(memory.list_events()).filter(|heard| heard.len() == 3)).await;
+    let heard: Vec<_> = heard.iter().filter_map(message_text).collect();
     assert_eq!(
         heard,
         [
@@ -34,42 +35,43 @@ async fn messages_are_stored_and_then_acknowledged() {
             ("lunch?", Addressing::Unaddressed)
         ]
     );
-    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
     listener.shutdown().await;
-    until("the end of the connection", || (fake.connections() == 0).then_some(())).await;
+    wait_for("the end of the connection", || (fake.connections() == 0).then_some(())).await;
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_was_not_stored_is_delivered_again() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let _listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let _listener = start_listener(&slack, &memory).await;
     *memory.failures.lock().unwrap() = 1;
     let dm = fake.dm("ana");
-    fake.say("ana", &dm, None, "keep this");
-    until("the second delivery", || (memory.heard().len() == 1).then_some(())).await;
+    fake.post_message("ana", &dm, None, "keep this");
+    wait_for("the second delivery", || (memory.list_events().len() == 1).then_some(())).await;
 }
 
 #[tokio::test]
 async fn a_command_is_answered_on_its_acknowledgement() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let _listener = listening(&slack, &memory).await;
-    let answer = fake.slash("ana", "general", "/nod", "Help me").acknowledged(SOON).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let _listener = start_listener(&slack, &memory).await;
+    let answer =
+        fake.run_command("ana", "general", "/nod", "Help me").wait_for_acknowledgement(TIMEOUT).await;
     let payload = answer.payload.unwrap();
     assert_eq!((&payload["response_type"], &payload["text"]), (&"ephemeral".into(), &"Noted.".into()));
     assert!(
-        matches!(&memory.heard()[..], [Event::Command { name, text, .. }] if name == "help" && text == "me")
+        matches!(&memory.list_events()[..], [Event::Command { name, text, .. }] if name == "help" && text == "me")
     );
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn button_click_carries_its_action_and_gets_an_ephemeral() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let _listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let _listener = start_listener(&slack, &memory).await;
     let verb = Action::new("approve", Uuid::from_u128(9));
     let card =
         Card::from_markdown("Shall I?").with_button("Approve", Style::Primary, OnClick::Action(verb.clone()));
@@ -77,93 +79,97 @@ async fn button_click_carries_its_action_and_gets_an_ephemeral() {
     let place = ChannelRef { channel: channel.clone(), is_dm: false, thread: None };
     let target = DeliveryTarget::Channel { workspace: slack.identity().team.clone(), place };
     let posted = slack.adapter().post_message(&target, &card, DeliveryId(Uuid::from_u128(1))).await.unwrap();
-    fake.press("ana", "general", &posted.at.message, "Approve").unwrap().acknowledged(SOON).await;
-    assert!(matches!(&memory.heard()[..], [Event::ButtonClicked { verb: Some(v), .. }] if *v == verb));
-    let whisper = until("the whisper", || fake.ephemerals("ana").pop()).await;
+    fake.click("ana", "general", &posted.at.message, "Approve")
+        .unwrap()
+        .wait_for_acknowledgement(TIMEOUT)
+        .await;
+    assert!(matches!(&memory.list_events()[..], [Event::ButtonClicked { verb: Some(v), .. }] if *v == verb));
+    let whisper = wait_for("the whisper", || fake.ephemerals("ana").pop()).await;
     assert_eq!((whisper.text.as_str(), whisper.channel), ("Noted.", channel));
 }
 
 #[tokio::test]
 async fn nothing_is_lost_when_connections_end() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
     let dm = fake.dm("ana");
     for (n, end) in ["warning", "refresh_requested", "cut", "refresh_requested"].into_iter().enumerate() {
-        fake.say("ana", &dm, None, &format!("before {n}"));
+        fake.post_message("ana", &dm, None, &format!("before {n}"));
         match end {
             "cut" => fake.drop_sockets(),
             reason => fake.disconnect_sockets(reason),
         }
-        fake.say("ana", &dm, None, &format!("after {n}"));
-        until("both messages", || (memory.heard().len() == 2 * (n + 1)).then_some(())).await;
-        until_connected(&listener, true).await;
+        fake.post_message("ana", &dm, None, &format!("after {n}"));
+        wait_for("both messages", || (memory.list_events().len() == 2 * (n + 1)).then_some(())).await;
+        wait_until_connected(&listener, true).await;
     }
-    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn next_connection_opens_before_the_last_closes() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
     fake.disconnect_sockets("warning");
-    until("a second connection", || (fake.connections() == 2).then_some(())).await;
-    assert_ne!(*listener.connected().borrow(), crate::hearing::Hears::No);
+    wait_for("a second connection", || (fake.connections() == 2).then_some(())).await;
+    assert_ne!(*listener.status().borrow(), crate::hearing::IngestStatus::Disconnected);
 }
 
 #[tokio::test]
 async fn a_dial_under_way_is_closed_too() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
     fake.disconnect_sockets("warning");
     // Immediately: Nod must not have received the hello.
     while fake.connections() < 2 {
         tokio::task::yield_now().await;
     }
     listener.shutdown().await;
-    until("the end of both connections", || (fake.connections() == 0).then_some(())).await;
+    wait_for("the end of both connections", || (fake.connections() == 0).then_some(())).await;
 }
 
 #[tokio::test]
 async fn unavailable_slack_is_retried() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
     let refused = nod_sandbox::Fault::Status { code: 503, retry_after: None };
     fake.faults().next_times("apps.connections.open", 2, &refused);
     let started = std::time::Instant::now();
-    let _listener = listening(&slack, &memory).await;
+    let _listener = start_listener(&slack, &memory).await;
     assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
 async fn unreadable_frames_are_kept_and_acknowledged() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let _listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let _listener = start_listener(&slack, &memory).await;
     fake.deliver_raw("no json").unwrap();
     fake.deliver_raw(r#"{"type":"tea","envelope_id":"e-1","payload":{"x":1}}"#).unwrap();
     fake.deliver_event(serde_json::json!({"event": {"type": "message", "user": "U1", "ts": "1.2"}}));
-    let all = until("three kept payloads", || Some(memory.all()).filter(|all| all.len() == 3)).await;
-    assert!(all.iter().all(|arrival| matches!(arrival, Arrival::Unreadable { .. })));
-    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    let all =
+        wait_for("three kept payloads", || Some(memory.list_payloads()).filter(|all| all.len() == 3)).await;
+    assert!(all.iter().all(|arrival| matches!(arrival, IncomingPayload::Unreadable { .. })));
+    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
 /// One envelope at a time per connection is enough if storing is quick.
 #[tokio::test]
 async fn a_burst_is_acknowledged_in_time() {
-    let (fake, memory) = (fake().await, Memory::default());
-    let slack = signed_in(&fake).await;
-    let _listener = listening(&slack, &memory).await;
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let _listener = start_listener(&slack, &memory).await;
     let dm = fake.dm("ana");
     for n in 0..200 {
-        fake.say("ana", &dm, None, &format!("message {n}"));
+        fake.post_message("ana", &dm, None, &format!("message {n}"));
     }
-    until("200 messages", || (memory.heard().len() == 200).then_some(())).await;
-    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    wait_for("200 messages", || (memory.list_events().len() == 200).then_some(())).await;
+    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
     let slowest = fake.ack_times().into_iter().max().unwrap();
     eprintln!("200 envelopes in a burst: slowest acknowledgement {slowest:?}");
     assert!(slowest < std::time::Duration::from_secs(3));

@@ -14,21 +14,21 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 
-use super::adapter::{NO_MESSAGE, SlackAdapter, edited, metadata, posted};
+use super::adapter::{NO_MESSAGE, SlackAdapter, edited, metadata, parse_posted};
 use super::limits;
 use super::scopes::{APPEND_STREAM, START_STREAM, STOP_STREAM, UPDATE};
-use super::text::{letters, unpinged, visible};
+use super::text::{break_mentions, char_count, escape_control_chars};
 
 /// The delay between two additions to a stream: Slack allows about a hundred a minute.
 const ADD: Duration = Duration::from_millis(600);
 /// The delay between two edits of a message: Slack allows about fifty a minute.
 const EDIT: Duration = Duration::from_millis(1_200);
 /// The maximum number of remembered streams. One that another replica ended stays here until it is evicted.
-const MOST: usize = 1_000;
+const MAX_STREAMS: usize = 1_000;
 
 /// How a message grows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Way {
+enum StreamMode {
     /// As a stream of Slack, which shows this text so far.
     Stream(String),
     /// By edits.
@@ -37,23 +37,23 @@ enum Way {
 
 /// The growing messages, by channel and timestamp.
 #[derive(Debug, Default)]
-pub(super) struct Streams(Mutex<HashMap<(String, String), Way>>);
+pub(super) struct Streams(Mutex<HashMap<(String, String), StreamMode>>);
 
 impl Streams {
-    fn way(&self, at: &PostedMessage) -> Option<Way> {
+    fn find(&self, at: &PostedMessage) -> Option<StreamMode> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&name(at)).cloned()
     }
 
-    fn set(&self, at: &PostedMessage, way: Way) {
+    fn set(&self, at: &PostedMessage, way: StreamMode) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST {
+        if all.len() >= MAX_STREAMS {
             // A forgotten stream is later treated as a message of unknown state, which is stopped first.
             all.clear();
         }
         all.insert(name(at), way);
     }
 
-    fn forget(&self, at: &PostedMessage) -> Option<Way> {
+    fn forget(&self, at: &PostedMessage) -> Option<StreamMode> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&name(at))
     }
 }
@@ -64,7 +64,7 @@ fn name(at: &PostedMessage) -> (String, String) {
 
 impl SlackAdapter {
     /// Opens a stream; if Slack refuses, posts a message to be edited.
-    pub(super) async fn begin(
+    pub(super) async fn begin_stream(
         &self,
         place: &ChannelRef,
         reader: &str,
@@ -78,8 +78,8 @@ impl SlackAdapter {
             match self.web.call(&START_STREAM, &body).await {
                 Ok(answer) => {
                     let channel = answer["channel"].as_str().or(Some(&place.channel));
-                    let shown = posted(channel, &answer["ts"], &Value::Null)?;
-                    self.streams.set(&shown.at, Way::Stream(String::new()));
+                    let shown = parse_posted(channel, &answer["ts"], &Value::Null)?;
+                    self.streams.set(&shown.at, StreamMode::Stream(String::new()));
                     return Ok(shown);
                 }
                 Err(ChatError::Rejected { code }) => {
@@ -89,30 +89,30 @@ impl SlackAdapter {
             }
         }
         let coming = Card { body: vec![Block::Note("…".to_owned())], ..Card::default() };
-        let shown = self.say(&place.channel, place.thread.as_deref(), &coming, key).await?;
-        self.streams.set(&shown.at, Way::Edits);
+        let shown = self.post_card(&place.channel, place.thread.as_deref(), &coming, key).await?;
+        self.streams.set(&shown.at, StreamMode::Edits);
         Ok(shown)
     }
 
     /// Shows the text so far.
-    pub(super) async fn show_more(
+    pub(super) async fn update_stream(
         &self,
         at: &PostedMessage,
         words: &str,
         key: DeliveryId,
     ) -> Result<Duration, ChatError> {
-        match self.streams.way(at) {
-            Some(Way::Stream(shown)) => {
+        match self.streams.find(at) {
+            Some(StreamMode::Stream(shown)) => {
                 let all = flowing(words);
                 let Some(more) = all.strip_prefix(shown.as_str()) else {
-                    return self.edit_instead(at, words, key).await;
+                    return self.switch_to_edits(at, words, key).await;
                 };
-                if more.is_empty() || letters(&all) > limits::STREAM {
+                if more.is_empty() || char_count(&all) > limits::STREAM {
                     return Ok(ADD);
                 }
-                match self.add(at, more).await {
+                match self.append_text(at, more).await {
                     Ok(()) => {
-                        self.streams.set(at, Way::Stream(all.clone()));
+                        self.streams.set(at, StreamMode::Stream(all.clone()));
                         Ok(ADD)
                     }
                     Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
@@ -124,35 +124,40 @@ impl SlackAdapter {
                     }
                     // It ended, or its content is unknown.
                     Err(ChatError::Rejected { .. } | ChatError::UnknownOutcome(_)) => {
-                        self.edit_instead(at, words, key).await
+                        self.switch_to_edits(at, words, key).await
                     }
                     Err(closed) => Err(closed),
                 }
             }
-            Some(Way::Edits) => self.edit(at, words, key).await,
-            None => self.edit_instead(at, words, key).await,
+            Some(StreamMode::Edits) => self.edit_message(at, words, key).await,
+            None => self.switch_to_edits(at, words, key).await,
         }
     }
 
-    async fn add(&self, at: &PostedMessage, more: &str) -> Result<(), ChatError> {
+    async fn append_text(&self, at: &PostedMessage, more: &str) -> Result<(), ChatError> {
         let body = json!({"channel": at.channel, "ts": at.message, "markdown_text": more});
         self.web.call(&APPEND_STREAM, &body).await.map(|_| ())
     }
 
-    async fn edit_instead(
+    async fn switch_to_edits(
         &self,
         at: &PostedMessage,
         words: &str,
         key: DeliveryId,
     ) -> Result<Duration, ChatError> {
-        self.end_stream(at, key).await?;
-        self.streams.set(at, Way::Edits);
-        self.edit(at, words, key).await
+        self.stop_stream(at, key).await?;
+        self.streams.set(at, StreamMode::Edits);
+        self.edit_message(at, words, key).await
     }
 
-    async fn edit(&self, at: &PostedMessage, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+    async fn edit_message(
+        &self,
+        at: &PostedMessage,
+        words: &str,
+        key: DeliveryId,
+    ) -> Result<Duration, ChatError> {
         let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
-        match self.send(&UPDATE, body, &Card::from_markdown(words)).await {
+        match self.call_with_card(&UPDATE, body, &Card::from_markdown(words)).await {
             Ok(_) => Ok(EDIT),
             Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
                 Ok(Duration::from_secs(after_seconds))
@@ -162,21 +167,21 @@ impl SlackAdapter {
     }
 
     /// Replaces a message that may still be growing with the card; returns when it was edited.
-    pub(super) async fn finish(
+    pub(super) async fn finish_stream(
         &self,
         at: &PostedMessage,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
-        if let Some(Way::Stream(_)) = self.streams.forget(at) {
-            self.end_stream(at, key).await?;
+        if let Some(StreamMode::Stream(_)) = self.streams.forget(at) {
+            self.stop_stream(at, key).await?;
         }
         let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
-        let answer = match self.send(&UPDATE, body.clone(), card).await {
+        let answer = match self.call_with_card(&UPDATE, body.clone(), card).await {
             // Another replica opened it, or this one before a crash.
             Err(ChatError::Rejected { code }) if code == "streaming_state_conflict" => {
-                self.end_stream(at, key).await?;
-                self.send(&UPDATE, body, card).await
+                self.stop_stream(at, key).await?;
+                self.call_with_card(&UPDATE, body, card).await
             }
             answer => answer,
         };
@@ -187,7 +192,7 @@ impl SlackAdapter {
     }
 
     /// Stops a stream, if it still is one. From here on it can be found by its key.
-    async fn end_stream(&self, at: &PostedMessage, key: DeliveryId) -> Result<(), ChatError> {
+    async fn stop_stream(&self, at: &PostedMessage, key: DeliveryId) -> Result<(), ChatError> {
         let mut body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
         let mut answer = self.web.call(&STOP_STREAM, &body).await;
         if matches!(&answer, Err(ChatError::Rejected { code }) if code == "no_text") {
@@ -204,7 +209,7 @@ impl SlackAdapter {
 }
 
 /// Returns whether a message of ours may be a stream that was never stopped: only those have no metadata.
-pub(super) fn unnamed(message: &Value) -> bool {
+pub(super) fn is_untagged(message: &Value) -> bool {
     let subtype = message["subtype"].as_str().unwrap_or("bot_message");
     message["metadata"]["event_type"].is_null() && subtype == "bot_message"
 }
@@ -212,7 +217,7 @@ pub(super) fn unnamed(message: &Value) -> bool {
 /// Formats Markdown for a stream: nothing pings, and no text hides a URL. More text only ever adds to the result.
 fn flowing(words: &str) -> String {
     const BREAK: char = '\u{200B}';
-    let text = unpinged(&visible(words));
+    let text = break_mentions(&escape_control_chars(words));
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {

@@ -10,12 +10,14 @@ use nod_contract::chat::{Event, Inbound, InteractionResponse};
 use nod_contract::clock::SystemClock;
 use nod_sandbox::slack::{Channel, Slack as Fake, SlackConfig, User};
 
-use super::{Accept, Arrival, Ear, Listener, NotStored, Slack, SlackSettings, Way, connect};
+use super::{
+    Accept, EventSource, IncomingPayload, Listener, Slack, SlackSettings, StoreError, Transport, connect,
+};
 
-pub(super) const SOON: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A fake workspace: Ana, Bo and Nod in #general; validated with the vendor's schema if that is available.
-pub(super) async fn fake() -> Fake {
+pub(super) async fn fake_slack() -> Fake {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut config = SlackConfig::new("nod");
     config.specs_dir = std::env::var_os("NOD_SPECS_DIR").map(Into::into);
@@ -30,22 +32,22 @@ pub(super) async fn fake() -> Fake {
 
 pub(super) fn settings(fake: &Fake) -> SlackSettings {
     let (bot, app) = fake.read(|w| (w.config.app.bot_token.clone(), w.config.app.app_token.clone()));
-    let way = Way::Socket { app_token: app.into() };
-    SlackSettings { api_url: fake.api_url().parse().unwrap(), bot_token: bot.into(), way }
+    let way = Transport::Socket { app_token: app.into() };
+    SlackSettings { api_url: fake.api_url().parse().unwrap(), bot_token: bot.into(), transport: way }
 }
 
-pub(super) async fn signed_in(fake: &Fake) -> Slack {
+pub(super) async fn connect_slack(fake: &Fake) -> Slack {
     connect(settings(fake)).await.unwrap()
 }
 
 /// What arrived, and how many times storing fails before it works.
 #[derive(Clone, Default)]
-pub(super) struct Memory {
-    arrived: Arc<Mutex<Vec<Arrival>>>,
+pub(super) struct RecordingInbox {
+    payloads: Arc<Mutex<Vec<IncomingPayload>>>,
     pub failures: Arc<Mutex<usize>>,
 }
 
-impl Memory {
+impl RecordingInbox {
     /// Commands and clicks are answered with an ephemeral message.
     pub(super) fn accept(&self) -> Accept {
         let memory = self.clone();
@@ -55,17 +57,20 @@ impl Memory {
         })
     }
 
-    fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
+    fn store(&self, arrival: IncomingPayload) -> Result<InteractionResponse, StoreError> {
         let mut failures = self.failures.lock().unwrap();
         if *failures > 0 {
             *failures -= 1;
-            return Err(NotStored("the database is away".into()));
+            return Err(StoreError("the database is away".into()));
         }
         let whisper = matches!(
             &arrival,
-            Arrival::Inbound(Inbound { event: Event::Command { .. } | Event::ButtonClicked { .. }, .. })
+            IncomingPayload::Inbound(Inbound {
+                event: Event::Command { .. } | Event::ButtonClicked { .. },
+                ..
+            })
         );
-        self.arrived.lock().unwrap().push(arrival);
+        self.payloads.lock().unwrap().push(arrival);
         Ok(if whisper {
             InteractionResponse::Ephemeral(Card::from_markdown("Noted."))
         } else {
@@ -73,16 +78,16 @@ impl Memory {
         })
     }
 
-    pub(super) fn all(&self) -> Vec<Arrival> {
-        self.arrived.lock().unwrap().clone()
+    pub(super) fn list_payloads(&self) -> Vec<IncomingPayload> {
+        self.payloads.lock().unwrap().clone()
     }
 
     /// Returns the inbounds' events without duplicates.
-    pub(super) fn heard(&self) -> Vec<Event> {
+    pub(super) fn list_events(&self) -> Vec<Event> {
         let mut keys = std::collections::HashSet::new();
-        let inbounds = self.all().into_iter().filter_map(|arrival| match arrival {
-            Arrival::Inbound(inbound) => Some(inbound),
-            Arrival::Person { .. } | Arrival::Unreadable { .. } => None,
+        let inbounds = self.list_payloads().into_iter().filter_map(|arrival| match arrival {
+            IncomingPayload::Inbound(inbound) => Some(inbound),
+            IncomingPayload::Person { .. } | IncomingPayload::Unreadable { .. } => None,
         });
         inbounds
             .filter(|inbound| keys.insert(inbound.dedup_key.clone()))
@@ -92,25 +97,28 @@ impl Memory {
 }
 
 /// Starts listening and waits until the connection is open.
-pub(super) async fn listening(slack: &Slack, memory: &Memory) -> Listener {
-    let Ear::Socket(listener) = slack.hear(memory.accept(), Arc::new(SystemClock)) else {
+pub(super) async fn start_listener(slack: &Slack, memory: &RecordingInbox) -> Listener {
+    let EventSource::Socket(listener) = slack.listen(memory.accept(), Arc::new(SystemClock)) else {
         panic!("an ear of the other kind")
     };
-    until_connected(&listener, true).await;
+    wait_until_connected(&listener, true).await;
     listener
 }
 
-pub(super) async fn until_connected(listener: &Listener, expected: bool) {
-    let mut connected = listener.connected();
-    tokio::time::timeout(SOON, connected.wait_for(|now| (*now != crate::hearing::Hears::No) == expected))
-        .await
-        .unwrap()
-        .unwrap();
+pub(super) async fn wait_until_connected(listener: &Listener, expected: bool) {
+    let mut connected = listener.status();
+    tokio::time::timeout(
+        TIMEOUT,
+        connected.wait_for(|now| (*now != crate::hearing::IngestStatus::Disconnected) == expected),
+    )
+    .await
+    .unwrap()
+    .unwrap();
 }
 
 /// Waits until `look` returns something.
-pub(super) async fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let deadline = tokio::time::Instant::now() + SOON;
+pub(super) async fn wait_for<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         if let Some(seen) = look() {
             return seen;

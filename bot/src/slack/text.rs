@@ -1,10 +1,12 @@
 //! Characters: what Slack could interpret is broken or escaped. Knows no blocks.
 
-pub(super) use crate::text::{label, letters, one_line, split, visible};
+pub(super) use crate::text::{
+    char_count, escape_control_chars, split_at_boundary, to_one_line, truncate_label,
+};
 
 /// Breaks what Slack could read as a mention; invisible to the reader.
 const BREAK: char = '\u{200B}';
-const LOUD: [&str; 3] = ["here", "channel", "everyone"];
+const MASS_MENTIONS: [&str; 3] = ["here", "channel", "everyone"];
 
 /// Breaks `<!channel>`, `<@U…>` and `<#C…>`. Rich text does not interpret them, but copies of it elsewhere might.
 pub(super) fn unpinged_tokens(text: &str) -> String {
@@ -20,13 +22,13 @@ pub(super) fn unpinged_tokens(text: &str) -> String {
 }
 
 /// Also breaks `@here`, `@channel` and `@everyone`.
-pub(super) fn unpinged(text: &str) -> String {
+pub(super) fn break_mentions(text: &str) -> String {
     let text = unpinged_tokens(text);
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for (at, c) in text.char_indices() {
         out.push(c);
-        if c == '@' && !before.is_alphanumeric() && is_loud(&text[at + 1..]) {
+        if c == '@' && !before.is_alphanumeric() && is_mass_mention(&text[at + 1..]) {
             out.push(BREAK);
         }
         before = c;
@@ -34,15 +36,15 @@ pub(super) fn unpinged(text: &str) -> String {
     out
 }
 
-fn is_loud(after: &str) -> bool {
-    LOUD.iter().any(|word| {
+fn is_mass_mention(after: &str) -> bool {
+    MASS_MENTIONS.iter().any(|word| {
         let head = after.get(..word.len()).is_some_and(|h| h.eq_ignore_ascii_case(word));
         head && !after[word.len()..].starts_with(|c: char| c.is_alphanumeric())
     })
 }
 
 /// Escapes `&`, `<` and `>` as Slack requires in message text.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -53,12 +55,15 @@ mod tests {
     #[test]
     fn mass_mentions_are_broken_and_addresses_kept() {
         assert_eq!(
-            unpinged("@here @Channel, (@everyone)"),
+            break_mentions("@here @Channel, (@everyone)"),
             "@\u{200B}here @\u{200B}Channel, (@\u{200B}everyone)"
         );
-        assert_eq!(unpinged("<!channel> <@U1> <#C1>"), "<\u{200B}!channel> <\u{200B}@U1> <\u{200B}#C1>");
+        assert_eq!(
+            break_mentions("<!channel> <@U1> <#C1>"),
+            "<\u{200B}!channel> <\u{200B}@U1> <\u{200B}#C1>"
+        );
         for whole in ["bo@channel.test", "@hereafter", "a < b", "x <b> y"] {
-            assert_eq!(unpinged(whole), whole);
+            assert_eq!(break_mentions(whole), whole);
         }
     }
 }

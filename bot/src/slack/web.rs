@@ -21,7 +21,7 @@ use super::scopes::Method;
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// The wait in seconds if Slack asks for one without a duration.
-const PATIENCE: u64 = 5;
+const DEFAULT_RETRY_SECS: u64 = 5;
 
 /// Creates slack-morphism's client for this URL.
 ///
@@ -44,12 +44,12 @@ pub(super) fn token(secret: &SecretString) -> SlackApiToken {
 
 /// The Web API with a token.
 #[derive(Clone)]
-pub(super) struct Web {
+pub(super) struct WebApiClient {
     client: Arc<SlackHyperClient>,
     token: SlackApiToken,
 }
 
-impl Web {
+impl WebApiClient {
     pub(super) fn new(client: Arc<SlackHyperClient>, token: SlackApiToken) -> Self {
         Self { client, token }
     }
@@ -57,14 +57,14 @@ impl Web {
     /// Calls a method that takes JSON.
     pub(super) async fn call(&self, method: &Method, body: &Value) -> Result<Value, ChatError> {
         let session = self.client.open_session(&self.token);
-        answered(session.http_session_api.http_post(method.name, body, None)).await
+        run_call(session.http_session_api.http_post(method.name, body, None)).await
     }
 
     /// Calls a method that only reads; those take a query, not JSON.
     pub(super) async fn read(&self, method: &Method, query: &[(&str, &str)]) -> Result<Value, ChatError> {
         let session = self.client.open_session(&self.token);
         let query: Vec<(&str, Option<&str>)> = query.iter().map(|(k, v)| (*k, Some(*v))).collect();
-        answered(session.http_session_api.http_get(method.name, &query, None)).await
+        run_call(session.http_session_api.http_get(method.name, &query, None)).await
     }
 
     /// Uploads a file to the URL that Slack returned.
@@ -77,15 +77,15 @@ impl Web {
         );
         match tokio::time::timeout(LIMIT, session.files_upload_via_url(&request)).await {
             Err(_) => Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
-            Ok(uploaded) => uploaded.map(|_| ()).map_err(sorted),
+            Ok(uploaded) => uploaded.map(|_| ()).map_err(classify_error),
         }
     }
 }
 
-async fn answered(call: impl Future<Output = ClientResult<Value>>) -> Result<Value, ChatError> {
+async fn run_call(call: impl Future<Output = ClientResult<Value>>) -> Result<Value, ChatError> {
     let answer = match tokio::time::timeout(LIMIT, call).await {
         Err(_) => return Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
-        Ok(answer) => answer.map_err(sorted)?,
+        Ok(answer) => answer.map_err(classify_error)?,
     };
     // A proxy's page that is not JSON is parsed as `{}`.
     if answer["ok"] == true {
@@ -95,32 +95,32 @@ async fn answered(call: impl Future<Output = ClientResult<Value>>) -> Result<Val
     }
 }
 
-fn sorted(error: SlackClientError) -> ChatError {
+fn classify_error(error: SlackClientError) -> ChatError {
     match error {
         SlackClientError::RateLimitError(limit) => ChatError::RateLimited {
-            retry_after_secs: limit.retry_after.map_or(PATIENCE, |after| after.as_secs().max(1)),
+            retry_after_secs: limit.retry_after.map_or(DEFAULT_RETRY_SECS, |after| after.as_secs().max(1)),
         },
-        SlackClientError::ApiError(api) => by_code(&api.code),
-        SlackClientError::HttpError(http) => by_status(http.status_code.as_u16()),
+        SlackClientError::ApiError(api) => error_for_code(&api.code),
+        SlackClientError::HttpError(http) => error_for_status(http.status_code.as_u16()),
         SlackClientError::ProtocolError(_) => ChatError::UnknownOutcome("an unreadable answer".into()),
         _ => ChatError::UnknownOutcome("the connection broke".into()),
     }
 }
 
 /// Slack's codes for its own failures mean that part of the work may have been done.
-fn by_code(code: &str) -> ChatError {
+fn error_for_code(code: &str) -> ChatError {
     match code {
-        "ratelimited" | "rate_limited" => ChatError::RateLimited { retry_after_secs: PATIENCE },
+        "ratelimited" | "rate_limited" => ChatError::RateLimited { retry_after_secs: DEFAULT_RETRY_SECS },
         "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => {
             ChatError::UnknownOutcome(format!("Slack says {code}"))
         }
-        code if CLOSED.contains(&code) => ChatError::ChannelClosed { code: code.to_owned() },
+        code if FORBIDDEN_CODES.contains(&code) => ChatError::ChannelClosed { code: code.to_owned() },
         code => ChatError::Rejected { code: code.to_owned() },
     }
 }
 
 /// Codes for a place that accepts no message from us.
-const CLOSED: [&str; 16] = [
+const FORBIDDEN_CODES: [&str; 16] = [
     "account_inactive",
     "cannot_dm_bot",
     "cannot_reply_to_message",
@@ -139,7 +139,7 @@ const CLOSED: [&str; 16] = [
     "user_not_visible",
 ];
 
-fn by_status(status: u16) -> ChatError {
+fn error_for_status(status: u16) -> ChatError {
     match status {
         408 | 500.. => ChatError::UnknownOutcome(format!("HTTP {status}")),
         _ => ChatError::Rejected { code: format!("http_{status}") },

@@ -20,9 +20,9 @@ use super::PLATFORM;
 /// More than a person reads at once.
 const MOST: usize = 60_000;
 /// A request longer than about two screens is shown on demand.
-const REQUEST: usize = 9_000;
+const REQUEST_CHARS: usize = 9_000;
 /// How often an unfinished answer is shown: never, because its row is written when it is finished.
-const WHOLE_ONLY: Duration = Duration::from_secs(3600);
+const NEVER_STREAM: Duration = Duration::from_secs(3600);
 
 /// The adapter; it exists in every replica, so that each can post to a user at a terminal.
 pub struct TerminalAdapter {
@@ -52,7 +52,7 @@ impl TerminalAdapter {
         Arc::clone(&self.changed)
     }
 
-    fn stands(&self, key: DeliveryId) -> Shown {
+    fn to_posted_message(&self, key: DeliveryId) -> Shown {
         // The row is updated a moment later; the screen reads it again by itself, and a typed line counts from the time
         // of its last read.
         self.changed.notify_one();
@@ -84,7 +84,7 @@ impl ChatAdapter for TerminalAdapter {
         _card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
-        Ok(self.stands(key))
+        Ok(self.to_posted_message(key))
     }
 
     fn fits_in_one_message(&self, _card: &Card) -> bool {
@@ -96,7 +96,7 @@ impl ChatAdapter for TerminalAdapter {
     }
 
     fn display_limit(&self) -> usize {
-        REQUEST
+        REQUEST_CHARS
     }
 
     fn post_interval(&self) -> TimeDelta {
@@ -109,7 +109,7 @@ impl ChatAdapter for TerminalAdapter {
         _card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
-        Ok(self.stands(key).since)
+        Ok(self.to_posted_message(key).since)
     }
 
     async fn delete_message(&self, _at: &PostedMessage) -> Result<(), ChatError> {
@@ -144,7 +144,9 @@ impl ChatAdapter for TerminalAdapter {
         };
         let name = file.name.replace(['/', '\\'], "_");
         let written = tokio::fs::write(folder.join(name), &file.text).await;
-        written.map(|()| self.stands(key)).map_err(|error| ChatError::Rejected { code: error.to_string() })
+        written
+            .map(|()| self.to_posted_message(key))
+            .map_err(|error| ChatError::Rejected { code: error.to_string() })
     }
 
     fn permalink(&self, _place: &ChannelRef, _message: &str) -> Option<String> {
@@ -157,7 +159,7 @@ impl ChatAdapter for TerminalAdapter {
         _reader: &str,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
-        Ok(self.stands(key))
+        Ok(self.to_posted_message(key))
     }
 
     async fn append_stream(
@@ -166,7 +168,7 @@ impl ChatAdapter for TerminalAdapter {
         _words: &str,
         _key: DeliveryId,
     ) -> Result<Duration, ChatError> {
-        Ok(WHOLE_ONLY)
+        Ok(NEVER_STREAM)
     }
 
     async fn find_message(

@@ -13,17 +13,17 @@ use rustyline::history::FileHistory;
 use rustyline::{Cmd, Editor, EventHandler, ExternalPrinter, KeyCode, KeyEvent, Modifiers};
 use tokio::sync::mpsc;
 
-use super::text::harmless;
+use super::text::strip_control_chars;
 
 /// An input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum Input {
     /// One or several lines.
     Line(String),
     /// Ctrl-C.
     Interrupted,
     /// Ctrl-D, or the end of the input.
-    Ended,
+    Closed,
 }
 
 /// A request for a line.
@@ -36,16 +36,16 @@ struct Prompt {
 /// The keyboard and the lines above it.
 pub(super) struct Keyboard {
     prompts: std_mpsc::Sender<Prompt>,
-    typed: mpsc::UnboundedReceiver<Typed>,
+    typed: mpsc::UnboundedReceiver<Input>,
     lines: std_mpsc::Sender<String>,
     /// The terminal's original settings; `None` if the input is not a terminal.
-    before: Option<Termios>,
+    saved_mode: Option<Termios>,
 }
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
         // The editor may still wait for a key, and the shell needs its terminal settings back.
-        if let Some(before) = &self.before {
+        if let Some(before) = &self.saved_mode {
             let _ = tcsetattr(std::io::stdin(), SetArg::TCSANOW, before);
         }
     }
@@ -78,30 +78,30 @@ impl Keyboard {
             for prompt in asked {
                 let typed = read(&mut editor, &prompt);
                 if prompt.initial.is_none()
-                    && let Typed::Line(line) = &typed
+                    && let Input::Line(line) = &typed
                     && editor.add_history_entry(line).is_ok_and(|new| new)
                 {
                     let _ = editor.append_history(&history);
                 }
-                let over = typed == Typed::Ended;
+                let over = typed == Input::Closed;
                 if told.send(typed).is_err() || over {
                     return;
                 }
             }
         })?;
-        Ok(Self { prompts, typed, lines, before })
+        Ok(Self { prompts, typed, lines, saved_mode: before })
     }
 
     /// Starts to read a line; [`Keyboard::next`] returns it.
-    pub(super) fn ask(&self, words: &str, initial: Option<&str>) {
-        let prompt = Prompt { words: words.to_owned(), initial: initial.map(harmless) };
+    pub(super) fn prompt(&self, words: &str, initial: Option<&str>) {
+        let prompt = Prompt { words: words.to_owned(), initial: initial.map(strip_control_chars) };
         // If the thread has ended, so has the input.
         let _ = self.prompts.send(prompt);
     }
 
     /// Returns the next input.
-    pub(super) async fn next(&mut self) -> Typed {
-        self.typed.recv().await.unwrap_or(Typed::Ended)
+    pub(super) async fn next_input(&mut self) -> Input {
+        self.typed.recv().await.unwrap_or(Input::Closed)
     }
 
     /// Prints above the line that is being typed.
@@ -111,18 +111,18 @@ impl Keyboard {
     }
 }
 
-fn read(editor: &mut Editor<(), FileHistory>, prompt: &Prompt) -> Typed {
+fn read(editor: &mut Editor<(), FileHistory>, prompt: &Prompt) -> Input {
     let line = match &prompt.initial {
         Some(initial) => editor.readline_with_initial(&prompt.words, (initial, "")),
         None => editor.readline(&prompt.words),
     };
     match line {
-        Ok(line) => Typed::Line(line),
-        Err(ReadlineError::Interrupted) => Typed::Interrupted,
-        Err(ReadlineError::Eof) => Typed::Ended,
+        Ok(line) => Input::Line(line),
+        Err(ReadlineError::Interrupted) => Input::Interrupted,
+        Err(ReadlineError::Eof) => Input::Closed,
         Err(error) => {
             tracing::error!(%error, "the terminal gives no line");
-            Typed::Ended
+            Input::Closed
         }
     }
 }

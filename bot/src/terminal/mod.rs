@@ -8,7 +8,7 @@ mod talk;
 mod text;
 
 pub use adapter::TerminalAdapter;
-pub use talk::{Parts, run};
+pub use talk::{SessionDependencies, run_session};
 
 /// The platform's name in rows.
 pub const PLATFORM: &str = "terminal";

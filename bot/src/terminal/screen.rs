@@ -6,11 +6,11 @@ use nod_contract::card::{Action, Card, OnClick};
 use nod_contract::ids::DeliveryId;
 use nod_inbox::transcript::{EntryBody, Transcript};
 
-use super::text::{self, Look};
+use super::text::{self, TextStyle};
 
 /// What was shown.
 pub(super) struct Screen {
-    look: Look,
+    style: TextStyle,
     /// By message, the version that was shown, and its text.
     shown: HashMap<DeliveryId, (i32, String)>,
     /// By number, the action and its message.
@@ -19,23 +19,23 @@ pub(super) struct Screen {
     /// The numbers in the last output.
     newest: Vec<usize>,
     /// The message of the last click: it responds, if only by being shown again.
-    pressed: Option<DeliveryId>,
+    last_clicked: Option<DeliveryId>,
 }
 
 impl Screen {
-    pub(super) fn new(look: Look) -> Self {
+    pub(super) fn new(look: TextStyle) -> Self {
         Self {
-            look,
+            style: look,
             shown: HashMap::new(),
             buttons: HashMap::new(),
             last: 0,
             newest: Vec::new(),
-            pressed: None,
+            last_clicked: None,
         }
     }
 
-    pub(super) fn look(&self) -> Look {
-        self.look
+    pub(super) fn style(&self) -> TextStyle {
+        self.style
     }
 
     /// Returns the earlier messages, including the user's.
@@ -45,7 +45,7 @@ impl Screen {
         for (at, line) in read.lines.iter().enumerate() {
             match &line.body {
                 EntryBody::Person(words) if at >= skipped => {
-                    lines.push(self.look.dim(&format!("› {}", text::harmless(words))));
+                    lines.push(self.style.dim(&format!("› {}", text::strip_control_chars(words))));
                 }
                 EntryBody::Nod { id, version, card } if at >= skipped => {
                     lines.extend(self.message(*id, *version, card));
@@ -60,7 +60,7 @@ impl Screen {
     }
 
     /// Returns what is new or has changed.
-    pub(super) fn news(&mut self, read: &Transcript) -> Vec<String> {
+    pub(super) fn render_changes(&mut self, read: &Transcript) -> Vec<String> {
         let mut lines = Vec::new();
         for line in &read.lines {
             if let EntryBody::Nod { id, version, card } = &line.body {
@@ -84,10 +84,10 @@ impl Screen {
         let before = self.shown.insert(id, (version, text.clone()));
         // A message with buttons is shown in full; otherwise the new lines are enough.
         let asks = card.buttons.iter().any(|button| matches!(button.on_click, OnClick::Action(_)));
-        let answers = self.pressed.take_if(|pressed| *pressed == id).is_some();
+        let answers = self.last_clicked.take_if(|pressed| *pressed == id).is_some();
         let text = match before {
             Some((_, before)) if before == text && !answers => String::new(),
-            Some((_, before)) if !asks => without(&text, &before),
+            Some((_, before)) if !asks => new_lines(&text, &before),
             _ => text,
         };
         if text.is_empty() {
@@ -103,7 +103,7 @@ impl Screen {
         let numbers: Vec<usize> =
             card.buttons.iter().map(|button| self.number(of, &button.on_click)).collect();
         self.newest.clone_from(&numbers);
-        text::card(card, &numbers, self.look)
+        text::card(card, &numbers, self.style)
     }
 
     fn number(&mut self, of: Option<DeliveryId>, does: &OnClick) -> usize {
@@ -119,25 +119,25 @@ impl Screen {
 
     /// Returns whether a line is the number of a button that was replaced, perhaps while it was typed. Such a line is
     /// not an answer.
-    pub(super) fn is_gone(&self, line: &str) -> bool {
+    pub(super) fn is_stale_number(&self, line: &str) -> bool {
         let number = line.trim().parse::<usize>();
         number.is_ok_and(|number| (1..=self.last).contains(&number) && !self.buttons.contains_key(&number))
     }
 
     /// Returns the action of a line: the number of a button in the last output, or `!` and the number of any current
     /// one. A bare number after another message is an answer to that, and approves nothing.
-    pub(super) fn pressed(&mut self, line: &str) -> Option<Action> {
+    pub(super) fn find_action(&mut self, line: &str) -> Option<Action> {
         let line = line.trim();
         let (number, any) = line.strip_prefix('!').map_or((line, false), |number| (number, true));
         let number: usize = number.parse().ok()?;
         let (of, verb) = self.buttons.get(&number).filter(|_| any || self.newest.contains(&number))?;
-        self.pressed = *of;
+        self.last_clicked = *of;
         Some(verb.clone())
     }
 }
 
 /// Returns the lines that are not in `before`.
-fn without(text: &str, before: &str) -> String {
+fn new_lines(text: &str, before: &str) -> String {
     let before: Vec<&str> = before.lines().collect();
     text.lines().filter(|line| !before.contains(line)).collect::<Vec<_>>().join("\n")
 }
@@ -161,42 +161,46 @@ mod tests {
 
     #[test]
     fn a_receipt_shows_what_is_new_and_its_buttons_are_gone() {
-        let mut screen = Screen::new(Look::Plain);
+        let mut screen = Screen::new(TextStyle::Plain);
         let verb = Action::new("approve", Uuid::nil());
         let asks = Card::from_markdown("To Bo").with_button(
             "Approve",
             Style::Primary,
             OnClick::Action(verb.clone()),
         );
-        assert_eq!(screen.news(&read(1, asks.clone())), ["To Bo\n[1] Approve"]);
-        assert!(screen.news(&read(1, asks.clone())).is_empty());
-        assert_eq!((screen.pressed(" 1 "), screen.pressed("one")), (Some(verb), None));
-        assert_eq!(screen.news(&read(2, asks.clone())), ["To Bo\n[1] Approve"], "a press is answered");
-        assert!(screen.news(&read(3, asks.clone())).is_empty(), "nothing to see has changed");
+        assert_eq!(screen.render_changes(&read(1, asks.clone())), ["To Bo\n[1] Approve"]);
+        assert!(screen.render_changes(&read(1, asks.clone())).is_empty());
+        assert_eq!((screen.find_action(" 1 "), screen.find_action("one")), (Some(verb), None));
+        assert_eq!(
+            screen.render_changes(&read(2, asks.clone())),
+            ["To Bo\n[1] Approve"],
+            "a press is answered"
+        );
+        assert!(screen.render_changes(&read(3, asks.clone())).is_empty(), "nothing to see has changed");
         let anew = asks.with_block(Block::Note("Expires soon.".to_owned()));
         let shown = "To Bo\n· Expires soon.\n[1] Approve";
         assert_eq!(
-            screen.news(&read(4, anew)),
+            screen.render_changes(&read(4, anew)),
             [shown],
             "asked anew, it is shown whole, under the number it had"
         );
         assert_eq!(
-            screen.news(&read(
+            screen.render_changes(&read(
                 5,
                 Card::from_markdown("To Bo").with_block(Block::Markdown("→ Sent".to_owned()))
             )),
             ["→ Sent"]
         );
-        assert_eq!(screen.pressed("1"), None);
+        assert_eq!(screen.find_action("1"), None);
         let asks = Card::from_markdown("To Cho").with_button(
             "Approve",
             Style::Primary,
             OnClick::Action(Action::new("a", Uuid::nil())),
         );
-        assert_eq!(screen.news(&read(6, asks.clone())), ["To Cho\n[2] Approve"]);
+        assert_eq!(screen.render_changes(&read(6, asks.clone())), ["To Cho\n[2] Approve"]);
         screen.card(None, &Card::from_markdown("Your mails: 1. Bo 2. Cho 3. Dana"));
-        assert!(screen.news(&read(7, asks)).is_empty(), "of another version, but the same to see");
-        assert_eq!(screen.pressed("2"), None, "an answer to a list is no nod");
-        assert!(screen.pressed("!2").is_some());
+        assert!(screen.render_changes(&read(7, asks)).is_empty(), "of another version, but the same to see");
+        assert_eq!(screen.find_action("2"), None, "an answer to a list is no nod");
+        assert!(screen.find_action("!2").is_some());
     }
 }

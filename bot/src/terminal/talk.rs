@@ -14,19 +14,19 @@ use nod_inbox::Nod;
 use nod_inbox::inbox::Inbox;
 use tokio::sync::Notify;
 
-use super::keyboard::{Keyboard, Typed};
+use super::keyboard::{Input, Keyboard};
 use super::screen::Screen;
-use super::text::Look;
+use super::text::TextStyle;
 use super::{PLATFORM, WORKSPACE};
 
 /// How often the rows are read for changes by other replicas.
-const LOOK: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// The number of earlier messages shown at the start.
-const EARLIER: usize = 10;
+const HISTORY_LIMIT: usize = 10;
 const PROMPT: &str = "› ";
 
 /// The dependencies of the conversation.
-pub struct Parts {
+pub struct SessionDependencies {
     /// The assistant.
     pub nod: Nod,
     /// The user: an email address, or a name.
@@ -45,20 +45,20 @@ pub struct Parts {
 ///
 /// # Errors
 /// If there is no terminal, or the database does not answer.
-pub async fn run(parts: Parts) -> anyhow::Result<()> {
-    let look = if std::io::stdout().is_terminal() { Look::Terminal } else { Look::Plain };
+pub async fn run_session(parts: SessionDependencies) -> anyhow::Result<()> {
+    let look = if std::io::stdout().is_terminal() { TextStyle::Terminal } else { TextStyle::Plain };
     let keyboard = Keyboard::open(parts.history.clone())?;
     parts.nod.link_user_by_email(PLATFORM, WORKSPACE, &parts.user).await?;
     let place = ChannelRef { channel: parts.user.clone(), is_dm: true, thread: None };
     let inbox = parts.nod.inbox();
     let looked = parts.clock.now();
-    let mut talk = Talk { parts, inbox, place, keyboard, screen: Screen::new(look), looked };
-    talk.greet().await?;
-    talk.go_on().await
+    let mut talk = ChatSession { parts, inbox, place, keyboard, screen: Screen::new(look), looked };
+    talk.show_history().await?;
+    talk.run().await
 }
 
-struct Talk {
-    parts: Parts,
+struct ChatSession {
+    parts: SessionDependencies,
     inbox: Inbox,
     place: ChannelRef,
     keyboard: Keyboard,
@@ -67,10 +67,10 @@ struct Talk {
     looked: Timestamp,
 }
 
-impl Talk {
-    async fn greet(&mut self) -> anyhow::Result<()> {
+impl ChatSession {
+    async fn show_history(&mut self) -> anyhow::Result<()> {
         let read = self.parts.nod.load_transcript(PLATFORM, WORKSPACE, &self.place).await?;
-        for line in self.screen.earlier(&read, EARLIER) {
+        for line in self.screen.earlier(&read, HISTORY_LIMIT) {
             self.keyboard.print(&line);
         }
         let hint = format!(
@@ -78,39 +78,39 @@ impl Talk {
              line, Ctrl-C stops a turn, Ctrl-D leaves.",
             self.parts.user
         );
-        let hint = self.screen.look().dim(&hint);
+        let hint = self.screen.style().dim(&hint);
         self.keyboard.print(&hint);
         Ok(())
     }
 
-    async fn go_on(&mut self) -> anyhow::Result<()> {
+    async fn run(&mut self) -> anyhow::Result<()> {
         let changed = Arc::clone(&self.parts.changed);
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval(POLL_INTERVAL);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        self.keyboard.ask(PROMPT, None);
+        self.keyboard.prompt(PROMPT, None);
         loop {
             tokio::select! {
-                typed = self.keyboard.next() => {
+                typed = self.keyboard.next_input() => {
                     match typed {
-                        Typed::Line(line) => self.line(&line).await,
-                        Typed::Interrupted => self.interrupted().await?,
-                        Typed::Ended => return Ok(()),
+                        Input::Line(line) => self.handle_line(&line).await,
+                        Input::Interrupted => self.handle_interrupt().await?,
+                        Input::Closed => return Ok(()),
                     }
-                    self.keyboard.ask(PROMPT, None);
+                    self.keyboard.prompt(PROMPT, None);
                 }
-                () = changed.notified() => self.look().await,
-                _ = look.tick() => self.look().await,
+                () = changed.notified() => self.refresh().await,
+                _ = look.tick() => self.refresh().await,
             }
         }
     }
 
     /// Shows what is new. If the database does not answer, the next call shows it.
-    async fn look(&mut self) {
+    async fn refresh(&mut self) {
         let now = self.parts.clock.now();
         match self.parts.nod.load_transcript(PLATFORM, WORKSPACE, &self.place).await {
             Ok(read) => {
                 self.looked = now;
-                for line in self.screen.news(&read) {
+                for line in self.screen.render_changes(&read) {
                     self.keyboard.print(&line);
                 }
             }
@@ -118,15 +118,15 @@ impl Talk {
         }
     }
 
-    async fn line(&mut self, line: &str) {
+    async fn handle_line(&mut self, line: &str) {
         let line = line.trim();
         if line.is_empty() {
             return;
         }
         let place = self.place.clone();
-        let what = if let Some(verb) = self.screen.pressed(line) {
+        let what = if let Some(verb) = self.screen.find_action(line) {
             Event::ButtonClicked { place, verb: Some(verb) }
-        } else if self.screen.is_gone(line) {
+        } else if self.screen.is_stale_number(line) {
             self.keyboard.print(&format!("[{line}] is gone: what was asked has changed. Nothing was done."));
             return;
         } else if let Some(command) = line.strip_prefix('/') {
@@ -135,12 +135,12 @@ impl Talk {
             let (name, text) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
             Event::Command { place, name: name.to_owned(), text: text.trim().to_owned() }
         } else {
-            self.said(line)
+            self.to_message(line)
         };
-        self.take(what).await;
+        self.handle_event(what).await;
     }
 
-    fn said(&self, text: &str) -> Event {
+    fn to_message(&self, text: &str) -> Event {
         Event::Message {
             place: self.place.clone(),
             message: self.parts.ids.next().to_string(),
@@ -152,11 +152,11 @@ impl Talk {
     }
 
     /// Ctrl-C stops the turn in progress, and nothing else.
-    async fn interrupted(&mut self) -> anyhow::Result<()> {
+    async fn handle_interrupt(&mut self) -> anyhow::Result<()> {
         let read = self.parts.nod.load_transcript(PLATFORM, WORKSPACE, &self.place).await?;
         if read.is_run_active {
-            let stop = self.said("stop");
-            self.take(stop).await;
+            let stop = self.to_message("stop");
+            self.handle_event(stop).await;
         } else {
             self.keyboard.print("Nothing is under way. Ctrl-D leaves.");
         }
@@ -164,17 +164,17 @@ impl Talk {
     }
 
     /// Stores an event, and shows the immediate response.
-    async fn take(&mut self, what: Event) {
-        match self.accept(what).await {
+    async fn handle_event(&mut self, what: Event) {
+        match self.store(what).await {
             None | Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) => {}
             Some(InteractionResponse::Ephemeral(card)) => self.show(&card),
-            Some(InteractionResponse::FormErrors(errors)) => self.complain(&errors),
-            Some(InteractionResponse::Form(form)) => self.fill(*form).await,
+            Some(InteractionResponse::FormErrors(errors)) => self.show_errors(&errors),
+            Some(InteractionResponse::Form(form)) => self.fill_form(*form).await,
         }
     }
 
     /// Stores it; prints an error if that fails.
-    async fn accept(&mut self, what: Event) -> Option<InteractionResponse> {
+    async fn store(&mut self, what: Event) -> Option<InteractionResponse> {
         let inbound = Inbound {
             platform: PLATFORM.to_owned(),
             workspace: WORKSPACE.to_owned(),
@@ -199,18 +199,18 @@ impl Talk {
         self.keyboard.print(&text);
     }
 
-    fn complain(&mut self, errors: &[FieldError]) {
+    fn show_errors(&mut self, errors: &[FieldError]) {
         for error in errors {
             self.keyboard.print(&format!("⚠ {}", error.message));
         }
     }
 
     /// Reads field after field until all are valid, or the user cancels.
-    async fn fill(&mut self, mut form: Form) {
-        self.show(&head(&form));
+    async fn fill_form(&mut self, mut form: Form) {
+        self.show(&form_header(&form));
         while !form.fields.is_empty() {
             for field in &mut form.fields {
-                let Some(typed) = self.field(field).await else {
+                let Some(typed) = self.ask_field(field).await else {
                     self.keyboard.print("Nothing was changed.");
                     return;
                 };
@@ -218,12 +218,12 @@ impl Talk {
             }
             let values = form.fields.iter().map(|field| (field.id.clone(), field.value.clone())).collect();
             let place = Some(self.place.clone());
-            match self.accept(Event::FormSubmitted { place, verb: Some(form.verb.clone()), values }).await {
+            match self.store(Event::FormSubmitted { place, verb: Some(form.verb.clone()), values }).await {
                 // The typed values stay, so that they can be corrected.
-                Some(InteractionResponse::FormErrors(errors)) => self.complain(&errors),
+                Some(InteractionResponse::FormErrors(errors)) => self.show_errors(&errors),
                 Some(InteractionResponse::Form(next)) => {
                     form = *next;
-                    self.show(&head(&form));
+                    self.show(&form_header(&form));
                 }
                 Some(InteractionResponse::Ephemeral(card)) => return self.show(&card),
                 Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) | None => return,
@@ -231,10 +231,10 @@ impl Talk {
         }
     }
 
-    async fn field(&mut self, field: &Field) -> Option<String> {
+    async fn ask_field(&mut self, field: &Field) -> Option<String> {
         loop {
-            self.keyboard.ask(&format!("{}: ", field.label), Some(&field.value));
-            let Typed::Line(line) = self.keyboard.next().await else { return None };
+            self.keyboard.prompt(&format!("{}: ", field.label), Some(&field.value));
+            let Input::Line(line) = self.keyboard.next_input().await else { return None };
             if line.chars().count() <= field.max_chars {
                 return Some(line);
             }
@@ -244,6 +244,6 @@ impl Talk {
 }
 
 /// Returns what is shown above a form's fields.
-fn head(form: &Form) -> Card {
+fn form_header(form: &Form) -> Card {
     Card { title: Some(form.title.clone()), body: form.body.clone(), ..Card::default() }
 }

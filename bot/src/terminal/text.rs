@@ -7,23 +7,23 @@ use nod_when::when;
 
 /// Whether text can be emphasised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum TextStyle {
     /// With the terminal's escape sequences.
     Terminal,
     /// Not at all: the output is not a terminal.
     Plain,
 }
 
-impl Look {
+impl TextStyle {
     pub(super) fn bold(self, text: &str) -> String {
-        self.with("1", text)
+        self.wrap("1", text)
     }
 
     pub(super) fn dim(self, text: &str) -> String {
-        self.with("2", text)
+        self.wrap("2", text)
     }
 
-    fn with(self, code: &str, text: &str) -> String {
+    fn wrap(self, code: &str, text: &str) -> String {
         match self {
             Self::Terminal => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             Self::Plain => text.to_owned(),
@@ -32,10 +32,10 @@ impl Look {
 }
 
 /// Formats the card, and its buttons with these numbers.
-pub(super) fn card(card: &Card, numbers: &[usize], look: Look) -> String {
+pub(super) fn card(card: &Card, numbers: &[usize], look: TextStyle) -> String {
     let mut lines = Vec::new();
     if let Some(title) = &card.title {
-        lines.push(look.bold(&harmless(title)));
+        lines.push(look.bold(&strip_control_chars(title)));
     }
     lines.extend(card.body.iter().map(|part| block(part, look)));
     let buttons: Vec<String> =
@@ -46,41 +46,45 @@ pub(super) fn card(card: &Card, numbers: &[usize], look: Look) -> String {
     lines.join("\n")
 }
 
-fn block(block: &Block, look: Look) -> String {
+fn block(block: &Block, look: TextStyle) -> String {
     match block {
-        Block::Mention(user) => format!("@{}", harmless(user)),
-        Block::Markdown(text) => emphasised(&harmless(text), look),
+        Block::Mention(user) => format!("@{}", strip_control_chars(user)),
+        Block::Markdown(text) => emphasize(&strip_control_chars(text), look),
         Block::Fields(fields) => {
             let widest = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
             let field = |(name, value): &(String, String)| {
                 let value = if value.is_empty() { "—" } else { value };
                 let room = " ".repeat(widest.saturating_sub(name.chars().count()));
-                format!("{}{room}  {}", look.dim(&harmless(name)), harmless(value))
+                format!("{}{room}  {}", look.dim(&strip_control_chars(name)), strip_control_chars(value))
             };
             fields.iter().map(field).collect::<Vec<_>>().join("\n")
         }
         Block::Literal(text) => {
-            harmless(text).lines().map(|line| format!("│ {line}")).collect::<Vec<_>>().join("\n")
+            strip_control_chars(text).lines().map(|line| format!("│ {line}")).collect::<Vec<_>>().join("\n")
         }
         Block::Risks(risks) => {
-            risks.iter().map(|risk| format!("⚠ {}", harmless(risk))).collect::<Vec<_>>().join("\n")
+            risks.iter().map(|risk| format!("⚠ {}", strip_control_chars(risk))).collect::<Vec<_>>().join("\n")
         }
         Block::TimeOptions(times) => {
             let here = TimeZone::system();
             times.iter().map(|one| time(one, look, &here)).collect::<Vec<_>>().join("\n")
         }
-        Block::Note(text) => look.dim(&format!("· {}", harmless(text))),
+        Block::Note(text) => look.dim(&format!("· {}", strip_control_chars(text))),
     }
 }
 
 /// A terminal is where its reader is, so it shows the time in its machine's zone.
-fn time(time: &TimeOption, look: Look, here: &TimeZone) -> String {
-    let below = if time.note.is_empty() { String::new() } else { format!("\n   {}", harmless(&time.note)) };
-    let said = here_and_now(time, here).unwrap_or_else(|| harmless(&time.text));
-    format!("{}  {said}{below}", look.bold(&harmless(&time.label)))
+fn time(time: &TimeOption, look: TextStyle, here: &TimeZone) -> String {
+    let below = if time.note.is_empty() {
+        String::new()
+    } else {
+        format!("\n   {}", strip_control_chars(&time.note))
+    };
+    let said = local_time(time, here).unwrap_or_else(|| strip_control_chars(&time.text));
+    format!("{}  {said}{below}", look.bold(&strip_control_chars(&time.label)))
 }
 
-fn here_and_now(time: &TimeOption, here: &TimeZone) -> Option<String> {
+fn local_time(time: &TimeOption, here: &TimeZone) -> Option<String> {
     let at = |second| Some(Timestamp::from_second(second).ok()?.to_zoned(here.clone()));
     let (from, to) = (at(time.from)?, at(time.to)?);
     let year = nod_contract::clock::Timestamp::from_timestamp(time.from, 0)?;
@@ -88,7 +92,7 @@ fn here_and_now(time: &TimeOption, here: &TimeZone) -> Option<String> {
 }
 
 /// Shows `**bold**` as bold; all other Markdown is readable as it is.
-fn emphasised(text: &str, look: Look) -> String {
+fn emphasize(text: &str, look: TextStyle) -> String {
     let mut parts: Vec<String> = text.split("**").map(str::to_owned).collect();
     // A pair of asterisks without its partner stays unchanged.
     if parts.len().is_multiple_of(2)
@@ -105,17 +109,17 @@ fn emphasised(text: &str, look: Look) -> String {
         .collect()
 }
 
-fn button(button: &Button, number: usize, look: Look) -> String {
+fn button(button: &Button, number: usize, look: TextStyle) -> String {
     match &button.on_click {
-        OnClick::Link(url) => format!("{}: {}", harmless(&button.label), harmless(url)),
+        OnClick::Link(url) => format!("{}: {}", strip_control_chars(&button.label), strip_control_chars(url)),
         OnClick::Action(_) | OnClick::Connect { .. } => {
-            look.bold(&format!("[{number}] {}", harmless(&button.label)))
+            look.bold(&format!("[{number}] {}", strip_control_chars(&button.label)))
         }
     }
 }
 
 /// Replaces what a terminal would obey: control characters, and those that change the direction of writing.
-pub(super) fn harmless(text: &str) -> String {
+pub(super) fn strip_control_chars(text: &str) -> String {
     let obeyed = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -146,7 +150,7 @@ mod tests {
             .with_block(Block::Note("expires\u{202e} at noon".to_owned()))
             .with_button("Approve & send", Style::Primary, verb("approve"))
             .with_button("Deny", Style::Danger, verb("deny"));
-        insta::assert_snapshot!(card(&shown, &[3, 4], Look::Plain), @r"
+        insta::assert_snapshot!(card(&shown, &[3, 4], TextStyle::Plain), @r"
             Send this mail?
             To       bo@acme.test
             Subject  —
@@ -157,8 +161,8 @@ mod tests {
             · expires� at noon
             [3] Approve & send   [4] Deny
         ");
-        assert_eq!(card(&Card::from_markdown("**Sent** ** now"), &[], Look::Plain), "Sent ** now");
-        assert!(card(&shown, &[3, 4], Look::Terminal).starts_with("\u{1b}[1mSend this mail?\u{1b}[0m"));
+        assert_eq!(card(&Card::from_markdown("**Sent** ** now"), &[], TextStyle::Plain), "Sent ** now");
+        assert!(card(&shown, &[3, 4], TextStyle::Terminal).starts_with("\u{1b}[1mSend this mail?\u{1b}[0m"));
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
             text: "Mon 9 Mar, 09:00–09:45 WET".to_owned(),
             note: "✓ Bo Lind".to_owned(),
         };
-        let shown = |zone: &str, one: &TimeOption| time(one, Look::Plain, &TimeZone::get(zone).unwrap());
+        let shown = |zone: &str, one: &TimeOption| time(one, TextStyle::Plain, &TimeZone::get(zone).unwrap());
         assert_eq!(shown("Europe/Berlin", &one), "1  Mon 9 Mar, 10:00–10:45 CET\n   ✓ Bo Lind");
         assert_eq!(shown("America/New_York", &one), "1  Mon 9 Mar, 05:00–05:45 EDT\n   ✓ Bo Lind");
         let said = TimeOption { to: 0, from: 0, note: String::new(), ..one };

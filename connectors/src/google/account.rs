@@ -24,32 +24,32 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use super::calendar::{Calendar, Diary};
+use super::calendar::{CalendarClient, CalendarEndpoint};
 use super::gmail::Mailbox;
-use super::lent::{Borrowed, Lent};
+use super::lent::{DelegatedToken, DelegatedTokenProvider};
 use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 use super::reading::Reading;
 use nod_contract::provider::Provider;
 
 /// How many seconds the job waits before a retry if Google's sign-in does not answer.
-const TRY_AGAIN_SECONDS: u64 = 5;
+const RETRY_AFTER_SECS: u64 = 5;
 
 /// Longer than another replica's refresh lease lasts, because that replica might have been killed.
-const OTHERS_TURN: Duration = Duration::from_secs(12);
+const REFRESH_WAIT_TIMEOUT: Duration = Duration::from_secs(12);
 /// How often the row is read again while another replica refreshes the token.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const REFRESH_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 type Owner = (TenantId, PersonId);
 
 /// The Google accounts that people connected, and those that are delegated to them.
 pub struct Accounts {
     connections: Connections,
-    lent: Arc<Lent>,
+    delegated_tokens: Arc<DelegatedTokenProvider>,
     oauth: GoogleOAuth,
-    calendar: Calendar,
-    shelf: AttachmentStore,
+    calendar: CalendarEndpoint,
+    attachments: AttachmentStore,
     reading: Arc<dyn Reader>,
-    renewing: Mutex<HashMap<Owner, Arc<tokio::sync::Mutex<()>>>>,
+    refresh_locks: Mutex<HashMap<Owner, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Accounts {
@@ -58,13 +58,21 @@ impl Accounts {
     #[must_use]
     pub fn new(
         connections: Connections,
-        lent: Arc<Lent>,
+        lent: Arc<DelegatedTokenProvider>,
         oauth: GoogleOAuth,
-        calendar: Calendar,
+        calendar: CalendarEndpoint,
         shelf: AttachmentStore,
         reading: Arc<dyn Reader>,
     ) -> Arc<Self> {
-        Arc::new(Self { connections, lent, oauth, calendar, shelf, reading, renewing: Mutex::default() })
+        Arc::new(Self {
+            connections,
+            delegated_tokens: lent,
+            oauth,
+            calendar,
+            attachments: shelf,
+            reading,
+            refresh_locks: Mutex::default(),
+        })
     }
 
     /// Returns the reader for untrusted text in this call.
@@ -73,8 +81,8 @@ impl Accounts {
         Reading::new(self.reading.clone(), whose, Instant::now() + cx.time_left())
     }
 
-    pub(in crate::google) fn lent(&self) -> &Arc<Lent> {
-        &self.lent
+    pub(in crate::google) fn delegated_tokens(&self) -> &Arc<DelegatedTokenProvider> {
+        &self.delegated_tokens
     }
 
     /// Returns the mailbox of the person on whose behalf `cx` runs, to read it and to write mail.
@@ -82,38 +90,37 @@ impl Accounts {
     /// # Errors
     /// As [`Accounts::access`].
     pub(in crate::google) async fn mailbox(self: &Arc<Self>, cx: &ToolContext) -> Result<Mailbox, ToolError> {
-        self.mailbox_with(cx, &SCOPES).await
+        self.mailbox_with_scopes(cx, &SCOPES).await
     }
 
     /// Returns the same mailbox, limited to these scopes.
     ///
     /// # Errors
     /// As [`Accounts::access`].
-    pub(in crate::google) async fn mailbox_with(
+    pub(in crate::google) async fn mailbox_with_scopes(
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
     ) -> Result<Mailbox, ToolError> {
-        let access = self.access(cx, needs).await?;
-        let Access { account, token, refused, until } = access;
-        Ok(Mailbox::new(self.oauth.gmail(), token, account, until).renewing(refused).beside(
-            self.shelf.clone(),
-            self.reading(cx),
-            cx.clone(),
-        ))
+        let access = self.obtain_access(cx, needs).await?;
+        let AccountAccess { account, token, token_rejected: refused, until } = access;
+        Ok(Mailbox::new(self.oauth.gmail(), token, account, until)
+            .with_token_rejected_flag(refused)
+            .with_attachments(self.attachments.clone(), self.reading(cx), cx.clone()))
     }
 
     /// Returns the person's calendar, limited to these scopes.
     ///
     /// # Errors
     /// As [`Accounts::access`].
-    pub(in crate::google) async fn diary(
+    pub(in crate::google) async fn calendar_client(
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
-    ) -> Result<Diary, ToolError> {
-        let Access { account, token, refused, until } = self.access(cx, needs).await?;
-        Ok(Diary::new(&self.calendar, token, account, until, refused, self.reading(cx)))
+    ) -> Result<CalendarClient, ToolError> {
+        let AccountAccess { account, token, token_rejected: refused, until } =
+            self.obtain_access(cx, needs).await?;
+        Ok(CalendarClient::new(&self.calendar, token, account, until, refused, self.reading(cx)))
     }
 
     /// Returns access to the account of the person on whose behalf `cx` runs, if these scopes are granted.
@@ -122,37 +129,39 @@ impl Accounts {
     /// [`ToolError::NeedsConnect`] if there is no valid grant or it lacks scopes, and no account is delegated;
     /// [`ToolError::NeedsAdmin`] if the delegated account cannot be used; [`ToolError::RateLimited`] if Google does not
     /// answer.
-    pub(in crate::google) async fn access(
+    pub(in crate::google) async fn obtain_access(
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
-    ) -> Result<Access, ToolError> {
+    ) -> Result<AccountAccess, ToolError> {
         let whose = (cx.scope.tenant, cx.principal.person);
         let scopes: Vec<String> = needs.iter().map(|&scope| scope.to_owned()).collect();
-        let (source, Borrowed { account, access }) = match self.lent.loan(cx).await? {
-            Some(loan) => {
-                let borrowed = self.lent.borrow(&loan, &scopes, cx.now, None).await?;
-                (Source::Lent(loan, scopes), borrowed)
-            }
-            None => {
-                let Grant { account, access, .. } = self.grant(whose, needs, cx.now, None).await?;
-                (Source::Own(whose, scopes), Borrowed { account, access })
-            }
-        };
+        let (source, DelegatedToken { account, access }) =
+            match self.delegated_tokens.find_delegated_account(cx).await? {
+                Some(loan) => {
+                    let borrowed = self.delegated_tokens.obtain_token(&loan, &scopes, cx.now, None).await?;
+                    (TokenSource::Delegated(loan, scopes), borrowed)
+                }
+                None => {
+                    let Grant { account, access, .. } =
+                        self.load_fresh_grant(whose, needs, cx.now, None).await?;
+                    (TokenSource::Connected(whose, scopes), DelegatedToken { account, access })
+                }
+            };
         let refused = Arc::new(AtomicBool::new(false));
-        let token = PersonToken {
+        let token = AccessTokenProvider {
             accounts: self.clone(),
             source,
             now: cx.now,
             current: Arc::new(Mutex::new(access)),
-            refused: refused.clone(),
+            token_rejected: refused.clone(),
         };
-        Ok(Access { account, token, refused, until: Instant::now() + cx.time_left() })
+        Ok(AccountAccess { account, token, token_rejected: refused, until: Instant::now() + cx.time_left() })
     }
 
     /// Returns a grant with these scopes whose access token is not about to expire and is not `refused`, which Google
     /// just rejected.
-    async fn grant(
+    async fn load_fresh_grant(
         &self,
         whose: Owner,
         needs: &[&str],
@@ -161,7 +170,7 @@ impl Accounts {
     ) -> Result<Grant, ToolError> {
         let good =
             |grant: &Grant| !grant.needs_refresh(now) && !refused.is_some_and(|r| same(r, &grant.access));
-        let grant = self.stored(whose, needs).await?;
+        let grant = self.load_stored_grant(whose, needs).await?;
         if good(&grant) {
             return Ok(grant);
         }
@@ -169,9 +178,9 @@ impl Accounts {
         let _one_at_a_time = lock.lock().await;
         // Another call might have refreshed it while this one waited.
         let (tenant, person) = whose;
-        let (by, until) = (self.connections.new_lease_holder(), Instant::now() + OTHERS_TURN);
+        let (by, until) = (self.connections.new_lease_holder(), Instant::now() + REFRESH_WAIT_TIMEOUT);
         while Instant::now() < until {
-            let grant = self.stored(whose, needs).await?;
+            let grant = self.load_stored_grant(whose, needs).await?;
             if good(&grant) {
                 return Ok(grant);
             }
@@ -180,15 +189,18 @@ impl Accounts {
             if mine.map_err(|error| {
                 ToolError::internal(format!("the connected account cannot be kept: {error}"))
             })? {
-                return self.renew(whose, grant, by, now).await.map_err(|fault| asking(fault, needs));
+                return self
+                    .refresh_grant(whose, grant, by, now)
+                    .await
+                    .map_err(|fault| with_needed_scopes(fault, needs));
             }
             // Another replica refreshes it and stores the result in the row.
-            sleep(LOOK_AGAIN).await;
+            sleep(REFRESH_POLL_INTERVAL).await;
         }
-        Err(ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS })
+        Err(ToolError::RateLimited { retry_after_secs: RETRY_AFTER_SECS })
     }
 
-    async fn stored(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, ToolError> {
+    async fn load_stored_grant(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, ToolError> {
         match self.connections.load(tenant, person, Provider::Google).await {
             Ok(ConnectionStatus::Active(grant)) => {
                 match scopes::GOOGLE.missing_scopes(&grant.scopes, needs) {
@@ -198,7 +210,9 @@ impl Accounts {
                     }
                 }
             }
-            Ok(ConnectionStatus::Revoked) => Err(asking(ToolError::reconnect(Provider::Google), needs)),
+            Ok(ConnectionStatus::Revoked) => {
+                Err(with_needed_scopes(ToolError::reconnect(Provider::Google), needs))
+            }
             Ok(ConnectionStatus::NotConnected) => {
                 let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
                 Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
@@ -207,7 +221,13 @@ impl Accounts {
         }
     }
 
-    async fn renew(&self, whose: Owner, grant: Grant, by: Uuid, now: Timestamp) -> Result<Grant, ToolError> {
+    async fn refresh_grant(
+        &self,
+        whose: Owner,
+        grant: Grant,
+        by: Uuid,
+        now: Timestamp,
+    ) -> Result<Grant, ToolError> {
         let (tenant, person) = whose;
         let broken = |error| ToolError::internal(format!("the connected account cannot be kept: {error}"));
         let renewed = match &grant.refresh {
@@ -236,8 +256,8 @@ impl Accounts {
                     .await
                     .map_err(broken)?;
                 Err(match error {
-                    OAuthError::Silent { .. } => {
-                        ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
+                    OAuthError::Unavailable { .. } => {
+                        ToolError::RateLimited { retry_after_secs: RETRY_AFTER_SECS }
                     }
                     error => ToolError::internal(error.to_string()),
                 })
@@ -246,14 +266,14 @@ impl Accounts {
     }
 
     fn lock(&self, whose: Owner) -> Arc<tokio::sync::Mutex<()>> {
-        let mut renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut renewing = self.refresh_locks.lock().unwrap_or_else(PoisonError::into_inner);
         renewing.retain(|_, lock| Arc::strong_count(lock) > 1);
         renewing.entry(whose).or_default().clone()
     }
 }
 
 /// Adds the scopes that the tool needs to the error, so that a person who reconnects is asked for them.
-fn asking(fault: ToolError, needs: &[&str]) -> ToolError {
+fn with_needed_scopes(fault: ToolError, needs: &[&str]) -> ToolError {
     match fault {
         ToolError::NeedsConnect { provider, revoked, .. } => {
             let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
@@ -264,13 +284,13 @@ fn asking(fault: ToolError, needs: &[&str]) -> ToolError {
 }
 
 /// A person's account for the duration of one tool call.
-pub(in crate::google) struct Access {
+pub(in crate::google) struct AccountAccess {
     /// Its email address.
     pub(in crate::google) account: String,
     /// The token source for every request.
-    pub(in crate::google) token: PersonToken,
+    pub(in crate::google) token: AccessTokenProvider,
     /// Set if Google rejected the token: the source is then asked for another one, once.
-    pub(in crate::google) refused: Arc<AtomicBool>,
+    pub(in crate::google) token_rejected: Arc<AtomicBool>,
     /// The time after which no request is waited for.
     pub(in crate::google) until: Instant,
 }
@@ -281,37 +301,39 @@ pub(in crate::google) fn same(a: &SecretString, b: &SecretString) -> bool {
 
 /// Where the next token comes from.
 #[derive(Clone)]
-enum Source {
+enum TokenSource {
     /// The person's own account; a person who must reconnect is asked for these scopes.
-    Own(Owner, Vec<String>),
+    Connected(Owner, Vec<String>),
     /// A delegated account, limited to these scopes.
-    Lent(DelegatedAccount, Vec<String>),
+    Delegated(DelegatedAccount, Vec<String>),
 }
 
 /// A person's access token. Google's client asks for it before each request, and again after a 401.
 #[derive(Clone)]
-pub(in crate::google) struct PersonToken {
+pub(in crate::google) struct AccessTokenProvider {
     accounts: Arc<Accounts>,
-    source: Source,
+    source: TokenSource,
     now: Timestamp,
     current: Arc<Mutex<SecretString>>,
     /// Set by the mailbox if Google rejected the current token.
-    refused: Arc<AtomicBool>,
+    token_rejected: Arc<AtomicBool>,
 }
 
-impl PersonToken {
+impl AccessTokenProvider {
     async fn token(&self) -> Result<String, ToolError> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if !self.refused.swap(false, Ordering::AcqRel) {
+        if !self.token_rejected.swap(false, Ordering::AcqRel) {
             return Ok(current.expose_secret().to_owned());
         }
-        let Accounts { lent, .. } = self.accounts.as_ref();
+        let Accounts { delegated_tokens: lent, .. } = self.accounts.as_ref();
         let access = match &self.source {
-            Source::Own(whose, needs) => {
+            TokenSource::Connected(whose, needs) => {
                 let needs: Vec<&str> = needs.iter().map(String::as_str).collect();
-                self.accounts.grant(*whose, &needs, self.now, Some(&current)).await?.access
+                self.accounts.load_fresh_grant(*whose, &needs, self.now, Some(&current)).await?.access
             }
-            Source::Lent(loan, needs) => lent.borrow(loan, needs, self.now, Some(&current)).await?.access,
+            TokenSource::Delegated(loan, needs) => {
+                lent.obtain_token(loan, needs, self.now, Some(&current)).await?.access
+            }
         };
         let token = access.expose_secret().to_owned();
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = access;
@@ -323,7 +345,7 @@ type Token<'a> = Pin<
     Box<dyn Future<Output = Result<Option<String>, Box<dyn std::error::Error + Send + Sync>>> + Send + 'a>,
 >;
 
-impl GetToken for PersonToken {
+impl GetToken for AccessTokenProvider {
     fn get_token<'a>(&'a self, _scopes: &'a [&str]) -> Token<'a> {
         Box::pin(async move { Ok(Some(self.token().await?)) })
     }

@@ -15,39 +15,42 @@ use nod_contract::tool::{
 };
 use serde_json::Value;
 
-use super::lent::Lent;
+use super::lent::DelegatedTokenProvider;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 /// A tool that might work with a delegated account.
-struct Borrowing<T: ?Sized> {
+struct DelegatedTool<T: ?Sized> {
     tool: Arc<T>,
-    lent: Arc<Lent>,
+    tokens: Arc<DelegatedTokenProvider>,
 }
 
-pub(super) fn borrowing(tool: Tool, lent: &Arc<Lent>) -> Tool {
+pub(super) fn borrowing(tool: Tool, lent: &Arc<DelegatedTokenProvider>) -> Tool {
     let lent = lent.clone();
     match tool {
-        Tool::Read(tool) => Tool::Read(Arc::new(Borrowing { tool, lent })),
-        Tool::Act(tool) => Tool::Act(Arc::new(Borrowing { tool, lent })),
+        Tool::Read(tool) => Tool::Read(Arc::new(DelegatedTool { tool, tokens: lent })),
+        Tool::Act(tool) => Tool::Act(Arc::new(DelegatedTool { tool, tokens: lent })),
     }
 }
 
-impl<T: ?Sized> Borrowing<T> {
-    fn told(&self, loan: Option<&DelegatedAccount>, result: ToolResult) -> ToolResult {
+impl<T: ?Sized> DelegatedTool<T> {
+    fn annotate_result(&self, loan: Option<&DelegatedAccount>, result: ToolResult) -> ToolResult {
         match (loan, result) {
-            (Some(DelegatedAccount::Organisation), Ok(output)) => Ok(self.noted(output)),
-            (loan, result) => plainly(loan, result),
+            (Some(DelegatedAccount::Organisation), Ok(output)) => Ok(self.with_account_note(output)),
+            (loan, result) => map_connect_error(loan, result),
         }
     }
 
-    fn noted(&self, output: ToolOutput) -> ToolOutput {
-        let account = self.lent.organisations();
+    fn with_account_note(&self, output: ToolOutput) -> ToolOutput {
+        let account = self.tokens.organisations();
         output.with_note(format!("Done with {account}, the organisation's account, not your own."))
     }
 }
 
 /// Turns `NeedsConnect` into `NeedsAdmin`: Google rejected a token for a delegated account, which no consent can fix.
-fn plainly<T>(loan: Option<&DelegatedAccount>, result: Result<T, ToolError>) -> Result<T, ToolError> {
+fn map_connect_error<T>(
+    loan: Option<&DelegatedAccount>,
+    result: Result<T, ToolError>,
+) -> Result<T, ToolError> {
     let account = match (loan, &result) {
         (Some(DelegatedAccount::Impersonated(address)), Err(ToolError::NeedsConnect { .. })) => {
             address.as_str()
@@ -65,26 +68,26 @@ fn plainly<T>(loan: Option<&DelegatedAccount>, result: Result<T, ToolError>) -> 
 }
 
 #[async_trait]
-impl ReadTool for Borrowing<dyn ReadTool> {
+impl ReadTool for DelegatedTool<dyn ReadTool> {
     fn spec(&self) -> &ToolSpec {
         self.tool.spec()
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let loan = self.lent.loan(cx).await?;
-        self.told(loan.as_ref(), self.tool.call(cx, args).await)
+        let loan = self.tokens.find_delegated_account(cx).await?;
+        self.annotate_result(loan.as_ref(), self.tool.call(cx, args).await)
     }
 }
 
 #[async_trait]
-impl ActTool for Borrowing<dyn ActTool> {
+impl ActTool for DelegatedTool<dyn ActTool> {
     fn spec(&self) -> &ToolSpec {
         self.tool.spec()
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let loan = self.lent.loan(cx).await?;
-        let preview = plainly(loan.as_ref(), self.tool.preview(cx, args).await)?;
+        let loan = self.tokens.find_delegated_account(cx).await?;
+        let preview = map_connect_error(loan.as_ref(), self.tool.preview(cx, args).await)?;
         Ok(Preview { is_organisation_account: loan == Some(DelegatedAccount::Organisation), ..preview })
     }
 
@@ -99,13 +102,13 @@ impl ActTool for Borrowing<dyn ActTool> {
     }
 
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
-        let loan = self.lent.loan(cx).await?;
-        plainly(loan.as_ref(), self.tool.prepare(cx, payload, key).await)
+        let loan = self.tokens.find_delegated_account(cx).await?;
+        map_connect_error(loan.as_ref(), self.tool.prepare(cx, payload, key).await)
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
-        let loan = self.lent.loan(cx).await?;
-        self.told(loan.as_ref(), self.tool.perform(cx, payload, handle, permit).await)
+        let loan = self.tokens.find_delegated_account(cx).await?;
+        self.annotate_result(loan.as_ref(), self.tool.perform(cx, payload, handle, permit).await)
     }
 
     async fn find_effect(
@@ -115,10 +118,10 @@ impl ActTool for Borrowing<dyn ActTool> {
         handle: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let loan = self.lent.loan(cx).await?;
-        match plainly(loan.as_ref(), self.tool.find_effect(cx, payload, handle, key).await)? {
+        let loan = self.tokens.find_delegated_account(cx).await?;
+        match map_connect_error(loan.as_ref(), self.tool.find_effect(cx, payload, handle, key).await)? {
             EffectLookup::Done(output) if loan == Some(DelegatedAccount::Organisation) => {
-                Ok(EffectLookup::Done(self.noted(output)))
+                Ok(EffectLookup::Done(self.with_account_note(output)))
             }
             found => Ok(found),
         }

@@ -20,9 +20,9 @@ use yup_oauth2::{ServiceAccountAuthenticator, ServiceAccountKey};
 
 use super::http::{self, Connector};
 
-const WITHIN: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The lifetime of a token if Google does not return one.
-const USUAL_LIFE: TimeDelta = TimeDelta::seconds(3600);
+const DEFAULT_TOKEN_LIFETIME: TimeDelta = TimeDelta::seconds(3600);
 
 /// The service account's key, parsed and checked.
 #[derive(Clone)]
@@ -39,13 +39,13 @@ impl std::fmt::Debug for ServiceKey {
 
 /// Why a text is not a service account's key; never contains any part of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyProblem {
+pub enum ServiceKeyError {
     /// It is something else.
     #[error("it is not the JSON key of a service account, as the Google Cloud console gives it out")]
-    NotAKey,
+    InvalidKey,
     /// It lacks this field.
     #[error("its {0} is missing or cannot be read")]
-    Lacks(&'static str),
+    MissingField(&'static str),
 }
 
 impl ServiceKey {
@@ -54,23 +54,24 @@ impl ServiceKey {
     ///
     /// # Errors
     /// The problem with the key.
-    pub fn read(json: &str, token_url: Option<&Url>) -> Result<Self, KeyProblem> {
-        let mut key: ServiceAccountKey = serde_json::from_str(json).map_err(|_| KeyProblem::NotAKey)?;
+    pub fn read(json: &str, token_url: Option<&Url>) -> Result<Self, ServiceKeyError> {
+        let mut key: ServiceAccountKey =
+            serde_json::from_str(json).map_err(|_| ServiceKeyError::InvalidKey)?;
         if key.key_type.as_deref() != Some("service_account") {
-            return Err(KeyProblem::NotAKey);
+            return Err(ServiceKeyError::InvalidKey);
         }
         if !key.client_email.contains('@') {
-            return Err(KeyProblem::Lacks("client_email"));
+            return Err(ServiceKeyError::MissingField("client_email"));
         }
         let client_id = key.client_id.clone().filter(|id| !id.is_empty());
-        let client_id = client_id.ok_or(KeyProblem::Lacks("client_id"))?;
+        let client_id = client_id.ok_or(ServiceKeyError::MissingField("client_id"))?;
         signs(&key.private_key)?;
         let asked = match token_url {
             Some(url) => url.clone(),
-            None => Url::parse(&key.token_uri).map_err(|_| KeyProblem::Lacks("token_uri"))?,
+            None => Url::parse(&key.token_uri).map_err(|_| ServiceKeyError::MissingField("token_uri"))?,
         };
         if !matches!(asked.scheme(), "https" | "http") || asked.as_str().parse::<hyper::Uri>().is_err() {
-            return Err(KeyProblem::Lacks("token_uri"));
+            return Err(ServiceKeyError::MissingField("token_uri"));
         }
         key.token_uri = asked.into();
         Ok(Self { key, client_id })
@@ -90,57 +91,57 @@ impl ServiceKey {
 }
 
 /// Checks that the key can sign, so that a bad key is found at startup and not when a person waits.
-fn signs(pem: &str) -> Result<(), KeyProblem> {
+fn signs(pem: &str) -> Result<(), ServiceKeyError> {
     use rustls::pki_types::PrivateKeyDer;
     use rustls::pki_types::pem::PemObject;
-    let unread = || KeyProblem::Lacks("private_key");
+    let unread = || ServiceKeyError::MissingField("private_key");
     let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| unread())?;
     rustls::crypto::ring::sign::RsaSigningKey::new(&key).map(drop).map_err(|_| unread())
 }
 
 /// A token to act as a person.
 #[derive(Debug, Clone)]
-pub struct Issued {
+pub struct IssuedToken {
     /// The access token.
     pub access: SecretString,
     /// Its remaining lifetime.
-    pub lives: TimeDelta,
+    pub lifetime: TimeDelta,
 }
 
 /// Why there is no token, classified by who can fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undelegated {
+pub enum DelegationError {
     /// An admin of the domain has not allowed it.
     #[error(
         "Google does not let this Nod act as {subject} for that ({code}). An admin of Google Workspace can allow it: in \
          the Admin console under Security, API controls, Domain-wide delegation, client {client} needs the scopes {scopes}"
     )]
-    NotAllowed { code: String, subject: String, client: String, scopes: String },
+    ScopesNotAllowed { code: String, subject: String, client: String, scopes: String },
     /// There is no such account, or it is suspended.
     #[error(
         "Google knows no account {subject} in this organisation, or it is suspended ({code}). An admin of Google \
          Workspace can look after it"
     )]
-    NoAccount { code: String, subject: String },
+    UnknownAccount { code: String, subject: String },
     /// The key is no longer accepted, or the machine's clock is wrong.
     #[error(
         "Google does not take the key of this Nod's service account ({code}). Whoever runs Nod has to look at \
          google.delegation.key_file, and at the machine's clock"
     )]
-    Key { code: String },
+    InvalidKey { code: String },
     /// No answer, or a broken one: a retry can help.
     #[error("Google did not answer: {0}")]
-    Silent(&'static str),
+    Unavailable(&'static str),
 }
 
 /// Acts as people of a domain.
 #[derive(Debug, Clone)]
-pub struct Delegation {
+pub struct DomainDelegation {
     key: ServiceKey,
     client: Client<Connector, String>,
 }
 
-impl Delegation {
+impl DomainDelegation {
     /// Creates it with this key, without connecting.
     #[must_use]
     pub fn new(key: ServiceKey) -> Self {
@@ -151,30 +152,34 @@ impl Delegation {
     ///
     /// # Errors
     /// Why there is no token.
-    pub async fn token(&self, subject: &str, scopes: &[String]) -> Result<Issued, Undelegated> {
+    pub async fn fetch_token(
+        &self,
+        subject: &str,
+        scopes: &[String],
+    ) -> Result<IssuedToken, DelegationError> {
         let asked = async {
             let client = CustomHyperClientBuilder::from(self.client.clone());
             let key = self.key.key.clone();
             let built = ServiceAccountAuthenticator::with_client(key, client).subject(subject).build().await;
             built?.token(scopes).await
         };
-        let token = match timeout(WITHIN, asked).await {
+        let token = match timeout(TIMEOUT, asked).await {
             Ok(Ok(token)) => token,
-            Ok(Err(error)) => return Err(self.sorted(&error, subject, scopes)),
-            Err(_) => return Err(Undelegated::Silent("nothing came for 10 s")),
+            Ok(Err(error)) => return Err(self.classify_error(&error, subject, scopes)),
+            Err(_) => return Err(DelegationError::Unavailable("nothing came for 10 s")),
         };
         let access = token.token().filter(|token| !token.is_empty());
-        let access = access.ok_or(Undelegated::Silent("its answer was not the expected one"))?;
+        let access = access.ok_or(DelegationError::Unavailable("its answer was not the expected one"))?;
         // The library has added the lifetime to the machine's time.
         let ends = token.expiration_time().map(|at| at.unix_timestamp() - SystemClock.now().timestamp());
-        let lives = ends.and_then(TimeDelta::try_seconds).unwrap_or(USUAL_LIFE);
-        Ok(Issued { access: SecretString::from(access), lives })
+        let lives = ends.and_then(TimeDelta::try_seconds).unwrap_or(DEFAULT_TOKEN_LIFETIME);
+        Ok(IssuedToken { access: SecretString::from(access), lifetime: lives })
     }
 
     /// Classifies an error. Messages of the library can quote whole answers, so only Google's error code is kept.
-    fn sorted(&self, error: &Error, subject: &str, scopes: &[String]) -> Undelegated {
+    fn classify_error(&self, error: &Error, subject: &str, scopes: &[String]) -> DelegationError {
         let Error::AuthError(error) = error else {
-            return Undelegated::Silent(match error {
+            return DelegationError::Unavailable(match error {
                 Error::HttpClientError(_) | Error::HttpError(_) => "no connection",
                 _ => "its answer could not be read",
             });
@@ -187,10 +192,10 @@ impl Delegation {
         match &error.error {
             AuthErrorCode::UnauthorizedClient | AuthErrorCode::AccessDenied | AuthErrorCode::InvalidScope => {
                 let (client, scopes) = (self.key.client_id.clone(), scopes.join(", "));
-                Undelegated::NotAllowed { code, subject: subject.to_owned(), client, scopes }
+                DelegationError::ScopesNotAllowed { code, subject: subject.to_owned(), client, scopes }
             }
             AuthErrorCode::InvalidGrant if of_the_person => {
-                Undelegated::NoAccount { code, subject: subject.to_owned() }
+                DelegationError::UnknownAccount { code, subject: subject.to_owned() }
             }
             AuthErrorCode::Other(other)
                 if matches!(
@@ -198,9 +203,9 @@ impl Delegation {
                     "internal_failure" | "server_error" | "temporarily_unavailable" | "rate_limit_exceeded"
                 ) =>
             {
-                Undelegated::Silent("it is not available")
+                DelegationError::Unavailable("it is not available")
             }
-            _ => Undelegated::Key { code },
+            _ => DelegationError::InvalidKey { code },
         }
     }
 }

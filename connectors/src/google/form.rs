@@ -16,7 +16,12 @@ pub(super) fn field(id: &str, label: &str, value: &str, limit: usize, optional: 
 }
 
 /// Stores a parsed value, or adds the error to its field.
-pub(super) fn keep<T>(read: Result<T, String>, place: &mut T, id: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn store_or_report<T>(
+    read: Result<T, String>,
+    place: &mut T,
+    id: &str,
+    errors: &mut Vec<FieldError>,
+) {
     match read {
         Ok(value) => *place = value,
         Err(why) => errors.push(FieldError::new(id, sentence(&why))),

@@ -11,8 +11,8 @@ use rustls::{ClientConfig, RootCertStore};
 pub(super) type Connector = HttpsConnector<HttpConnector>;
 pub(super) type HttpClient = google_gmail1::common::Client<Connector>;
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-const KEEP_IDLE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Creates a client with its own connection pool.
 pub(super) fn client<B>() -> hyper_util::client::legacy::Client<Connector, B>
@@ -22,7 +22,7 @@ where
 {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
-    tcp.set_connect_timeout(Some(CONNECT_WITHIN));
+    tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
     tcp.set_nodelay(true);
     let connector = HttpsConnectorBuilder::new()
         .with_tls_config(tls())
@@ -31,7 +31,7 @@ where
         .wrap_connector(tcp);
     hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(KEEP_IDLE)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .build(connector)
 }
 

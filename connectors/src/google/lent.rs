@@ -16,42 +16,42 @@ use nod_contract::tool::{ToolContext, ToolError};
 use secrecy::SecretString;
 
 use super::account::same;
-use super::delegation::{Delegation, Undelegated};
+use super::delegation::{DelegationError, DomainDelegation};
 use super::oauth::{GoogleOAuth, OAuthError};
 use nod_contract::provider::Provider;
 
 /// How many seconds the job waits before a retry if Google does not answer.
-const TRY_AGAIN_SECONDS: u64 = 5;
+const RETRY_AFTER_SECS: u64 = 5;
 /// A token that expires this soon is no longer used.
-const SOON: TimeDelta = TimeDelta::seconds(60);
+const EXPIRY_MARGIN: TimeDelta = TimeDelta::seconds(60);
 
 /// The delegated accounts.
-pub struct Lent {
+pub struct DelegatedTokenProvider {
     loans: DelegatedAccountResolver,
     /// `None` if no service account is configured.
-    delegation: Option<Delegation>,
-    system: Option<SystemAccount>,
-    kept: Mutex<HashMap<(DelegatedAccount, Vec<String>), Slot>>,
+    delegation: Option<DomainDelegation>,
+    system: Option<OrganisationAccount>,
+    token_cache: Mutex<HashMap<(DelegatedAccount, Vec<String>), Slot>>,
 }
 
-type Slot = Arc<tokio::sync::Mutex<Option<Kept>>>;
+type Slot = Arc<tokio::sync::Mutex<Option<CachedToken>>>;
 
 #[derive(Clone)]
-struct Kept {
+struct CachedToken {
     access: SecretString,
     until: Timestamp,
 }
 
 /// The organisation's account.
 #[derive(Clone)]
-pub struct SystemAccount {
+pub struct OrganisationAccount {
     oauth: GoogleOAuth,
     refresh: SecretString,
 }
 
 /// Why there is no token for the organisation's account, classified by who can fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoSystem {
+pub enum OrganisationAccountError {
     /// The grant was revoked.
     #[error(
         "Google no longer lets this Nod into the organisation's account ({0}). Whoever runs Nod has to sign in with it \
@@ -63,13 +63,13 @@ pub enum NoSystem {
         "The organisation's account does not allow this Nod to {0}. Whoever runs Nod has to sign in with it anew for \
          that too, and to set google.system.refresh_token"
     )]
-    TooLittle(String),
+    MissingScopes(String),
     /// No answer, or a broken one: a retry can help.
     #[error("Google did not answer: {0}")]
-    Silent(String),
+    Unavailable(String),
 }
 
-impl SystemAccount {
+impl OrganisationAccount {
     /// Creates it with a refresh token that was issued to `oauth`'s client.
     #[must_use]
     pub fn new(oauth: GoogleOAuth, refresh: SecretString) -> Self {
@@ -77,52 +77,58 @@ impl SystemAccount {
     }
 
     /// Returns a fresh token with its expiry, and the granted scopes if Google names them.
-    async fn renewed(&self, now: Timestamp) -> Result<(Kept, Option<Vec<String>>), NoSystem> {
+    async fn fetch_token(
+        &self,
+        now: Timestamp,
+    ) -> Result<(CachedToken, Option<Vec<String>>), OrganisationAccountError> {
         let tokens = self.oauth.refresh(&self.refresh, now).await.map_err(|error| match error {
-            OAuthError::Revoked => NoSystem::Revoked("invalid_grant".to_owned()),
-            OAuthError::Refused { reason } | OAuthError::Misconfigured { reason } => {
-                NoSystem::Revoked(reason)
+            OAuthError::Revoked => OrganisationAccountError::Revoked("invalid_grant".to_owned()),
+            OAuthError::Rejected { reason } | OAuthError::Misconfigured { reason } => {
+                OrganisationAccountError::Revoked(reason)
             }
-            OAuthError::Silent { reason } => NoSystem::Silent(reason),
+            OAuthError::Unavailable { reason } => OrganisationAccountError::Unavailable(reason),
         })?;
         // Only this scope lets us look up the account's address.
         let missing =
             tokens.scopes.as_ref().map(|granted| scopes::GOOGLE.missing_scopes(granted, &[scopes::READONLY]));
         if missing.is_some_and(|missing| !missing.is_empty()) {
-            return Err(NoSystem::TooLittle("read mail".to_owned()));
+            return Err(OrganisationAccountError::MissingScopes("read mail".to_owned()));
         }
-        Ok((Kept { access: tokens.access, until: tokens.expires_at }, tokens.scopes))
+        Ok((CachedToken { access: tokens.access, until: tokens.expires_at }, tokens.scopes))
     }
 
     /// Asks Gmail for the account's email address.
     ///
     /// # Errors
     /// Why it is not known.
-    pub async fn address(&self, now: Timestamp) -> Result<String, NoSystem> {
-        let (kept, _) = self.renewed(now).await?;
-        self.address_by(&kept.access).await
+    pub async fn fetch_email(&self, now: Timestamp) -> Result<String, OrganisationAccountError> {
+        let (kept, _) = self.fetch_token(now).await?;
+        self.fetch_email_with(&kept.access).await
     }
 
-    async fn address_by(&self, access: &SecretString) -> Result<String, NoSystem> {
-        self.oauth.profile(access).await.map_err(|error| NoSystem::Silent(error.to_string()))
+    async fn fetch_email_with(&self, access: &SecretString) -> Result<String, OrganisationAccountError> {
+        self.oauth
+            .fetch_email(access)
+            .await
+            .map_err(|error| OrganisationAccountError::Unavailable(error.to_string()))
     }
 }
 
 /// A delegated account, for one call.
-pub(super) struct Borrowed {
+pub(super) struct DelegatedToken {
     pub(super) account: String,
     pub(super) access: SecretString,
 }
 
-impl Lent {
+impl DelegatedTokenProvider {
     /// Creates it; `loans` decides who can use which account.
     #[must_use]
     pub fn new(
         loans: DelegatedAccountResolver,
-        delegation: Option<Delegation>,
-        system: Option<SystemAccount>,
+        delegation: Option<DomainDelegation>,
+        system: Option<OrganisationAccount>,
     ) -> Arc<Self> {
-        Arc::new(Self { loans, delegation, system, kept: Mutex::default() })
+        Arc::new(Self { loans, delegation, system, token_cache: Mutex::default() })
     }
 
     /// Returns whether any account is delegated.
@@ -131,63 +137,68 @@ impl Lent {
     }
 
     /// Returns the account that is delegated to the person of this call.
-    pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<DelegatedAccount>, ToolError> {
+    pub(super) async fn find_delegated_account(
+        &self,
+        cx: &ToolContext,
+    ) -> Result<Option<DelegatedAccount>, ToolError> {
         let loan =
             self.loans.find_delegated_account(cx.scope.tenant, cx.principal.person, Provider::Google).await;
         loan.map_err(|error| ToolError::internal(format!("whose account is used cannot be read: {error}")))
     }
 
     /// Returns access to it, limited to `needs`, with a token that is not `refused`, which Google just rejected.
-    pub(super) async fn borrow(
+    pub(super) async fn obtain_token(
         &self,
         loan: &DelegatedAccount,
         needs: &[String],
         now: Timestamp,
         refused: Option<&SecretString>,
-    ) -> Result<Borrowed, ToolError> {
+    ) -> Result<DelegatedToken, ToolError> {
         let slot = self.slot(loan, needs, now);
         // One call requests the token, and concurrent calls use the same one.
         let mut kept = slot.lock().await;
-        let good = |one: &&Kept| one.until - now >= SOON && !refused.is_some_and(|r| same(r, &one.access));
+        let good = |one: &&CachedToken| {
+            one.until - now >= EXPIRY_MARGIN && !refused.is_some_and(|r| same(r, &one.access))
+        };
         let access = match kept.as_ref().filter(good) {
             Some(one) => one.access.clone(),
-            None => kept.insert(self.issued(loan, needs, now).await?).access.clone(),
+            None => kept.insert(self.issue_token(loan, needs, now).await?).access.clone(),
         };
-        Ok(Borrowed { account: self.account(loan, &access).await?, access })
+        Ok(DelegatedToken { account: self.account_email(loan, &access).await?, access })
     }
 
     fn slot(&self, loan: &DelegatedAccount, needs: &[String], now: Timestamp) -> Slot {
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
         let used = |slot: &Slot| {
-            let lasts = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.until > now);
+            let lasts = |kept: &Option<CachedToken>| kept.as_ref().is_some_and(|kept| kept.until > now);
             Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|kept| lasts(&kept))
         };
         all.retain(|_, slot| used(slot));
         all.entry((loan.clone(), needs.to_vec())).or_default().clone()
     }
 
-    async fn issued(
+    async fn issue_token(
         &self,
         loan: &DelegatedAccount,
         needs: &[String],
         now: Timestamp,
-    ) -> Result<Kept, ToolError> {
+    ) -> Result<CachedToken, ToolError> {
         match loan {
             DelegatedAccount::Impersonated(address) => {
-                let delegation = self.delegation.as_ref().ok_or_else(unset)?;
-                let issued = delegation.token(address, needs).await.map_err(|error| match error {
-                    Undelegated::Silent(why) => silent(why),
+                let delegation = self.delegation.as_ref().ok_or_else(not_configured_error)?;
+                let issued = delegation.fetch_token(address, needs).await.map_err(|error| match error {
+                    DelegationError::Unavailable(why) => unavailable_error(why),
                     error => needs_admin(&error),
                 })?;
-                Ok(Kept { access: issued.access, until: now + issued.lives })
+                Ok(CachedToken { access: issued.access, until: now + issued.lifetime })
             }
             DelegatedAccount::Organisation => {
-                let system = self.system.as_ref().ok_or_else(unset)?;
-                let (kept, granted) = system.renewed(now).await.map_err(sorted)?;
+                let system = self.system.as_ref().ok_or_else(not_configured_error)?;
+                let (kept, granted) = system.fetch_token(now).await.map_err(into_tool_error)?;
                 match granted.map(|granted| scopes::GOOGLE.missing_scopes(&granted, needs)) {
-                    Some(missing) if !missing.is_empty() => {
-                        Err(needs_admin(&NoSystem::TooLittle(scopes::GOOGLE.describe_any(&missing))))
-                    }
+                    Some(missing) if !missing.is_empty() => Err(needs_admin(
+                        &OrganisationAccountError::MissingScopes(scopes::GOOGLE.describe_any(&missing)),
+                    )),
                     _ => Ok(kept),
                 }
             }
@@ -195,14 +206,18 @@ impl Lent {
     }
 
     /// Returns its address; the organisation's is looked up once.
-    async fn account(&self, loan: &DelegatedAccount, access: &SecretString) -> Result<String, ToolError> {
+    async fn account_email(
+        &self,
+        loan: &DelegatedAccount,
+        access: &SecretString,
+    ) -> Result<String, ToolError> {
         let lending = self.loans.delegated_access();
         match (loan, lending.organisation_email()) {
             (DelegatedAccount::Impersonated(address), _) => Ok(address.clone()),
             (DelegatedAccount::Organisation, Some(address)) => Ok(address.to_owned()),
             (DelegatedAccount::Organisation, None) => {
-                let system = self.system.as_ref().ok_or_else(unset)?;
-                let address = system.address_by(access).await.map_err(sorted)?;
+                let system = self.system.as_ref().ok_or_else(not_configured_error)?;
+                let address = system.fetch_email_with(access).await.map_err(into_tool_error)?;
                 lending.set_organisation_email(&address);
                 Ok(address)
             }
@@ -215,16 +230,16 @@ impl Lent {
     }
 }
 
-fn sorted(error: NoSystem) -> ToolError {
+fn into_tool_error(error: OrganisationAccountError) -> ToolError {
     match error {
-        NoSystem::Silent(why) => silent(&why),
+        OrganisationAccountError::Unavailable(why) => unavailable_error(&why),
         error => needs_admin(&error),
     }
 }
 
-fn silent(why: &str) -> ToolError {
+fn unavailable_error(why: &str) -> ToolError {
     tracing::info!(why, "Google did not answer for an account that is lent");
-    ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
+    ToolError::RateLimited { retry_after_secs: RETRY_AFTER_SECS }
 }
 
 /// Also logs the reason, because no one else might notify the administrator. It contains at most an address.
@@ -234,6 +249,6 @@ fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
 }
 
 /// A delegated account implies a configured one, so this is a bug.
-fn unset() -> ToolError {
+fn not_configured_error() -> ToolError {
     ToolError::internal("an account is lent that is not configured")
 }

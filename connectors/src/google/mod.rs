@@ -28,9 +28,9 @@ use serde_json::Value;
 use url::Url;
 
 pub use account::Accounts;
-pub use calendar::{Calendar, Room};
-pub use delegation::{Delegation, ServiceKey};
-pub use lent::{Lent, SystemAccount};
+pub use calendar::{CalendarEndpoint, Room};
+pub use delegation::{DomainDelegation, ServiceKey};
+pub use lent::{DelegatedTokenProvider, OrganisationAccount};
 use nod_contract::contacts::ContactSource;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
@@ -56,7 +56,7 @@ pub struct GoogleSettings {
 /// Returns the names of the tools that change something.
 #[must_use]
 pub fn acts() -> Vec<&'static str> {
-    [&gmail::ACTS[..], &calendar::ACTS[..]].concat()
+    [&gmail::WRITE_TOOLS[..], &calendar::WRITE_TOOLS[..]].concat()
 }
 
 /// Returns all tools that work on a person's Google account; `rooms` can be booked.
@@ -65,7 +65,7 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
     let tools = [gmail::tools(accounts), calendar::tools(accounts, rooms, colleagues)].concat();
     let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || acts().contains(&tool.spec().name);
     debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
-    match accounts.lent() {
+    match accounts.delegated_tokens() {
         lent if lent.lends() => tools.into_iter().map(|tool| borrowing::borrowing(tool, lent)).collect(),
         _ => tools,
     }

@@ -29,21 +29,21 @@ use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::GoogleSettings;
-use super::gmail::{Gmail, Mailbox};
+use super::gmail::{GmailEndpoint, Mailbox};
 use nod_contract::provider::Provider;
 
 /// The scopes that most mail tools need: reading, and writing drafts (which includes sending them).
 pub const SCOPES: [&str; 2] = [scopes::READONLY, scopes::COMPOSE];
 /// Requested with every consent, to learn the account's address.
-const WHOSE: [&str; 2] = ["openid", "https://www.googleapis.com/auth/userinfo.email"];
+const IDENTITY_SCOPES: [&str; 2] = ["openid", "https://www.googleapis.com/auth/userinfo.email"];
 
-const WITHIN: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Shorter than a refresh lease lasts.
-const RENEWED_WITHIN: Duration = Duration::from_secs(8);
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(8);
 /// The lifetime of a token if Google does not return one.
-const USUAL_LIFE: Duration = Duration::from_secs(3600);
+const DEFAULT_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 
-type Answer = StandardTokenResponse<Beside, BasicTokenType>;
+type Answer = StandardTokenResponse<GoogleTokenFields, BasicTokenType>;
 type Client<HasAuth = EndpointSet, HasToken = EndpointSet> = oauth2::Client<
     BasicErrorResponse,
     Answer,
@@ -59,15 +59,15 @@ type Client<HasAuth = EndpointSet, HasToken = EndpointSet> = oauth2::Client<
 
 /// The fields that Google returns in addition to the tokens.
 #[derive(Clone, Serialize, Deserialize)]
-struct Beside {
+struct GoogleTokenFields {
     id_token: Option<String>,
     /// Only if the grant expires.
     refresh_token_expires_in: Option<i64>,
 }
 
-impl ExtraTokenFields for Beside {}
+impl ExtraTokenFields for GoogleTokenFields {}
 
-impl std::fmt::Debug for Beside {
+impl std::fmt::Debug for GoogleTokenFields {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Beside(…)")
     }
@@ -81,13 +81,13 @@ pub enum OAuthError {
     Revoked,
     /// The code or the request is invalid (used twice, too old): the person must start over.
     #[error("Google refused: {reason}")]
-    Refused { reason: String },
+    Rejected { reason: String },
     /// Nod's own client id, secret or redirect is wrong: an administrator must fix it.
     #[error("Google refuses this installation: {reason}")]
     Misconfigured { reason: String },
     /// No answer, or a broken one: a retry can help.
     #[error("Google did not answer: {reason}")]
-    Silent { reason: String },
+    Unavailable { reason: String },
 }
 
 /// The client of Google's sign-in.
@@ -97,7 +97,7 @@ pub struct GoogleOAuth {
     client: Client,
     http: reqwest::Client,
     revoke_url: Url,
-    gmail: Gmail,
+    gmail: GmailEndpoint,
 }
 
 impl GoogleOAuth {
@@ -115,10 +115,10 @@ impl GoogleOAuth {
         // Following a redirect of a token request would send the secret elsewhere.
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(WITHIN)
+            .timeout(TIMEOUT)
             .build()
             .map_err(|error| OAuthError::Misconfigured { reason: error.to_string() })?;
-        let gmail = Gmail::new(&settings.gmail_url);
+        let gmail = GmailEndpoint::new(&settings.gmail_url);
         Ok(Self {
             client_id: settings.client_id.clone(),
             client,
@@ -152,7 +152,7 @@ impl GoogleOAuth {
             .client
             .authorize_url(|| state)
             .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
-            .add_scopes(WHOSE.into_iter().chain(scopes.iter().map(AsRef::as_ref)).map(scope))
+            .add_scopes(IDENTITY_SCOPES.into_iter().chain(scopes.iter().map(AsRef::as_ref)).map(scope))
             .add_extra_param("access_type", "offline")
             .add_extra_param("prompt", "consent")
             .add_extra_param("include_granted_scopes", "true");
@@ -166,7 +166,7 @@ impl GoogleOAuth {
     ///
     /// # Errors
     /// If Google rejects it or does not answer.
-    pub async fn exchange(
+    pub async fn exchange_code(
         &self,
         code: &str,
         verifier: &SecretString,
@@ -179,32 +179,32 @@ impl GoogleOAuth {
             .exchange_code(AuthorizationCode::new(code.to_owned()))
             .set_pkce_verifier(verifier)
             .request_async(&http);
-        match timeout(WITHIN, answer).await {
+        match timeout(TIMEOUT, answer).await {
             Ok(Ok(answer)) => {
                 let id_token = answer.extra_fields().id_token.as_deref();
                 let tokens = tokens(&answer, now);
                 let whose = match id_token.and_then(|token| address(token, &self.client_id)) {
                     Some(whose) => whose,
-                    None => self.profile(&tokens.access).await?,
+                    None => self.fetch_email(&tokens.access).await?,
                 };
                 Ok((tokens, whose))
             }
-            Ok(Err(error)) => Err(match sorted(error) {
+            Ok(Err(error)) => Err(match classify_error(error) {
                 OAuthError::Revoked => {
-                    OAuthError::Refused { reason: "the code was used before or is too old".into() }
+                    OAuthError::Rejected { reason: "the code was used before or is too old".into() }
                 }
                 other => other,
             }),
-            Err(_) => Err(slow()),
+            Err(_) => Err(timeout_error()),
         }
     }
 
     /// Asks the mailbox for the account of an access token, if there is no identity token.
-    pub(in crate::google) async fn profile(&self, access: &SecretString) -> Result<String, OAuthError> {
+    pub(in crate::google) async fn fetch_email(&self, access: &SecretString) -> Result<String, OAuthError> {
         let token = access.expose_secret().to_owned();
-        let mailbox = Mailbox::new(&self.gmail, token, String::new(), Instant::now() + WITHIN);
-        let unsaid = |_| OAuthError::Silent { reason: "it did not say whose account that is".into() };
-        mailbox.profile().await.map_err(unsaid)
+        let mailbox = Mailbox::new(&self.gmail, token, String::new(), Instant::now() + TIMEOUT);
+        let unsaid = |_| OAuthError::Unavailable { reason: "it did not say whose account that is".into() };
+        mailbox.fetch_email().await.map_err(unsaid)
     }
 
     /// Refreshes the access token.
@@ -215,10 +215,10 @@ impl GoogleOAuth {
         let refresh = RefreshToken::new(refresh.expose_secret().to_owned());
         let http = |request| send(self.http.clone(), request);
         let answer = self.client.exchange_refresh_token(&refresh).request_async(&http);
-        match timeout(RENEWED_WITHIN, answer).await {
+        match timeout(REFRESH_TIMEOUT, answer).await {
             Ok(Ok(answer)) => Ok(tokens(&answer, now)),
-            Ok(Err(error)) => Err(sorted(error)),
-            Err(_) => Err(slow()),
+            Ok(Err(error)) => Err(classify_error(error)),
+            Err(_) => Err(timeout_error()),
         }
     }
 
@@ -230,19 +230,21 @@ impl GoogleOAuth {
         // By hand: the library rejects revocation over plain http, which loopback needs.
         let form = [("token", token.expose_secret())];
         let response = self.http.post(self.revoke_url.clone()).form(&form).send().await;
-        let response = response.map_err(|error| OAuthError::Silent { reason: plainly(&error).to_owned() })?;
+        let response = response.map_err(|error| OAuthError::Unavailable {
+            reason: describe_transport_error(&error).to_owned(),
+        })?;
         let status = response.status();
         let said = response.text().await.unwrap_or_default();
         let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
         if status.is_success() || said["error"] == "invalid_token" {
             return Ok(());
         }
-        Err(OAuthError::Silent { reason: format!("status {status}") })
+        Err(OAuthError::Unavailable { reason: format!("status {status}") })
     }
 
     /// Returns the Gmail client.
     #[must_use]
-    pub fn gmail(&self) -> &Gmail {
+    pub fn gmail(&self) -> &GmailEndpoint {
         &self.gmail
     }
 }
@@ -267,7 +269,7 @@ fn scope(name: &str) -> Scope {
 }
 
 fn tokens(answer: &Answer, now: Timestamp) -> Tokens {
-    let life = TimeDelta::from_std(answer.expires_in().unwrap_or(USUAL_LIFE)).unwrap_or_default();
+    let life = TimeDelta::from_std(answer.expires_in().unwrap_or(DEFAULT_TOKEN_LIFETIME)).unwrap_or_default();
     Tokens {
         access: SecretString::from(answer.access_token().secret().clone()),
         refresh: answer.refresh_token().map(|refresh| SecretString::from(refresh.secret().clone())),
@@ -300,14 +302,14 @@ fn address(id_token: &str, client_id: &str) -> Option<String> {
 
 /// Classifies an error. The library's messages can quote whole bodies, including tokens, so only Google's error code is
 /// kept.
-fn sorted<E: std::error::Error>(error: BasicRequestTokenError<E>) -> OAuthError {
+fn classify_error<E: std::error::Error>(error: BasicRequestTokenError<E>) -> OAuthError {
     let RequestTokenError::ServerResponse(answer) = error else {
         let reason = match error {
             RequestTokenError::Request(_) => "no connection",
             RequestTokenError::Parse(..) => "its answer could not be read",
             _ => "its answer was not the expected one",
         };
-        return OAuthError::Silent { reason: reason.into() };
+        return OAuthError::Unavailable { reason: reason.into() };
     };
     match answer.error() {
         BasicErrorResponseType::InvalidGrant => OAuthError::Revoked,
@@ -323,9 +325,9 @@ fn sorted<E: std::error::Error>(error: BasicRequestTokenError<E>) -> OAuthError 
                 "internal_failure" | "server_error" | "temporarily_unavailable" | "rate_limit_exceeded"
             ) =>
         {
-            OAuthError::Silent { reason: code.clone() }
+            OAuthError::Unavailable { reason: code.clone() }
         }
-        other => OAuthError::Refused { reason: other.to_string() },
+        other => OAuthError::Rejected { reason: other.to_string() },
     }
 }
 
@@ -338,11 +340,11 @@ async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpRespons
     Ok(answer)
 }
 
-fn slow() -> OAuthError {
-    OAuthError::Silent { reason: format!("nothing came for {} s", WITHIN.as_secs()) }
+fn timeout_error() -> OAuthError {
+    OAuthError::Unavailable { reason: format!("nothing came for {} s", TIMEOUT.as_secs()) }
 }
 
-fn plainly(error: &reqwest::Error) -> &'static str {
+fn describe_transport_error(error: &reqwest::Error) -> &'static str {
     if error.is_timeout() { "it took too long" } else { "no connection" }
 }
 

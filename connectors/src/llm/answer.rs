@@ -9,68 +9,68 @@ use nod_contract::model::{Completion, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::attempt::Miss;
-use super::transport::short;
-use super::veil::{CLOSE, Veil};
+use super::attempt::AttemptError;
+use super::transport::shorten;
+use super::veil::{CLOSE, ReasoningFilter};
 
 /// The maximum size of an answer, in bytes: a longer one counts as cut at the model's limit.
 const MOST: usize = 1 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Chunk {
+struct CompletionChunk {
     id: Option<String>,
     model: Option<String>,
-    choices: Option<Vec<Piece>>,
-    usage: Option<Counts>,
+    choices: Option<Vec<Choice>>,
+    usage: Option<TokenCounts>,
     /// Groq puts the usage here.
-    x_groq: Option<Groq>,
+    x_groq: Option<GroqExtension>,
     error: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Groq {
-    usage: Option<Counts>,
+struct GroqExtension {
+    usage: Option<TokenCounts>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Piece {
+struct Choice {
     index: u64,
     /// In a stream.
-    delta: Option<Said>,
+    delta: Option<MessageDelta>,
     /// In a whole answer.
-    message: Option<Said>,
+    message: Option<MessageDelta>,
     finish_reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Said {
+struct MessageDelta {
     content: Option<Content>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<CallPiece>>,
+    tool_calls: Option<Vec<ToolCallDelta>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Part {
+struct ContentPart {
     /// The kind: text, or reasoning, which is private.
     #[serde(rename = "type")]
     kind: Option<String>,
     text: String,
 }
 
-impl Part {
-    fn words(&self) -> &str {
+impl ContentPart {
+    fn visible_text(&self) -> &str {
         match self.kind.as_deref() {
             None | Some("text" | "output_text") => &self.text,
             Some(_) => "",
@@ -80,15 +80,15 @@ impl Part {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct CallPiece {
+struct ToolCallDelta {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<FunctionPiece>,
+    function: Option<FunctionDelta>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct FunctionPiece {
+struct FunctionDelta {
     name: Option<String>,
     /// A string by the protocol; some servers send the object itself.
     arguments: Option<Value>,
@@ -96,50 +96,50 @@ struct FunctionPiece {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Counts {
+struct TokenCounts {
     prompt_tokens: Option<u32>,
     completion_tokens: Option<u32>,
 }
 
 /// An answer in progress.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
+pub(super) struct CompletionBuilder {
     id: Option<String>,
     model: Option<String>,
     text: String,
-    veil: Veil,
+    reasoning_filter: ReasoningFilter,
     /// Reasoning was expected before the text.
-    aloud: bool,
+    leading_reasoning: bool,
     refusal: String,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, PartialToolCall>,
     finish: Option<String>,
     usage: Option<Usage>,
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct PartialToolCall {
     id: Option<String>,
     name: String,
     arguments: String,
 }
 
-impl Assembly {
-    /// Creates an empty answer. `aloud` if the endpoint puts reasoning before a `</think>` without an opening tag.
+impl CompletionBuilder {
+    /// Creates an empty answer. `leading_reasoning` if the endpoint puts reasoning before a `</think>` without an opening tag.
     pub(super) fn new(aloud: bool) -> Self {
-        Self { veil: Veil::new(aloud), aloud, ..Self::default() }
+        Self { reasoning_filter: ReasoningFilter::new(aloud), leading_reasoning: aloud, ..Self::default() }
     }
 
     /// Adds the next piece, and returns the text that it added.
-    pub(super) fn take(&mut self, piece: Value) -> Result<&str, Miss> {
+    pub(super) fn push_chunk(&mut self, piece: Value) -> Result<&str, AttemptError> {
         let before = self.text.len();
-        let Ok(chunk) = serde_json::from_value::<Chunk>(piece) else {
-            return Err(Miss::lost("the answer has an unknown shape"));
+        let Ok(chunk) = serde_json::from_value::<CompletionChunk>(piece) else {
+            return Err(AttemptError::lost("the answer has an unknown shape"));
         };
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             let message = error.get("message").and_then(Value::as_str).or(error.as_str());
-            return Err(Miss::lost(format!(
+            return Err(AttemptError::lost(format!(
                 "it failed while answering: {}",
-                short(message.unwrap_or("no reason"))
+                shorten(message.unwrap_or("no reason"))
             )));
         }
         self.id = self.id.take().or(chunk.id);
@@ -153,28 +153,30 @@ impl Assembly {
         for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index == 0) {
             self.finish = choice.finish_reason.filter(|reason| !reason.is_empty()).or(self.finish.take());
             for said in [choice.delta, choice.message].into_iter().flatten() {
-                self.hear(said);
+                self.apply_delta(said);
             }
         }
         Ok(&self.text[before..])
     }
 
-    fn hear(&mut self, said: Said) {
+    fn apply_delta(&mut self, said: MessageDelta) {
         match said.content {
-            Some(Content::Text(text)) => self.text.push_str(&self.veil.lift(&text)),
+            Some(Content::Text(text)) => self.text.push_str(&self.reasoning_filter.push(&text)),
             Some(Content::Parts(parts)) => {
-                parts.iter().for_each(|part| self.text.push_str(&self.veil.lift(part.words())));
+                parts
+                    .iter()
+                    .for_each(|part| self.text.push_str(&self.reasoning_filter.push(part.visible_text())));
             }
             None => {}
         }
         self.refusal.push_str(said.refusal.as_deref().unwrap_or_default());
         for piece in said.tool_calls.unwrap_or_default() {
-            self.hear_call(piece);
+            self.apply_tool_call(piece);
         }
     }
 
-    fn hear_call(&mut self, piece: CallPiece) {
-        let at = self.place(&piece);
+    fn apply_tool_call(&mut self, piece: ToolCallDelta) {
+        let at = self.tool_call_index(&piece);
         let call = self.calls.entry(at).or_default();
         call.id = call.id.take().or(piece.id.filter(|id| !id.is_empty()));
         let function = piece.function.unwrap_or_default();
@@ -190,7 +192,7 @@ impl Assembly {
 
     /// Returns the call that a piece belongs to. Some servers send no index, and some the same one for every call:
     /// there, a name with another id begins a new call.
-    fn place(&self, piece: &CallPiece) -> u64 {
+    fn tool_call_index(&self, piece: &ToolCallDelta) -> u64 {
         let next = self.calls.keys().next_back().map_or(0, |last| last + 1);
         let begins = piece.function.as_ref().is_some_and(|f| f.name.as_ref().is_some_and(|n| !n.is_empty()));
         let id = piece.id.as_ref().filter(|id| !id.is_empty());
@@ -205,10 +207,10 @@ impl Assembly {
 
     /// Returns whether the endpoint puts unmarked reasoning before the text: if this was expected, until an answer
     /// shows otherwise; if not, whether this answer did so.
-    pub(super) fn thinks_aloud(&self) -> bool {
-        match self.aloud {
-            true => !self.veil.is_waiting(),
-            false => after_thought(&self.text).is_some(),
+    pub(super) fn has_leading_reasoning(&self) -> bool {
+        match self.leading_reasoning {
+            true => !self.reasoning_filter.is_waiting(),
+            false => strip_unopened_reasoning(&self.text).is_some(),
         }
     }
 
@@ -219,20 +221,20 @@ impl Assembly {
 
     /// Returns the answer after the last piece. `asked` is the model's name if the endpoint sends none; `now`
     /// (microseconds) makes ids for calls without one.
-    pub(super) fn finish(self, asked: &str, now: i64) -> Result<Completion, Miss> {
+    pub(super) fn finish(self, asked: &str, now: i64) -> Result<Completion, AttemptError> {
         let full = self.is_full().then(|| "length".to_owned());
         let Some(finish) = full.or(self.finish).map(|finish| finish.to_lowercase()) else {
-            return Err(Miss::lost("the answer broke off"));
+            return Err(AttemptError::lost("the answer broke off"));
         };
         if finish == "error" {
-            return Err(Miss::lost("it failed while answering"));
+            return Err(AttemptError::lost("it failed while answering"));
         }
         if finish == "content_filter" {
-            return Err(Miss::Withheld);
+            return Err(AttemptError::Withheld);
         }
-        let mut text = self.text + self.veil.rest();
+        let mut text = self.text + self.reasoning_filter.held_text();
         text.truncate(text.floor_char_boundary(MOST));
-        if let Some(after) = after_thought(&text) {
+        if let Some(after) = strip_unopened_reasoning(&text) {
             text = after.to_owned();
         }
         if text.is_empty() {
@@ -248,7 +250,7 @@ impl Assembly {
             })
             .collect();
         if text.trim().is_empty() && calls.is_empty() {
-            return Err(Miss::Empty);
+            return Err(AttemptError::Empty);
         }
         let model = self.model.unwrap_or_else(|| asked.to_owned());
         Ok(Completion {
@@ -264,7 +266,7 @@ impl Assembly {
 
 /// Returns the text after reasoning without an opening tag. The closing tag must be on its own line; an answer that
 /// quotes such a tag, or is JSON, contains no reasoning.
-fn after_thought(text: &str) -> Option<&str> {
+fn strip_unopened_reasoning(text: &str) -> Option<&str> {
     let (before, after) = text.split_once(CLOSE)?;
     let alone =
         (before.is_empty() || before.ends_with('\n')) && (after.is_empty() || after.starts_with('\n'));
@@ -279,10 +281,10 @@ mod tests {
 
     use super::*;
 
-    fn assemble(pieces: Vec<Value>) -> Result<Completion, Miss> {
-        let mut assembly = Assembly::default();
+    fn assemble(pieces: Vec<Value>) -> Result<Completion, AttemptError> {
+        let mut assembly = CompletionBuilder::default();
         for piece in pieces {
-            assembly.take(piece)?;
+            assembly.push_chunk(piece)?;
         }
         assembly.finish("asked", 7)
     }
@@ -342,9 +344,9 @@ mod tests {
 
     #[test]
     fn an_answer_without_end_is_cut() {
-        let mut assembly = Assembly::default();
+        let mut assembly = CompletionBuilder::default();
         while !assembly.is_full() {
-            assembly.take(delta(json!({"content": "ab\u{e9}".repeat(9_999)}), None)).unwrap();
+            assembly.push_chunk(delta(json!({"content": "ab\u{e9}".repeat(9_999)}), None)).unwrap();
         }
         let answer = assembly.finish("asked", 7).unwrap();
         assert!(answer.truncated && answer.text.len() <= MOST, "{}", answer.text.len());
@@ -354,27 +356,27 @@ mod tests {
     fn quoted_think_tag_is_not_reasoning() {
         for said in ["Models end a thought with </think>, then answer.", "{\"summary\":\"a\\n</think>\\nb\"}"]
         {
-            let mut assembly = Assembly::default();
-            assembly.take(delta(json!({"content": said}), Some("stop"))).unwrap();
-            assert!(!assembly.thinks_aloud(), "{said}");
+            let mut assembly = CompletionBuilder::default();
+            assembly.push_chunk(delta(json!({"content": said}), Some("stop"))).unwrap();
+            assert!(!assembly.has_leading_reasoning(), "{said}");
             assert_eq!(assembly.finish("asked", 7).unwrap().text, said);
         }
         // The expectation is dropped if an endpoint does not do it.
-        let mut assembly = Assembly::new(true);
-        assembly.take(delta(json!({"content": "Hello."}), Some("stop"))).unwrap();
-        assert!(!assembly.thinks_aloud());
+        let mut assembly = CompletionBuilder::new(true);
+        assembly.push_chunk(delta(json!({"content": "Hello."}), Some("stop"))).unwrap();
+        assert!(!assembly.has_leading_reasoning());
         assert_eq!(assembly.finish("asked", 7).unwrap().text, "Hello.");
     }
 
     #[test]
     fn invalid_completions_are_classified() {
         let cut = assemble(vec![delta(json!({"content": "Hel"}), None)]);
-        assert_eq!(cut, Err(Miss::lost("the answer broke off")));
-        assert_eq!(assemble(vec![delta(json!({"content": " "}), Some("stop"))]), Err(Miss::Empty));
+        assert_eq!(cut, Err(AttemptError::lost("the answer broke off")));
+        assert_eq!(assemble(vec![delta(json!({"content": " "}), Some("stop"))]), Err(AttemptError::Empty));
         let held = assemble(vec![delta(json!({"content": "I"}), Some("content_filter"))]);
-        assert_eq!(held, Err(Miss::Withheld));
+        assert_eq!(held, Err(AttemptError::Withheld));
         let failed = assemble(vec![json!({"error": {"message": "overloaded", "code": 529}})]);
-        assert_eq!(failed, Err(Miss::lost("it failed while answering: overloaded")));
-        assert!(matches!(assemble(vec![json!("?")]), Err(Miss::Lost { .. })));
+        assert_eq!(failed, Err(AttemptError::lost("it failed while answering: overloaded")));
+        assert!(matches!(assemble(vec![json!("?")]), Err(AttemptError::Unavailable { .. })));
     }
 }

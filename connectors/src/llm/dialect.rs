@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// How structured output is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Structure {
+pub enum StructuredOutput {
     /// With the schema itself, enforced.
     #[default]
     Schema,
@@ -22,7 +22,7 @@ pub enum Structure {
 #[allow(clippy::struct_excessive_bools)]
 pub struct Dialect {
     /// How structured output is requested.
-    pub structure: Structure,
+    pub structure: StructuredOutput,
     /// `max_completion_tokens` instead of `max_tokens`.
     pub completion_tokens: bool,
     /// No `temperature`.
@@ -32,16 +32,19 @@ pub struct Dialect {
     /// Only the first message can be a system message: others are moved or rejected, so they are sent as user messages.
     pub lone_system: bool,
     /// Only basic JSON Schema: no `additionalProperties`, one type for each value.
-    pub plain_schemas: bool,
+    #[serde(rename = "plain_schemas")]
+    pub basic_schemas: bool,
     /// Reasoning is in the text, before a `</think>` without an opening tag.
-    pub thinks_aloud: bool,
+    #[serde(rename = "thinks_aloud")]
+    pub leading_reasoning: bool,
     /// Calls in the history need a signature of their reasoning (Gemini 3).
-    pub signed_calls: bool,
+    #[serde(rename = "signed_calls")]
+    pub thought_signatures: bool,
 }
 
 impl Dialect {
     /// Returns a simpler dialect, if the rejection names an argument that can be replaced or left out.
-    pub(super) fn without(self, status: u16, reason: &str) -> Option<Self> {
+    pub(super) fn without_argument(self, status: u16, reason: &str) -> Option<Self> {
         if !matches!(status, 400 | 422) {
             return None;
         }
@@ -50,8 +53,8 @@ impl Dialect {
         let mut simpler = self;
         if names(&["response_format", "json_schema", "json_object", "response format", "response_schema"]) {
             simpler.structure = match self.structure {
-                Structure::Schema => Structure::Object,
-                Structure::Object | Structure::Prompt => Structure::Prompt,
+                StructuredOutput::Schema => StructuredOutput::Object,
+                StructuredOutput::Object | StructuredOutput::Prompt => StructuredOutput::Prompt,
             };
         }
         if names(&["max_completion_tokens"]) || (names(&["max_tokens"]) && names(&["unsupported"])) {
@@ -65,8 +68,8 @@ impl Dialect {
             "system role",
             "only one system message",
         ]);
-        simpler.plain_schemas |= names(&["additionalproperties", "additional_properties"]);
-        simpler.signed_calls |= names(&["thought_signature", "thought signature"]);
+        simpler.basic_schemas |= names(&["additionalproperties", "additional_properties"]);
+        simpler.thought_signatures |= names(&["thought_signature", "thought signature"]);
         (simpler != self).then_some(simpler)
     }
 }
@@ -98,11 +101,13 @@ mod tests {
 
     #[test]
     fn structured_output_degrades_step_by_step() {
-        let first = Dialect::default().without(400, "response_format: json_schema is not supported").unwrap();
-        assert_eq!(first.structure, Structure::Object);
-        let second = first.without(400, "'response_format.type' must be 'text'").unwrap();
-        assert_eq!(second.structure, Structure::Prompt);
-        assert_eq!(second.without(400, "response_format?"), None);
+        let first = Dialect::default()
+            .without_argument(400, "response_format: json_schema is not supported")
+            .unwrap();
+        assert_eq!(first.structure, StructuredOutput::Object);
+        let second = first.without_argument(400, "'response_format.type' must be 'text'").unwrap();
+        assert_eq!(second.structure, StructuredOutput::Prompt);
+        assert_eq!(second.without_argument(400, "response_format?"), None);
     }
 
     #[test]
@@ -124,17 +129,21 @@ mod tests {
     #[test]
     fn only_a_rejection_naming_an_argument_changes_the_dialect() {
         let d = Dialect::default();
-        assert_eq!(d.without(400, "prompt too long"), None);
-        assert_eq!(d.without(401, "response_format"), None);
+        assert_eq!(d.without_argument(400, "prompt too long"), None);
+        assert_eq!(d.without_argument(401, "response_format"), None);
         assert!(
-            d.without(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'")
+            d.without_argument(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'")
                 .unwrap()
                 .completion_tokens
         );
-        assert!(d.without(400, "Unsupported value: 'temperature'").unwrap().no_temperature);
-        assert!(d.without(422, "stream_options: extra inputs").unwrap().no_stream_options);
-        assert!(d.without(400, "System message must be at the beginning.").unwrap().lone_system);
-        assert!(d.without(400, "Unknown name \"additionalProperties\"").unwrap().plain_schemas);
-        assert!(d.without(400, "Function call is missing a thought_signature").unwrap().signed_calls);
+        assert!(d.without_argument(400, "Unsupported value: 'temperature'").unwrap().no_temperature);
+        assert!(d.without_argument(422, "stream_options: extra inputs").unwrap().no_stream_options);
+        assert!(d.without_argument(400, "System message must be at the beginning.").unwrap().lone_system);
+        assert!(d.without_argument(400, "Unknown name \"additionalProperties\"").unwrap().basic_schemas);
+        assert!(
+            d.without_argument(400, "Function call is missing a thought_signature")
+                .unwrap()
+                .thought_signatures
+        );
     }
 }

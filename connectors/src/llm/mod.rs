@@ -27,16 +27,16 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use answer::Assembly;
-use attempt::Miss;
-pub use dialect::{Dialect, Structure};
-use transport::{Endpoint, Once};
+use answer::CompletionBuilder;
+use attempt::AttemptError;
+pub use dialect::{Dialect, StructuredOutput};
+use transport::{Endpoint, SingleAttemptService};
 
 /// How often one request is attempted before giving up.
-const TRIES: u32 = 3;
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const MAX_ATTEMPTS: u32 = 3;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an endpoint that was down is skipped, if it has a fallback.
-const REST: Duration = Duration::from_secs(60);
+const FALLBACK_COOLDOWN: Duration = Duration::from_secs(60);
 const PROBE_WITHIN: Duration = Duration::from_secs(10);
 
 /// One tier's endpoint.
@@ -62,7 +62,7 @@ pub struct TierSettings {
 
 /// Settings that cannot work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSettings {
+pub enum SettingsError {
     /// `base_url` is not an http or https URL.
     #[error("llm.{tier}.base_url is not a web address")]
     BaseUrl { tier: &'static str },
@@ -76,21 +76,21 @@ pub enum BadSettings {
 
 /// The models of an installation, one per tier.
 pub struct OpenAi {
-    router: Line,
-    reasoner: Line,
-    summariser: Line,
+    router: TierClient,
+    reasoner: TierClient,
+    summariser: TierClient,
     clock: Arc<dyn Clock>,
 }
 
 /// The connection to one tier's endpoint.
-struct Line {
+struct TierClient {
     settings: TierSettings,
     whole: Client<Endpoint>,
-    streamed: Client<Endpoint>,
+    stream_client: Client<Endpoint>,
     http: reqwest::Client,
     endpoint: Endpoint,
     dialect: Mutex<Dialect>,
-    fallback: Option<Box<Line>>,
+    fallback: Option<Box<TierClient>>,
     /// Until this time the endpoint is skipped, because it was just down.
     down_until: Mutex<Option<Instant>>,
 }
@@ -105,10 +105,10 @@ impl OpenAi {
         reasoner: TierSettings,
         summariser: TierSettings,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, BadSettings> {
-        let router = Line::new(Tier::Router, router, &clock)?;
-        let reasoner = Line::new(Tier::Reasoner, reasoner, &clock)?;
-        let summariser = Line::new(Tier::Summariser, summariser, &clock)?;
+    ) -> Result<Self, SettingsError> {
+        let router = TierClient::new(Tier::Router, router, &clock)?;
+        let reasoner = TierClient::new(Tier::Reasoner, reasoner, &clock)?;
+        let summariser = TierClient::new(Tier::Summariser, summariser, &clock)?;
         Ok(Self { router, reasoner, summariser, clock })
     }
 
@@ -117,18 +117,20 @@ impl OpenAi {
     /// # Errors
     /// If it does not answer within ten seconds, or rejects the request.
     pub async fn probe(&self, tier: Tier) -> Result<(), ModelError> {
-        let line = self.line(tier);
+        let line = self.tier_client(tier);
         let begun = Instant::now();
         let silent = |reason: String| ModelError::Timeout { attempts: 1, waited: begun.elapsed(), reason };
         let mut request = line.http.get(line.endpoint.address("/models")).timeout(PROBE_WITHIN);
         if let Some(bearer) = line.endpoint.bearer() {
             request = request.header(AUTHORIZATION, bearer.clone());
         }
-        let response = request.send().await.map_err(|error| silent(transport::plainly(&error)))?;
+        let response =
+            request.send().await.map_err(|error| silent(transport::describe_transport_error(&error)))?;
         match response.status().as_u16() {
             200..=299 | 404 | 405 => Ok(()),
-            status => match transport::refusal(response, &line.settings.api_key, self.clock.as_ref()).await {
-                Miss::Refused { reason, .. } => Err(ModelError::Rejected { status, reason }),
+            status => match transport::rejection(response, &line.settings.api_key, self.clock.as_ref()).await
+            {
+                AttemptError::Rejected { reason, .. } => Err(ModelError::Rejected { status, reason }),
                 miss => Err(silent(miss.reason())),
             },
         }
@@ -138,7 +140,7 @@ impl OpenAi {
     ///
     /// # Errors
     /// If it does not answer, or cannot call tools.
-    pub async fn calls_tools(&self, tier: Tier) -> Result<bool, ModelError> {
+    pub async fn probe_tool_calls(&self, tier: Tier) -> Result<bool, ModelError> {
         let ask = CompletionRequest {
             tier,
             system: "You test whether tools can be called. Call the tool `ready`, and say nothing."
@@ -151,14 +153,14 @@ impl OpenAi {
             }],
             response_schema: None,
         };
-        let line = self.line(tier);
-        let miss = |miss: Miss| miss.into_error(1, line.settings.timeout);
+        let line = self.tier_client(tier);
+        let miss = |miss: AttemptError| miss.into_error(1, line.settings.timeout);
         let answer =
             self.attempt(line, &ask, &TokenSender::disconnected(), PROBE_WITHIN).await.map_err(miss)?;
         Ok(!answer.calls.is_empty())
     }
 
-    fn line(&self, tier: Tier) -> &Line {
+    fn tier_client(&self, tier: Tier) -> &TierClient {
         match tier {
             Tier::Router => &self.router,
             Tier::Reasoner => &self.reasoner,
@@ -169,55 +171,60 @@ impl OpenAi {
     /// Makes one attempt, and learns which arguments the endpoint does not accept.
     async fn attempt(
         &self,
-        line: &Line,
+        line: &TierClient,
         ask: &CompletionRequest,
         words: &TokenSender,
         patience: Duration,
-    ) -> Result<Completion, Miss> {
+    ) -> Result<Completion, AttemptError> {
         loop {
             let dialect = *line.dialect();
             let body = request::body(ask, &line.settings, dialect);
-            let result = match timeout(patience, self.once(line, ask, words, body, patience / 2)).await {
+            let result = match timeout(patience, self.send_once(line, ask, words, body, patience / 2)).await {
                 Ok(result) => result,
-                Err(_) => return Err(Miss::slow(patience)),
+                Err(_) => return Err(AttemptError::timeout(patience)),
             };
             match result {
-                Err(Miss::Refused { status, reason })
+                Err(AttemptError::Rejected { status, reason })
                     if !ask.tools.is_empty() && dialect::has_no_tools(status, &reason) =>
                 {
-                    return Err(Miss::NoTools { model: line.settings.model.clone() });
+                    return Err(AttemptError::ToolsUnsupported { model: line.settings.model.clone() });
                 }
-                Err(Miss::Refused { status, reason }) => match dialect.without(status, &reason) {
-                    Some(simpler) => {
-                        tracing::info!(
-                            tier = ask.tier.as_str(),
-                            ?simpler,
-                            "the model endpoint takes fewer arguments"
-                        );
-                        *line.dialect() = simpler;
+                Err(AttemptError::Rejected { status, reason }) => {
+                    match dialect.without_argument(status, &reason) {
+                        Some(simpler) => {
+                            tracing::info!(
+                                tier = ask.tier.as_str(),
+                                ?simpler,
+                                "the model endpoint takes fewer arguments"
+                            );
+                            *line.dialect() = simpler;
+                        }
+                        None => return Err(AttemptError::Rejected { status, reason }),
                     }
-                    None => return Err(Miss::Refused { status, reason }),
-                },
+                }
                 other => return other,
             }
         }
     }
 
-    async fn once(
+    async fn send_once(
         &self,
-        line: &Line,
+        line: &TierClient,
         ask: &CompletionRequest,
         words: &TokenSender,
         body: Value,
         silence: Duration,
-    ) -> Result<Completion, Miss> {
-        let mut assembly = Assembly::new(line.dialect().thinks_aloud);
+    ) -> Result<Completion, AttemptError> {
+        let mut assembly = CompletionBuilder::new(line.dialect().leading_reasoning);
         if request::streams(ask) {
-            let chat = line.streamed.chat();
+            let chat = line.stream_client.chat();
             let opened = timeout(silence, chat.create_stream_byot::<_, Value>(body)).await;
-            let mut stream = opened.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?;
-            while let Some(chunk) = timeout(silence, stream.next()).await.map_err(|_| Miss::slow(silence))? {
-                words.push(assembly.take(chunk.map_err(Miss::from_client)?)?);
+            let mut stream =
+                opened.map_err(|_| AttemptError::timeout(silence))?.map_err(AttemptError::from_client)?;
+            while let Some(chunk) =
+                timeout(silence, stream.next()).await.map_err(|_| AttemptError::timeout(silence))?
+            {
+                words.push(assembly.push_chunk(chunk.map_err(AttemptError::from_client)?)?);
                 if assembly.is_full() {
                     break;
                 }
@@ -225,24 +232,26 @@ impl OpenAi {
         } else {
             let chat = line.whole.chat();
             let whole = timeout(silence, chat.create_byot::<_, Value>(body)).await;
-            assembly.take(whole.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?)?;
+            assembly.push_chunk(
+                whole.map_err(|_| AttemptError::timeout(silence))?.map_err(AttemptError::from_client)?,
+            )?;
         }
-        line.dialect().thinks_aloud = assembly.thinks_aloud();
+        line.dialect().leading_reasoning = assembly.has_leading_reasoning();
         assembly.finish(&line.settings.model, self.clock.now().timestamp_micros())
     }
 }
 
-impl Line {
-    fn new(tier: Tier, settings: TierSettings, clock: &Arc<dyn Clock>) -> Result<Self, BadSettings> {
+impl TierClient {
+    fn new(tier: Tier, settings: TierSettings, clock: &Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let endpoint = Endpoint::new(tier.as_str(), &settings)?;
         let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT_WITHIN)
+            .connect_timeout(CONNECT_TIMEOUT)
             .timeout(settings.timeout)
             .redirect(reqwest::redirect::Policy::none())
             .build()
-            .map_err(|error| BadSettings::Client { reason: error.to_string() })?;
+            .map_err(|error| SettingsError::Client { reason: error.to_string() })?;
         let client = |streams| {
-            let once = Once::new(http.clone(), &endpoint, clock.clone(), streams);
+            let once = SingleAttemptService::new(http.clone(), &endpoint, clock.clone(), streams);
             Client::build(http.clone(), endpoint.clone()).with_http_service(once)
         };
         let (whole, streamed) = (client(false), client(true));
@@ -250,7 +259,7 @@ impl Line {
         let fallback = fallback.map(|stand_in| Self::new(tier, stand_in, clock)).transpose()?.map(Box::new);
         let dialect = Mutex::new(settings.dialect);
         let down_until = Mutex::default();
-        Ok(Self { settings, whole, streamed, http, endpoint, dialect, fallback, down_until })
+        Ok(Self { settings, whole, stream_client: streamed, http, endpoint, dialect, fallback, down_until })
     }
 
     fn rests(&self) -> bool {
@@ -259,7 +268,8 @@ impl Line {
     }
 
     fn was_down(&self, down: bool) {
-        *self.down_until.lock().unwrap_or_else(PoisonError::into_inner) = down.then(|| Instant::now() + REST);
+        *self.down_until.lock().unwrap_or_else(PoisonError::into_inner) =
+            down.then(|| Instant::now() + FALLBACK_COOLDOWN);
     }
 
     fn dialect(&self) -> MutexGuard<'_, Dialect> {
@@ -275,14 +285,14 @@ impl Model for OpenAi {
         ask: &CompletionRequest,
         words: &TokenSender,
     ) -> Result<Completion, ModelError> {
-        let line = self.line(ask.tier);
+        let line = self.tier_client(ask.tier);
         let Some(stand_in) = &line.fallback else {
-            return self.on(line, scope, ask, words).await.map_err(|(error, _)| error);
+            return self.request_completion(line, scope, ask, words).await.map_err(|(error, _)| error);
         };
         let first = if line.rests() {
             None
         } else {
-            match self.on(line, scope, ask, words).await {
+            match self.request_completion(line, scope, ask, words).await {
                 Ok(answer) => {
                     line.was_down(false);
                     return Ok(answer);
@@ -293,7 +303,7 @@ impl Model for OpenAi {
         };
         line.was_down(true);
         words.reset();
-        match (self.on(stand_in, scope, ask, words).await, first) {
+        match (self.request_completion(stand_in, scope, ask, words).await, first) {
             (Ok(answer), _) => Ok(Completion { from_fallback: true, ..answer }),
             (Err((second, _)), Some(first)) => {
                 line.was_down(false);
@@ -303,7 +313,7 @@ impl Model for OpenAi {
             (Err((second, _)), None) => {
                 line.was_down(false);
                 words.reset();
-                let again = self.on(line, scope, ask, words).await;
+                let again = self.request_completion(line, scope, ask, words).await;
                 again.map_err(|(first, _)| ModelError::Both {
                     first: Box::new(first),
                     second: Box::new(second),
@@ -315,9 +325,9 @@ impl Model for OpenAi {
 
 impl OpenAi {
     /// Calls one endpoint, with retries. The error comes with whether another endpoint might answer.
-    async fn on(
+    async fn request_completion(
         &self,
-        line: &Line,
+        line: &TierClient,
         scope: &Scope,
         ask: &CompletionRequest,
         words: &TokenSender,
@@ -340,9 +350,9 @@ impl OpenAi {
                 miss = miss.kind(),
                 "the model did not answer"
             );
-            let pause = miss.pause(tries, jitter(self.clock.as_ref()));
-            if tries >= TRIES || !miss.worth_another() || Instant::now() + pause >= deadline {
-                let elsewhere = miss.may_do_elsewhere();
+            let pause = miss.backoff(tries, jitter(self.clock.as_ref()));
+            if tries >= MAX_ATTEMPTS || !miss.worth_another() || Instant::now() + pause >= deadline {
+                let elsewhere = miss.allows_fallback();
                 return Err((miss.into_error(tries, begun.elapsed()), elsewhere));
             }
             words.reset();

@@ -5,7 +5,7 @@ use nod_contract::model::{CompletionRequest, ToolCall, ToolDefinition, Turn};
 use serde_json::{Map, Value, json};
 
 use super::TierSettings;
-use super::dialect::{Dialect, Structure};
+use super::dialect::{Dialect, StructuredOutput};
 
 /// Returns whether the answer is streamed: all but constrained JSON, which is useful only as a whole.
 pub(super) fn streams(ask: &CompletionRequest) -> bool {
@@ -41,7 +41,7 @@ pub(super) fn body(ask: &CompletionRequest, settings: &TierSettings, dialect: Di
 
 fn messages(ask: &CompletionRequest, dialect: Dialect) -> Value {
     let mut system = ask.system.clone();
-    if let (Some((_, schema)), true) = (&ask.response_schema, dialect.structure != Structure::Schema) {
+    if let (Some((_, schema)), true) = (&ask.response_schema, dialect.structure != StructuredOutput::Schema) {
         system.push_str(
             "\n\nAnswer with one JSON object and nothing else. It must satisfy this JSON Schema:\n",
         );
@@ -58,7 +58,7 @@ fn message(turn: &Turn, dialect: Dialect) -> Value {
             json!({"role": "user", "content": format!("(A note of the system, not the person's words:) {text}")})
         }
         Turn::System { text } => json!({"role": "system", "content": text}),
-        Turn::Human { text } => json!({"role": "user", "content": something(text)}),
+        Turn::Human { text } => json!({"role": "user", "content": non_empty(text)}),
         Turn::Ai { text, calls } if calls.is_empty() => json!({"role": "assistant", "content": text}),
         Turn::Ai { text, calls } => json!({
             "role": "assistant",
@@ -66,13 +66,13 @@ fn message(turn: &Turn, dialect: Dialect) -> Value {
             "tool_calls": calls.iter().map(|call| tool_call(call, dialect)).collect::<Vec<_>>(),
         }),
         Turn::Tool { call_id, content, .. } => {
-            json!({"role": "tool", "tool_call_id": call_id, "content": something(content)})
+            json!({"role": "tool", "tool_call_id": call_id, "content": non_empty(content)})
         }
     }
 }
 
 /// Replaces empty text: some endpoints reject an empty message.
-fn something(text: &str) -> &str {
+fn non_empty(text: &str) -> &str {
     if text.trim().is_empty() { "(nothing)" } else { text }
 }
 
@@ -85,7 +85,7 @@ fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
     };
     let mut shown =
         json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}});
-    if dialect.signed_calls {
+    if dialect.thought_signatures {
         // Gemini's own value for a call whose signature was not kept
         // (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
         shown["extra_content"] = json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
@@ -95,8 +95,8 @@ fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
 
 fn tool(offer: &ToolDefinition, dialect: Dialect) -> Value {
     let mut parameters = offer.parameters.clone();
-    if dialect.plain_schemas {
-        plain(&mut parameters);
+    if dialect.basic_schemas {
+        simplify_schema(&mut parameters);
     }
     json!({"type": "function", "function": {
         "name": offer.name, "description": offer.description, "parameters": parameters,
@@ -105,7 +105,7 @@ fn tool(offer: &ToolDefinition, dialect: Dialect) -> Value {
 
 /// Removes parts of a schema that Gemini's dialect does not support. Nod still checks the arguments against the whole
 /// schema.
-fn plain(schema: &mut Value) {
+fn simplify_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.remove("additionalProperties");
@@ -114,9 +114,9 @@ fn plain(schema: &mut Value) {
                 let first = kinds.iter().find(|kind| *kind != "null").cloned();
                 fields.insert("type".into(), first.unwrap_or_else(|| "string".into()));
             }
-            fields.values_mut().for_each(plain);
+            fields.values_mut().for_each(simplify_schema);
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(simplify_schema),
         _ => {}
     }
 }
@@ -124,11 +124,11 @@ fn plain(schema: &mut Value) {
 fn response_format(ask: &CompletionRequest, dialect: Dialect) -> Option<Value> {
     let (name, schema) = ask.response_schema.as_ref()?;
     match dialect.structure {
-        Structure::Schema => Some(
+        StructuredOutput::Schema => Some(
             json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": true}}),
         ),
-        Structure::Object => Some(json!({"type": "json_object"})),
-        Structure::Prompt => None,
+        StructuredOutput::Object => Some(json!({"type": "json_object"})),
+        StructuredOutput::Prompt => None,
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    fn ask() -> CompletionRequest {
+    fn example_request() -> CompletionRequest {
         let call = |id: &str, arguments: &str| ToolCall {
             id: id.into(),
             name: "look".into(),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_conversation_with_tools_is_streamed() {
-        let body = body(&ask(), &settings(), Dialect::default());
+        let body = body(&example_request(), &settings(), Dialect::default());
         assert_eq!(
             body,
             json!({
@@ -211,12 +211,16 @@ mod tests {
 
     #[test]
     fn request_follows_the_dialect() {
-        let mut ask = ask();
+        let mut ask = example_request();
         ask.tools[0].parameters = json!({"type": "object", "additionalProperties": false,
             "properties": {"q": {"type": ["string", "null"]}}});
         ask.turns.push(Turn::Tool { call_id: "c3".into(), name: "look".into(), content: String::new() });
-        let narrow =
-            Dialect { lone_system: true, plain_schemas: true, signed_calls: true, ..Dialect::default() };
+        let narrow = Dialect {
+            lone_system: true,
+            basic_schemas: true,
+            thought_signatures: true,
+            ..Dialect::default()
+        };
         let body = body(&ask, &settings(), narrow);
         let roles: Vec<&str> =
             body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
@@ -231,14 +235,17 @@ mod tests {
 
     #[test]
     fn constrained_json_comes_whole_and_falls_back_to_the_prompt() {
-        let ask =
-            CompletionRequest { response_schema: Some(("route".into(), json!({"type": "object"}))), ..ask() };
+        let ask = CompletionRequest {
+            response_schema: Some(("route".into(), json!({"type": "object"}))),
+            ..example_request()
+        };
         let strict = body(&ask, &settings(), Dialect::default());
         assert_eq!(strict["stream"], json!(false));
         assert_eq!(strict["response_format"]["json_schema"]["strict"], json!(true));
         assert_eq!(strict["messages"][0]["content"], json!("Be brief."));
 
-        let dialect = Dialect { structure: Structure::Prompt, completion_tokens: true, ..Dialect::default() };
+        let dialect =
+            Dialect { structure: StructuredOutput::Prompt, completion_tokens: true, ..Dialect::default() };
         let plain = body(&ask, &settings(), dialect);
         assert_eq!(plain.get("response_format"), None);
         assert!(plain["messages"][0]["content"].as_str().unwrap_or_default().contains("JSON Schema"));

@@ -20,8 +20,8 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::attempt::Miss;
-use super::{BadSettings, TierSettings};
+use super::attempt::AttemptError;
+use super::{SettingsError, TierSettings};
 
 /// The maximum number of characters of an endpoint's own message that is passed on.
 const REASON_CHARS: usize = 200;
@@ -35,15 +35,15 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(tier: &'static str, settings: &TierSettings) -> Result<Self, BadSettings> {
+    pub(super) fn new(tier: &'static str, settings: &TierSettings) -> Result<Self, SettingsError> {
         let base = settings.base_url.trim().trim_end_matches('/').to_owned();
         let sound = url::Url::parse(&base).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
         if !sound {
-            return Err(BadSettings::BaseUrl { tier });
+            return Err(SettingsError::BaseUrl { tier });
         }
         let mut headers = HeaderMap::new();
         if !settings.api_key.expose_secret().trim().is_empty() {
-            let bearer = super::bearer(&settings.api_key).ok_or(BadSettings::ApiKey { tier })?;
+            let bearer = super::bearer(&settings.api_key).ok_or(SettingsError::ApiKey { tier })?;
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self { base, key: settings.api_key.clone(), headers })
@@ -82,14 +82,14 @@ impl Config for Endpoint {
 
 /// Sends a request once.
 #[derive(Clone)]
-pub(super) struct Once {
+pub(super) struct SingleAttemptService {
     http: reqwest::Client,
     key: SecretString,
     clock: Arc<dyn Clock>,
     streams: bool,
 }
 
-impl Once {
+impl SingleAttemptService {
     pub(super) fn new(
         http: reqwest::Client,
         endpoint: &Endpoint,
@@ -100,7 +100,7 @@ impl Once {
     }
 }
 
-impl tower::Service<HttpRequestFactory> for Once {
+impl tower::Service<HttpRequestFactory> for SingleAttemptService {
     type Response = Response;
     type Error = OpenAIError;
     type Future = Pin<Box<dyn Future<Output = Result<Response, OpenAIError>> + Send>>;
@@ -114,7 +114,7 @@ impl tower::Service<HttpRequestFactory> for Once {
         Box::pin(async move {
             let response = http.execute(request.build().await?).await.map_err(OpenAIError::Reqwest)?;
             if !response.status().is_success() {
-                let miss = refusal(response, &key, clock.as_ref()).await;
+                let miss = rejection(response, &key, clock.as_ref()).await;
                 return Err(OpenAIError::Boxed(Box::new(miss)));
             }
             if streams && is_json(&response) { as_stream(response).await } else { Ok(response) }
@@ -135,7 +135,7 @@ async fn as_stream(response: Response) -> Result<Response, OpenAIError> {
 }
 
 /// Maps a status other than 2xx. Some endpoints quote an invalid key, so it is removed from the message.
-pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn Clock) -> Miss {
+pub(super) async fn rejection(response: Response, key: &SecretString, clock: &dyn Clock) -> AttemptError {
     let status = response.status().as_u16();
     let after = retry_after(response.headers(), clock);
     let mut text = response.text().await.unwrap_or_default();
@@ -143,7 +143,7 @@ pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn 
     if !key.is_empty() {
         text = text.replace(key, "…");
     }
-    let (reason, code) = words(&text);
+    let (reason, code) = parse_error_body(&text);
     // Used-up credit looks like a rate limit or an invalid request; only an administrator can fix it.
     let said = reason.to_lowercase();
     let broke = status == 402
@@ -152,15 +152,17 @@ pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn 
     // The model wrote a call that its own server could not parse (Groq): a retry might succeed.
     let clumsy = ["tool_use_failed", "output_parse_failed"].contains(&code.as_str());
     match status {
-        _ if broke => Miss::Spent { status, reason },
-        400 if clumsy => Miss::lost(format!("status {status}: {reason}")),
-        408 | 425 | 429 | 500.. => Miss::Lost { reason: format!("status {status}: {reason}"), after },
-        _ => Miss::Refused { status, reason },
+        _ if broke => AttemptError::QuotaExhausted { status, reason },
+        400 if clumsy => AttemptError::lost(format!("status {status}: {reason}")),
+        408 | 425 | 429 | 500.. => {
+            AttemptError::Unavailable { reason: format!("status {status}: {reason}"), after }
+        }
+        _ => AttemptError::Rejected { status, reason },
     }
 }
 
 /// Returns the endpoint's own message, shortened, and its code. Everything else that it quotes is dropped.
-fn words(text: &str) -> (String, String) {
+fn parse_error_body(text: &str) -> (String, String) {
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     // `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"message": …}`, and Google's one-element list.
     let body = body.get(0).unwrap_or(&body);
@@ -170,10 +172,10 @@ fn words(text: &str) -> (String, String) {
         Value::String(code) => code.clone(),
         other => other.to_string(),
     });
-    (short(message), code)
+    (shorten(message), code)
 }
 
-pub(super) fn short(message: &str) -> String {
+pub(super) fn shorten(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(REASON_CHARS).collect()
 }
@@ -189,7 +191,7 @@ fn retry_after(headers: &HeaderMap, clock: &dyn Clock) -> Option<Duration> {
 }
 
 /// Describes a transport error without its URL, which can contain a key in its query.
-pub(super) fn plainly(error: &reqwest::Error) -> String {
+pub(super) fn describe_transport_error(error: &reqwest::Error) -> String {
     let what = if error.is_timeout() {
         "it took too long"
     } else if error.is_connect() {
@@ -219,9 +221,9 @@ mod tests {
             ("<html>oops</html>", "no reason given", ""),
         ];
         for (text, message, code) in cases {
-            assert_eq!(words(text), (message.to_owned(), code.to_owned()), "{text}");
+            assert_eq!(parse_error_body(text), (message.to_owned(), code.to_owned()), "{text}");
         }
-        assert_eq!(words(&format!(r#"{{"error":"{}"}}"#, "x".repeat(900))).0.len(), REASON_CHARS);
+        assert_eq!(parse_error_body(&format!(r#"{{"error":"{}"}}"#, "x".repeat(900))).0.len(), REASON_CHARS);
     }
 
     #[test]
@@ -238,8 +240,8 @@ mod tests {
         };
         let of = |base_url, key| Endpoint::new("router", &settings(base_url, key)).map(|e| e.address("/x"));
         assert_eq!(of("http://h/v1/", "k"), Ok("http://h/v1/x".to_owned()));
-        assert_eq!(of("h/v1", "k"), Err(BadSettings::BaseUrl { tier: "router" }));
-        assert_eq!(of("http://h/v1", "a\nb"), Err(BadSettings::ApiKey { tier: "router" }));
+        assert_eq!(of("h/v1", "k"), Err(SettingsError::BaseUrl { tier: "router" }));
+        assert_eq!(of("http://h/v1", "a\nb"), Err(SettingsError::ApiKey { tier: "router" }));
         assert!(Endpoint::new("router", &settings("http://h/v1", "")).is_ok_and(|e| e.bearer().is_none()));
     }
 }

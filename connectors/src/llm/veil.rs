@@ -13,56 +13,56 @@ const TAGS: [(&str, &str); 4] = [
 
 /// Hides reasoning while an answer is streamed.
 #[derive(Debug)]
-pub(super) enum Veil {
+pub(super) enum ReasoningFilter {
     /// All text so far might be the beginning of a tag.
-    Beginning(String),
+    Undecided(String),
     /// Within reasoning: its text so far, its closing tag, and whether a tag opened it.
-    Hidden { held: String, end: &'static str, opened: bool },
+    Reasoning { held: String, end: &'static str, opened: bool },
     /// In the answer.
-    Lifted,
+    Visible,
 }
 
-impl Default for Veil {
+impl Default for ReasoningFilter {
     fn default() -> Self {
         Self::new(false)
     }
 }
 
-impl Veil {
-    /// Creates it; `aloud` if reasoning comes first without an opening tag.
+impl ReasoningFilter {
+    /// Creates it; `leading_reasoning` if reasoning comes first without an opening tag.
     pub(super) fn new(aloud: bool) -> Self {
         if aloud {
-            Self::Hidden { held: String::new(), end: CLOSE, opened: false }
+            Self::Reasoning { held: String::new(), end: CLOSE, opened: false }
         } else {
-            Self::Beginning(String::new())
+            Self::Undecided(String::new())
         }
     }
 
     /// Returns the visible text of the next piece.
-    pub(super) fn lift(&mut self, piece: &str) -> String {
-        let mut held = match std::mem::replace(self, Self::Lifted) {
-            Self::Lifted => return piece.to_owned(),
-            Self::Beginning(held) => held,
-            Self::Hidden { mut held, end, opened } => {
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        let mut held = match std::mem::replace(self, Self::Visible) {
+            Self::Visible => return piece.to_owned(),
+            Self::Undecided(held) => held,
+            Self::Reasoning { mut held, end, opened } => {
                 held.push_str(piece);
                 let Some((_, after)) = held.split_once(end) else {
-                    *self = Self::Hidden { held, end, opened };
+                    *self = Self::Reasoning { held, end, opened };
                     return String::new();
                 };
-                *self = Self::Beginning(String::new());
+                *self = Self::Undecided(String::new());
                 let after = after.to_owned();
-                return self.lift(&after);
+                return self.push(&after);
             }
         };
         held.push_str(piece);
         let begins = held.trim_start();
         if let Some((open, end)) = TAGS.iter().find(|(open, _)| begins.starts_with(open)) {
             let rest = begins[open.len()..].to_owned();
-            *self = Self::Hidden { held: String::new(), end, opened: true };
-            return self.lift(&rest);
+            *self = Self::Reasoning { held: String::new(), end, opened: true };
+            return self.push(&rest);
         }
         if TAGS.iter().any(|(open, _)| open.starts_with(begins)) {
-            *self = Self::Beginning(held);
+            *self = Self::Undecided(held);
             return String::new();
         }
         begins.to_owned()
@@ -70,14 +70,14 @@ impl Veil {
 
     /// Returns whether text arrived, but not the closing tag of the expected reasoning.
     pub(super) fn is_waiting(&self) -> bool {
-        matches!(self, Self::Hidden { held, opened: false, .. } if !held.is_empty())
+        matches!(self, Self::Reasoning { held, opened: false, .. } if !held.is_empty())
     }
 
     /// Returns the hidden text that turned out not to be reasoning, after the last piece.
-    pub(super) fn rest(&self) -> &str {
+    pub(super) fn held_text(&self) -> &str {
         match self {
-            Self::Beginning(held) | Self::Hidden { held, opened: false, .. } => held,
-            Self::Hidden { .. } | Self::Lifted => "",
+            Self::Undecided(held) | Self::Reasoning { held, opened: false, .. } => held,
+            Self::Reasoning { .. } | Self::Visible => "",
         }
     }
 }
@@ -87,12 +87,12 @@ mod tests {
     use super::*;
 
     fn read(aloud: bool, text: &str) -> String {
-        let mut veil = Veil::new(aloud);
+        let mut veil = ReasoningFilter::new(aloud);
         let mut shown = String::new();
         for c in text.chars() {
-            shown.push_str(&veil.lift(&c.to_string()));
+            shown.push_str(&veil.push(&c.to_string()));
         }
-        shown + veil.rest()
+        shown + veil.held_text()
     }
 
     #[test]

@@ -68,11 +68,11 @@ pub struct DiscordConfig {
     /// Whether a heartbeat that is late by half an interval closes the connection with 4009.
     pub heartbeat_strict: bool,
     /// How long a session without a connection can be resumed, by the clock above.
-    pub resume_within: TimeDelta,
+    pub resume_timeout: TimeDelta,
     /// How long the app has to answer an interaction with a callback.
-    pub interaction_waits: TimeDelta,
+    pub interaction_timeout: TimeDelta,
     /// How long an interaction's token is valid.
-    pub token_lives: TimeDelta,
+    pub token_lifetime: TimeDelta,
 }
 
 impl DiscordConfig {
@@ -100,9 +100,9 @@ impl DiscordConfig {
             shards: 1,
             heartbeat_interval: Duration::from_millis(41_250),
             heartbeat_strict: false,
-            resume_within: TimeDelta::minutes(2),
-            interaction_waits: TimeDelta::seconds(3),
-            token_lives: TimeDelta::minutes(15),
+            resume_timeout: TimeDelta::minutes(2),
+            interaction_timeout: TimeDelta::seconds(3),
+            token_lifetime: TimeDelta::minutes(15),
         }
     }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::State;
 use super::entities::{LOADING, Message};
 use super::interactions::{Delivery, Interaction};
-use super::people::Say;
+use super::people::NewMessage;
 use super::world::World;
 
 /// How long a request for changes waits (long polling).
@@ -85,8 +85,9 @@ struct Words {
 }
 
 async fn say(Extract(state): Extract<Arc<State>>, Json(words): Json<Words>) -> Response {
-    let say = Say { thread: words.thread, ..Say::new(&words.user, &words.channel, &words.text) };
-    answered(state.change(|w| w.say(say)).map(|ts| json!({"ts": ts})))
+    let say =
+        NewMessage { thread: words.thread, ..NewMessage::new(&words.user, &words.channel, &words.text) };
+    answered(state.change(|w| w.post_message(say)).map(|ts| json!({"ts": ts})))
 }
 
 #[derive(Deserialize)]
@@ -113,9 +114,10 @@ async fn told(state: &State, sent: Result<String, String>) -> Response {
         Ok(id) => id,
         Err(sentence) => return answered(Err(sentence)),
     };
-    let (mut version, waits) = (state.version.subscribe(), state.read(|w| w.config.interaction_waits));
+    let (mut version, waits) = (state.version.subscribe(), state.read(|w| w.config.interaction_timeout));
     let became = |w: &World| w.interaction(&id).map(|i| (i.state, choices(i)));
-    let settled = version.wait_for(|_| state.read(became).is_none_or(|(became, _)| became != Delivery::Sent));
+    let settled =
+        version.wait_for(|_| state.read(became).is_none_or(|(became, _)| became != Delivery::Dispatched));
     let _ = tokio::time::timeout(waits.to_std().unwrap_or_default(), settled).await.is_ok();
     let (became, choices) = state.read(became).unwrap_or((Delivery::Lost, Value::Null));
     answered(Ok(json!({"interaction": id, "state": became, "choices": choices})))
@@ -137,7 +139,7 @@ struct Press {
 async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Response {
     // A select sends the chosen option's value.
     let pressed = p.value.as_ref().unwrap_or(&p.custom_id);
-    let pressed = state.change(|w| w.press(&p.user, &p.channel, &p.ts, pressed));
+    let pressed = state.change(|w| w.click(&p.user, &p.channel, &p.ts, pressed));
     told(&state, pressed).await
 }
 
@@ -151,7 +153,7 @@ struct Command {
 }
 
 async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
-    let given = state.change(|w| w.slash(&c.user, &c.channel, &c.command, &c.options));
+    let given = state.change(|w| w.run_command(&c.user, &c.channel, &c.command, &c.options));
     told(&state, given).await
 }
 
@@ -169,7 +171,7 @@ struct Entry {
 }
 
 async fn pick(Extract(state): Extract<Arc<State>>, Json(e): Json<Entry>) -> Response {
-    let picked = state.change(|w| w.pick(&e.user, &e.channel, &e.ts, &e.entry));
+    let picked = state.change(|w| w.use_message_command(&e.user, &e.channel, &e.ts, &e.entry));
     told(&state, picked).await
 }
 
@@ -196,7 +198,7 @@ impl World {
         let channels: Vec<Value> = self
             .channels
             .values()
-            .filter(|c| viewer.is_none_or(|v| self.sees(&c.id, v)))
+            .filter(|c| viewer.is_none_or(|v| self.can_see(&c.id, v)))
             .map(|channel| {
                 let all = self.messages_in(&channel.id).iter().filter(|m| viewer.is_some() && m.kind != 21);
                 let messages: Vec<Value> = all.map(|m| self.seen(m)).collect();
@@ -209,8 +211,8 @@ impl World {
             .collect();
         // Only the latest typing time of each channel; a client shows the indicator for ten seconds.
         let typing: BTreeMap<&String, _> = self.typing.iter().map(|(place, at)| (place, at)).collect();
-        let typing = typing.into_iter().filter(|(place, _)| viewer.is_some_and(|v| self.sees(place, v)));
-        let whispers = self.whispers.iter().filter(|m| viewer.is_some() && m.only.as_deref() == viewer);
+        let typing = typing.into_iter().filter(|(place, _)| viewer.is_some_and(|v| self.can_see(place, v)));
+        let whispers = self.ephemerals.iter().filter(|m| viewer.is_some() && m.only.as_deref() == viewer);
         let forms: Vec<_> = self.forms.iter().filter(|f| viewer == Some(&f.user) && f.open).collect();
         json!({
             "version": version,
@@ -228,7 +230,7 @@ impl World {
 
     fn seen(&self, message: &Message) -> Value {
         let mut seen = serde_json::to_value(message).unwrap_or_default();
-        seen["shown"] = json!(self.shown(message));
+        seen["shown"] = json!(self.message_text(message));
         seen["thinking"] = json!(message.flags & LOADING != 0);
         if let Some(asked) = message.interaction.as_ref().and_then(|id| self.interaction(id)) {
             seen["command"] = json!({"user": asked.user, "name": asked.payload["data"]["name"]});

@@ -59,7 +59,7 @@ impl User {
 
     /// Makes the user a non-member of the guild.
     #[must_use]
-    pub fn stranger(mut self) -> Self {
+    pub fn outside_guild(mut self) -> Self {
         self.is_member = false;
         self
     }
@@ -135,7 +135,7 @@ impl Channel {
     }
 
     /// Returns whether the channel is in the guild's channel list: neither a thread nor a DM channel.
-    pub(super) fn is_of_guild(&self) -> bool {
+    pub(super) fn is_guild_channel(&self) -> bool {
         matches!(self.kind, ChannelKind::Text | ChannelKind::Forum)
     }
 
@@ -148,14 +148,14 @@ impl Channel {
 
     /// Removes the bot's `VIEW_CHANNEL` permission.
     #[must_use]
-    pub fn hidden_from_bot(mut self) -> Self {
+    pub fn without_bot_access(mut self) -> Self {
         self.bot_views = false;
         self
     }
 
     /// Removes the bot's `SEND_MESSAGES` permission.
     #[must_use]
-    pub fn bot_reads_only(mut self) -> Self {
+    pub fn read_only_for_bot(mut self) -> Self {
         self.bot_sends = false;
         self
     }
@@ -173,7 +173,8 @@ pub struct Message {
     /// Its author's id.
     pub user: String,
     /// Posted by the app under test.
-    pub by_bot: bool,
+    #[serde(rename = "by_bot")]
+    pub is_from_bot: bool,
     /// The only user who sees it, if it is ephemeral.
     pub only: Option<String>,
     /// Discord's `type`: 0, 19 for a reply, 20 and 23 for responses to commands, 21 for a thread's starter message.
@@ -189,9 +190,11 @@ pub struct Message {
     /// As sent; history does not show it.
     pub nonce: Option<String>,
     /// When it was created.
-    pub at: DateTime<Utc>,
+    #[serde(rename = "at")]
+    pub created_at: DateTime<Utc>,
     /// When it was last edited.
-    pub edited: Option<DateTime<Utc>>,
+    #[serde(rename = "edited")]
+    pub edited_at: Option<DateTime<Utc>>,
     /// The message that it replies to.
     pub reply_to: Option<String>,
     /// The interaction that it responds to.
@@ -235,14 +238,15 @@ pub struct Form {
     /// As the app gave it: `custom_id`, `title`, `components`.
     pub modal: Value,
     /// Values that replace the initial values of its fields, by custom id.
-    pub typed: BTreeMap<String, String>,
+    #[serde(rename = "typed")]
+    pub values: BTreeMap<String, String>,
     /// Whether the user still sees it.
     pub open: bool,
 }
 
 /// A mention that sent a notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Ping {
+pub struct Notification {
     /// The message's channel.
     pub channel: String,
     /// The message.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::entities::Form;
-use super::interactions::Sending;
+use super::interactions::NewInteraction;
 use super::world::World;
 
 impl World {
@@ -19,7 +19,7 @@ impl World {
             let field = form.field(name).ok_or_else(|| format!("There is no field {name}."))?;
             fits(name, &field, text)?;
             let id = field["custom_id"].as_str().unwrap_or_default().to_owned();
-            form.typed.insert(id, text.clone());
+            form.values.insert(id, text.clone());
         }
         let form = form.clone();
         let components = form.values()?;
@@ -27,7 +27,7 @@ impl World {
     }
 
     /// Submits a form that was opened before, without validation and possibly as another user.
-    pub(super) fn submit_forged(
+    pub(super) fn submit_forged_form(
         &mut self,
         who: &str,
         form: &str,
@@ -36,7 +36,7 @@ impl World {
         let user = self.user_id(who)?;
         let form = self.forms.iter().rev().find(|f| f.id == form).ok_or("There was never such a form.")?;
         let mut form = form.clone();
-        form.typed.extend(typed.clone());
+        form.values.extend(typed.clone());
         let components = form.unchecked();
         Ok(self.send_form(&form, user, components))
     }
@@ -46,7 +46,14 @@ impl World {
             "custom_id": form.modal["custom_id"], "components": components, "resolved": {},
         });
         let (channel, message) = (form.channel.clone(), form.message.clone());
-        self.interact(Sending { kind: 5, user, channel, message, data, extra: Value::Null })
+        self.dispatch_interaction(NewInteraction {
+            kind: 5,
+            user,
+            channel,
+            message,
+            data,
+            extra: Value::Null,
+        })
     }
 
     /// Closes the open form; the app is not notified.
@@ -59,7 +66,7 @@ impl World {
 
     /// Returns a form as the user reads it.
     #[must_use]
-    pub fn form_shown(&self, form: &Form) -> String {
+    pub fn form_text(&self, form: &Form) -> String {
         let mut out = format!("# {}\n", form.modal["title"].as_str().unwrap_or_default());
         for component in form.modal["components"].as_array().into_iter().flatten() {
             if component["type"] == 10 {
@@ -100,7 +107,7 @@ impl Form {
         let id = field["custom_id"].as_str().unwrap_or_default();
         let chosen = field["options"].as_array().into_iter().flatten().find(|o| o["default"] == true);
         let first = field["value"].as_str().or(chosen.and_then(|o| o["value"].as_str()));
-        self.typed.get(id).map_or(first.unwrap_or_default(), String::as_str).to_owned()
+        self.values.get(id).map_or(first.unwrap_or_default(), String::as_str).to_owned()
     }
 
     /// Returns the values to submit. As in Discord, required fields must be filled in.

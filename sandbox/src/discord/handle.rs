@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::entities::{Channel, ChannelKind, User};
 use super::interactions::{Delivery, Interaction};
-use super::people::Say;
-use super::presses::Forged;
+use super::people::NewMessage;
+use super::presses::ForgedClick;
 use super::world::World;
 use super::{Discord, State};
 use crate::Faults;
 
 /// The app's response to a click, command or form.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct InteractionResult {
     /// The callback's body.
     pub payload: Option<Value>,
     /// The time from the event to the callback.
@@ -24,12 +24,12 @@ pub struct Answer {
 
 /// A click, command or form that was sent to the app.
 #[derive(Clone)]
-pub struct Pending {
+pub struct PendingInteraction {
     discord: Discord,
     id: String,
 }
 
-impl Pending {
+impl PendingInteraction {
     /// Returns the interaction in its current state.
     #[must_use]
     pub fn interaction(&self) -> Option<Interaction> {
@@ -40,19 +40,15 @@ impl Pending {
     ///
     /// # Panics
     /// If the interaction is lost or the callback does not come in time, with the transcript.
-    pub async fn acknowledged(&self, within: Duration) -> Answer {
+    pub async fn wait_for_acknowledgement(&self, within: Duration) -> InteractionResult {
         let id = self.id.clone();
         let look = move |w: &World| {
             let found = w.interaction(&id)?;
             matches!(found.state, Delivery::Acknowledged | Delivery::Lost).then(|| found.clone())
         };
         let found = self.discord.wait_for("a callback", within, look).await;
-        assert!(
-            found.state == Delivery::Acknowledged,
-            "lost: no session was told\n{}",
-            self.discord.everything()
-        );
-        Answer { payload: found.answer, took: found.took.unwrap_or_default() }
+        assert!(found.state == Delivery::Acknowledged, "lost: no session was told\n{}", self.discord.dump());
+        InteractionResult { payload: found.answer, took: found.took.unwrap_or_default() }
     }
 }
 
@@ -112,7 +108,7 @@ impl Discord {
     /// If there is no such channel.
     #[track_caller]
     pub fn remove_channel(&self, channel: &str) {
-        allowed(self.change(|w| {
+        expect_allowed(self.change(|w| {
             let id = w.channel_id(channel)?;
             if let Some(channel) = w.channels.get(&id).cloned() {
                 w.tell_channel("CHANNEL_DELETE", &channel);
@@ -128,7 +124,7 @@ impl Discord {
     /// If there is no such user.
     #[track_caller]
     pub fn join(&self, user: &str) {
-        allowed(self.change(|w| w.member(user, true)));
+        expect_allowed(self.change(|w| w.member(user, true)));
     }
 
     /// Changes a user's nickname in the guild.
@@ -137,7 +133,7 @@ impl Discord {
     /// If there is no such member.
     #[track_caller]
     pub fn nick(&self, user: &str, nick: &str) {
-        allowed(self.change(|w| w.nick(user, nick)));
+        expect_allowed(self.change(|w| w.nick(user, nick)));
     }
 
     /// Removes a user from the guild.
@@ -146,7 +142,7 @@ impl Discord {
     /// If there is no such user.
     #[track_caller]
     pub fn leave(&self, user: &str) {
-        allowed(self.change(|w| w.member(user, false)));
+        expect_allowed(self.change(|w| w.member(user, false)));
     }
 }
 
@@ -158,17 +154,17 @@ impl Discord {
     /// # Panics
     /// If that user cannot write there.
     #[track_caller]
-    pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
-        let say = Say { thread: thread.map(str::to_owned), ..Say::new(user, channel, text) };
-        allowed(self.say_with(say))
+    pub fn post_message(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
+        let say = NewMessage { thread: thread.map(str::to_owned), ..NewMessage::new(user, channel, text) };
+        expect_allowed(self.post_message_with(say))
     }
 
     /// Same, with the additional properties of [`Say`].
     ///
     /// # Errors
     /// A sentence if that user cannot write there.
-    pub fn say_with(&self, say: Say) -> Result<String, String> {
-        self.change(|w| w.say(say))
+    pub fn post_message_with(&self, say: NewMessage) -> Result<String, String> {
+        self.change(|w| w.post_message(say))
     }
 
     /// Creates a post in a forum; returns the id of its thread.
@@ -177,7 +173,7 @@ impl Discord {
     /// If that user cannot.
     #[track_caller]
     pub fn post(&self, user: &str, forum: &str, title: &str, text: &str) -> String {
-        allowed(self.change(|w| w.post(user, forum, title, text)))
+        expect_allowed(self.change(|w| w.post(user, forum, title, text)))
     }
 
     /// Archives a thread and sets its lock; the app receives the event.
@@ -186,7 +182,7 @@ impl Discord {
     /// If there is no such thread.
     #[track_caller]
     pub fn archive(&self, thread: &str, locked: bool) {
-        allowed(self.change(|w| {
+        expect_allowed(self.change(|w| {
             let found = w.channels.get_mut(thread).filter(|c| c.kind == ChannelKind::Thread);
             let found = found.ok_or("There is no such thread.")?;
             (found.archived, found.locked) = (true, locked);
@@ -200,7 +196,7 @@ impl Discord {
     /// If it is not that user's message.
     #[track_caller]
     pub fn edit(&self, user: &str, channel: &str, ts: &str, text: &str) {
-        allowed(self.change(|w| w.edit(user, channel, ts, text)));
+        expect_allowed(self.change(|w| w.edit(user, channel, ts, text)));
     }
 
     /// Sends the update with which Discord adds link previews to a message.
@@ -209,7 +205,7 @@ impl Discord {
     /// If there is no such message.
     #[track_caller]
     pub fn unfurl(&self, _channel: &str, ts: &str) {
-        allowed(self.change(|w| w.unfurl(ts)));
+        expect_allowed(self.change(|w| w.unfurl(ts)));
     }
 
     /// Deletes a message as a moderator.
@@ -221,7 +217,7 @@ impl Discord {
     /// If it is not that user's message.
     #[track_caller]
     pub fn delete(&self, user: &str, channel: &str, ts: &str) {
-        allowed(self.change(|w| w.delete(user, channel, ts)));
+        expect_allowed(self.change(|w| w.delete(user, channel, ts)));
     }
 
     /// Runs a registered command; `options` is an object of values, with a nested object for a sub-command.
@@ -229,20 +225,26 @@ impl Discord {
     /// # Panics
     /// If that user cannot run that command there.
     #[track_caller]
-    pub fn slash(&self, user: &str, channel: &str, command: &str, options: &Value) -> Pending {
-        allowed(self.try_slash(user, channel, command, options))
-    }
-
-    /// # Errors
-    /// A sentence if that user cannot run that command there.
-    pub fn try_slash(
+    pub fn run_command(
         &self,
         user: &str,
         channel: &str,
         command: &str,
         options: &Value,
-    ) -> Result<Pending, String> {
-        self.change(|w| w.slash(user, channel, command, options)).map(|id| self.pending(id))
+    ) -> PendingInteraction {
+        expect_allowed(self.try_run_command(user, channel, command, options))
+    }
+
+    /// # Errors
+    /// A sentence if that user cannot run that command there.
+    pub fn try_run_command(
+        &self,
+        user: &str,
+        channel: &str,
+        command: &str,
+        options: &Value,
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.run_command(user, channel, command, options)).map(|id| self.pending(id))
     }
 
     /// Types into an option with autocomplete.
@@ -255,7 +257,7 @@ impl Discord {
         channel: &str,
         command: &str,
         options: &Value,
-    ) -> Result<Pending, String> {
+    ) -> Result<PendingInteraction, String> {
         self.change(|w| w.complete(user, channel, command, options)).map(|id| self.pending(id))
     }
 
@@ -263,31 +265,43 @@ impl Discord {
     ///
     /// # Errors
     /// A sentence if that user sees no such button.
-    pub fn press(&self, user: &str, channel: &str, ts: &str, label: &str) -> Result<Pending, String> {
-        self.change(|w| w.press(user, channel, ts, label)).map(|id| self.pending(id))
+    pub fn click(
+        &self,
+        user: &str,
+        channel: &str,
+        ts: &str,
+        label: &str,
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.click(user, channel, ts, label)).map(|id| self.pending(id))
     }
 
     /// Sends a click that no real client would send.
     ///
     /// # Errors
     /// A sentence if there is no such channel.
-    pub fn press_raw(&self, forged: Forged) -> Result<Pending, String> {
-        self.change(|w| w.press_forged(forged)).map(|id| self.pending(id))
+    pub fn click_forged(&self, forged: ForgedClick) -> Result<PendingInteraction, String> {
+        self.change(|w| w.click_forged(forged)).map(|id| self.pending(id))
     }
 
     /// Runs one of the app's message commands, by its name.
     ///
     /// # Errors
     /// A sentence if that user does not see the message.
-    pub fn pick(&self, user: &str, channel: &str, ts: &str, entry: &str) -> Result<Pending, String> {
-        self.change(|w| w.pick(user, channel, ts, entry)).map(|id| self.pending(id))
+    pub fn use_message_command(
+        &self,
+        user: &str,
+        channel: &str,
+        ts: &str,
+        entry: &str,
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.use_message_command(user, channel, ts, entry)).map(|id| self.pending(id))
     }
 
     /// Fills in the fields of the open form, named by their labels or custom ids, and submits it.
     ///
     /// # Errors
     /// A sentence if Discord's own client would not allow it.
-    pub fn submit(&self, user: &str, typed: &BTreeMap<String, String>) -> Result<Pending, String> {
+    pub fn submit(&self, user: &str, typed: &BTreeMap<String, String>) -> Result<PendingInteraction, String> {
         self.change(|w| w.submit(user, typed)).map(|id| self.pending(id))
     }
 
@@ -300,8 +314,8 @@ impl Discord {
         user: &str,
         form: &str,
         typed: &BTreeMap<String, String>,
-    ) -> Result<Pending, String> {
-        self.change(|w| w.submit_forged(user, form, typed)).map(|id| self.pending(id))
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.submit_forged_form(user, form, typed)).map(|id| self.pending(id))
     }
 
     /// Closes the open form without submitting it.
@@ -319,7 +333,7 @@ impl Discord {
     #[track_caller]
     #[must_use]
     pub fn dm(&self, user: &str) -> String {
-        allowed(self.change(|w| w.user_id(user).map(|id| w.open_dm(&id))))
+        expect_allowed(self.change(|w| w.user_id(user).map(|id| w.open_dm(&id))))
     }
 
     /// Stores a file; returns the value for [`Say`]'s files.
@@ -328,13 +342,13 @@ impl Discord {
         self.change(|w| w.keep_file("0", name, kind, bytes.into()))
     }
 
-    fn pending(&self, id: String) -> Pending {
-        Pending { discord: self.clone(), id }
+    fn pending(&self, id: String) -> PendingInteraction {
+        PendingInteraction { discord: self.clone(), id }
     }
 }
 
 #[track_caller]
-pub(super) fn allowed<T>(outcome: Result<T, String>) -> T {
+pub(super) fn expect_allowed<T>(outcome: Result<T, String>) -> T {
     match outcome {
         Ok(done) => done,
         Err(sentence) => panic!("{sentence}"),

@@ -14,7 +14,8 @@ use super::world::{World, secret};
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// Sent, not answered.
-    Sent,
+    #[serde(rename = "sent")]
+    Dispatched,
     /// The app sent its callback.
     Acknowledged,
     /// No session could receive it: the user reads "did not respond".
@@ -39,7 +40,8 @@ pub struct Interaction {
     /// The payload that the app received.
     pub payload: Value,
     /// When it was sent.
-    pub at: DateTime<Utc>,
+    #[serde(rename = "at")]
+    pub created_at: DateTime<Utc>,
     /// Its delivery state.
     pub state: Delivery,
     /// The callback's body.
@@ -53,7 +55,7 @@ pub struct Interaction {
 }
 
 /// An interaction before it has an id.
-pub(super) struct Sending {
+pub(super) struct NewInteraction {
     pub kind: u8,
     pub user: String,
     pub channel: String,
@@ -75,15 +77,16 @@ impl World {
     }
 
     /// Returns whether its callback is still accepted.
-    pub(super) fn waits(&self, interaction: &Interaction) -> bool {
-        interaction.state == Delivery::Sent && self.now() - interaction.at <= self.config.interaction_waits
+    pub(super) fn is_pending(&self, interaction: &Interaction) -> bool {
+        interaction.state == Delivery::Dispatched
+            && self.now() - interaction.created_at <= self.config.interaction_timeout
     }
 
     /// Sends an interaction to the app; returns its id.
-    pub(super) fn interact(&mut self, sending: Sending) -> String {
+    pub(super) fn dispatch_interaction(&mut self, sending: NewInteraction) -> String {
         let (id, token) = (self.next_id(), format!("aW50ZXJhY3Rpb24{}", secret(40)));
         let payload = self.interaction_payload(&id, &token, &sending);
-        let guild = self.in_guild(&sending.channel);
+        let guild = self.is_in_guild(&sending.channel);
         let told = self.dispatch("INTERACTION_CREATE", 0, guild, &payload);
         self.interactions.push(Interaction {
             id: id.clone(),
@@ -93,8 +96,8 @@ impl World {
             channel: sending.channel,
             message: sending.message,
             payload,
-            at: self.now(),
-            state: if told { Delivery::Sent } else { Delivery::Lost },
+            created_at: self.now(),
+            state: if told { Delivery::Dispatched } else { Delivery::Lost },
             answer: None,
             took: None,
             original: None,
@@ -103,9 +106,9 @@ impl World {
         id
     }
 
-    fn interaction_payload(&self, id: &str, token: &str, sending: &Sending) -> Value {
+    fn interaction_payload(&self, id: &str, token: &str, sending: &NewInteraction) -> Value {
         let (user, channel) = (&sending.user, &sending.channel);
-        let guild = self.in_guild(channel);
+        let guild = self.is_in_guild(channel);
         let mut place = self.channels.get(channel).map(|c| self.channel_json(c)).unwrap_or_default();
         place["permissions"] = json!(self.permissions(channel, user).to_string());
         let locale = self.users.get(user).map_or("en-US", |u| &u.locale);
@@ -142,7 +145,7 @@ impl World {
     pub(super) fn interaction_metadata(&self, interaction: &Interaction) -> Value {
         let mut told = json!({
             "id": interaction.id, "type": interaction.kind, "user": self.user_json(&interaction.user),
-            "authorizing_integration_owners": self.owners(self.in_guild(&interaction.channel)),
+            "authorizing_integration_owners": self.owners(self.is_in_guild(&interaction.channel)),
         });
         match interaction.kind {
             2 => {
@@ -162,7 +165,7 @@ impl World {
     }
 
     /// Records the callback.
-    pub(super) fn answered(&mut self, id: &str, answer: Value) {
+    pub(super) fn record_response(&mut self, id: &str, answer: Value) {
         let Some(interaction) = self.interaction_mut(id) else { return };
         interaction.state = Delivery::Acknowledged;
         interaction.took = Some(interaction.sent.elapsed());

@@ -13,15 +13,15 @@ use super::refusal::Broken;
 type Validator = Option<Arc<jsonschema::Validator>>;
 
 /// The specification and the schemas compiled so far.
-pub(super) struct Judge {
+pub(super) struct SchemaValidator {
     spec: Spec,
     compiled: Mutex<HashMap<String, Validator>>,
 }
 
-impl Judge {
+impl SchemaValidator {
     /// Reads the file below `specs_dir`; once per process, because compiling is slow.
     pub(super) fn read(specs_dir: &Path) -> std::io::Result<Arc<Self>> {
-        static READ: OnceLock<Mutex<HashMap<PathBuf, Arc<Judge>>>> = OnceLock::new();
+        static READ: OnceLock<Mutex<HashMap<PathBuf, Arc<SchemaValidator>>>> = OnceLock::new();
         let read = READ.get_or_init(Mutex::default);
         let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(judge) = read.get(specs_dir) {
@@ -34,7 +34,7 @@ impl Judge {
     }
 
     /// Returns the violations of the specification in this body.
-    pub(super) fn broken(&self, operation: &str, body: &Value) -> Vec<Broken> {
+    pub(super) fn find_violations(&self, operation: &str, body: &Value) -> Vec<Broken> {
         let Some(validator) = self.validator(operation) else { return vec![] };
         let all = validator.iter_errors(body);
         all.map(|e| (e.instance_path().to_string(), e.to_string())).collect()

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::refusal::{Limited, Refusal};
+use super::refusal::{RateLimitInfo, Rejection};
 use super::world::World;
 
 /// Messages per window and channel.
@@ -25,7 +25,7 @@ pub(super) struct Allowance {
 impl World {
     /// Counts one request; rejects it if its bucket is empty.
     #[allow(clippy::cast_precision_loss, reason = "milliseconds of a few seconds and of our age fit")]
-    pub(super) fn allowance(&mut self, operation: &str, major: &str) -> (Allowance, Result<(), Refusal>) {
+    pub(super) fn allowance(&mut self, operation: &str, major: &str) -> (Allowance, Result<(), Rejection>) {
         let bucket = format!("{operation}:{major}");
         let now = self.now();
         let epoch = now.timestamp_millis() as f64 / 1_000.0;
@@ -46,8 +46,8 @@ impl World {
         let remaining = POSTS - *used;
         let allowance =
             Allowance { bucket, limit: POSTS, remaining, reset_after, reset: epoch + reset_after };
-        let limited = Limited { seconds: reset_after, global: false, scope: "user" };
-        (allowance, if full { Err(Refusal::limited(limited)) } else { Ok(()) })
+        let limited = RateLimitInfo { seconds: reset_after, global: false, scope: "user" };
+        (allowance, if full { Err(Rejection::rate_limited(limited)) } else { Ok(()) })
     }
 }
 
@@ -66,7 +66,7 @@ impl Allowance {
     }
 }
 
-impl Limited {
+impl RateLimitInfo {
     pub(super) fn put(&self, headers: &mut HeaderMap) {
         let mut set = |name: &'static str, value: &str| {
             if let Ok(value) = HeaderValue::from_str(value) {

@@ -37,16 +37,16 @@ use axum::routing::{any, get};
 use tokio::sync::watch;
 
 pub use config::{App, Clock, DiscordConfig, Guild};
-pub use entities::{Channel, ChannelKind, Form, Message, Ping, Unfurl, User};
-pub use handle::{Answer, Pending};
+pub use entities::{Channel, ChannelKind, Form, Message, Notification, Unfurl, User};
+pub use handle::{InteractionResult, PendingInteraction};
 pub use interactions::{Delivery, Interaction};
-pub use people::Say;
-pub use presses::Forged;
-pub use world::{Call, World};
+pub use people::NewMessage;
+pub use presses::ForgedClick;
+pub use world::{ApiCall, World};
 
 use crate::Faults;
 use crate::serve::Server;
-use judge::Judge;
+use judge::SchemaValidator;
 
 /// Discord accepts files of 10 MiB from apps.
 const BODY_MAX: usize = 11 << 20;
@@ -56,7 +56,7 @@ pub(crate) struct State {
     world: Mutex<World>,
     version: watch::Sender<u64>,
     faults: Faults,
-    judge: Option<Arc<Judge>>,
+    judge: Option<Arc<SchemaValidator>>,
 }
 
 impl State {
@@ -80,7 +80,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.state.change(World::cut_all);
+        self.state.change(World::drop_all);
     }
 }
 
@@ -96,7 +96,7 @@ impl Discord {
     /// # Errors
     /// If no port can be bound or the specification cannot be read.
     pub async fn start(config: DiscordConfig) -> std::io::Result<Self> {
-        let judge = config.specs_dir.as_deref().map(Judge::read).transpose()?;
+        let judge = config.specs_dir.as_deref().map(SchemaValidator::read).transpose()?;
         let state = Arc::new(State {
             world: Mutex::new(World::new(config)),
             version: watch::channel(0).0,
@@ -105,8 +105,8 @@ impl Discord {
         });
         let router = Router::new()
             .route("/api/v10/{*path}", any(rest::api))
-            .route("/gateway", get(gateway::door))
-            .route("/gateway/", get(gateway::door))
+            .route("/gateway", get(gateway::websocket_endpoint))
+            .route("/gateway/", get(gateway::websocket_endpoint))
             .route("/attachments/{channel}/{id}/{name}", get(rest::file))
             .merge(oauth::router())
             .nest("/_sandbox", control::router())

@@ -8,7 +8,7 @@ use super::world::{World, secret};
 
 /// A message that a user sends, with optional special properties.
 #[derive(Debug, Clone, Default)]
-pub struct Say {
+pub struct NewMessage {
     /// Handle or id; another app's bot too.
     pub user: String,
     /// Name, id or `dm:handle`.
@@ -27,7 +27,7 @@ pub struct Say {
     pub extra: Value,
 }
 
-impl Say {
+impl NewMessage {
     /// Returns a plain message.
     #[must_use]
     pub fn new(user: &str, channel: &str, text: &str) -> Self {
@@ -36,9 +36,9 @@ impl Say {
 }
 
 impl World {
-    pub(super) fn say(&mut self, say: Say) -> Result<String, String> {
-        let (user, mut channel) = (self.user_id(&say.user)?, self.place(&say.channel)?);
-        if !self.sees(&channel, &user) {
+    pub(super) fn post_message(&mut self, say: NewMessage) -> Result<String, String> {
+        let (user, mut channel) = (self.user_id(&say.user)?, self.find_or_open_channel(&say.channel)?);
+        if !self.can_see(&channel, &user) {
             return Err(format!("{} does not see {}.", say.user, say.channel));
         }
         if say.text.chars().count() > 2_000 {
@@ -47,7 +47,7 @@ impl World {
         let mut reply_to = say.reply_to;
         match say.thread {
             // Direct messages have no threads: users reply instead.
-            Some(parent) if !self.in_guild(&channel) => reply_to = reply_to.or(Some(parent)),
+            Some(parent) if !self.is_in_guild(&channel) => reply_to = reply_to.or(Some(parent)),
             Some(parent) => channel = self.thread_on(&parent, &user)?,
             None => {}
         }
@@ -61,7 +61,7 @@ impl World {
             channel: channel.clone(),
             thread: in_thread.then(|| channel.clone()),
             user,
-            by_bot: false,
+            is_from_bot: false,
             only: None,
             kind: if reply_to.is_some() { 19 } else { 0 },
             content,
@@ -69,8 +69,8 @@ impl World {
             attachments: say.files,
             flags: 0,
             nonce: Some(secret(8)),
-            at: self.now(),
-            edited: None,
+            created_at: self.now(),
+            edited_at: None,
             reply_to,
             interaction: None,
             extra: say.extra,
@@ -97,7 +97,7 @@ impl World {
             channel: id.clone(),
             thread: Some(id.clone()),
             user,
-            by_bot: false,
+            is_from_bot: false,
             only: None,
             kind: 0,
             content,
@@ -105,8 +105,8 @@ impl World {
             attachments: vec![],
             flags: 0,
             nonce: Some(secret(8)),
-            at: self.now(),
-            edited: None,
+            created_at: self.now(),
+            edited_at: None,
             reply_to: None,
             interaction: None,
             extra: Value::Null,
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// Resolves a channel; a DM channel is opened on first use.
-    pub(super) fn place(&mut self, which: &str) -> Result<String, String> {
+    pub(super) fn find_or_open_channel(&mut self, which: &str) -> Result<String, String> {
         if let Some(who) = which.strip_prefix("dm:") {
             let user = self.user_id(who)?;
             return Ok(self.open_dm(&user));
@@ -173,7 +173,7 @@ impl World {
         let (text, now) = (self.typed(text), self.now());
         let message = self.message_mut(id).ok_or("There is no such message.")?;
         message.content = text;
-        message.edited = Some(now);
+        message.edited_at = Some(now);
         let after = message.clone();
         self.tell_message("MESSAGE_UPDATE", &after);
         Ok(())

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::entities::{Message, Ping, SUPPRESS_EMBEDS, Unfurl};
+use super::entities::{Message, Notification, SUPPRESS_EMBEDS, Unfurl};
 use super::world::World;
 
 impl World {
     /// Records the notifications and link previews that a message of the bot causes.
     pub(super) fn side_effects(&mut self, message: &Message, allowed: &Value) {
-        let words = words(message);
+        let words = message_text(message);
         let (channel, id) = (&message.channel, &message.id);
         for mention in mentions(&words).into_iter().filter(|m| rings(m, allowed)) {
-            let ping = Ping { channel: channel.clone(), message: id.clone(), mention };
-            if !self.pings.contains(&ping) {
-                self.pings.push(ping);
+            let ping = Notification { channel: channel.clone(), message: id.clone(), mention };
+            if !self.notifications.contains(&ping) {
+                self.notifications.push(ping);
             }
         }
         if message.flags & SUPPRESS_EMBEDS != 0 {
@@ -29,7 +29,7 @@ impl World {
 }
 
 /// Returns all text of a message: content and text displays.
-pub(super) fn words(message: &Message) -> String {
+pub(super) fn message_text(message: &Message) -> String {
     let mut all = message.content.clone();
     for component in &message.components {
         gather(component, &mut all);
@@ -67,7 +67,7 @@ pub(super) fn mentions(text: &str) -> Vec<String> {
 }
 
 /// Returns the id inside `<@id>`; users only.
-pub(super) fn person(mention: &str) -> Option<&str> {
+pub(super) fn mentioned_user_id(mention: &str) -> Option<&str> {
     let inside = mention.strip_prefix("<@")?.strip_suffix('>')?.trim_start_matches('!');
     (!inside.starts_with('&')).then_some(inside)
 }
@@ -82,7 +82,7 @@ fn rings(mention: &str, allowed: &Value) -> bool {
     if !mention.starts_with('<') {
         return listed("parse", "everyone");
     }
-    match person(mention) {
+    match mentioned_user_id(mention) {
         Some(id) => listed("parse", "users") || listed("users", id),
         None => {
             let id = mention.trim_start_matches("<@&").trim_end_matches('>');

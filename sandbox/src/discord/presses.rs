@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::interactions::Sending;
+use super::interactions::NewInteraction;
 use super::world::World;
 
 /// A click that no real client would send.
 #[derive(Debug, Clone, Default)]
-pub struct Forged {
+pub struct ForgedClick {
     /// Handle or id.
     pub user: String,
     /// Name or id.
@@ -22,14 +22,14 @@ pub struct Forged {
 
 impl World {
     /// Clicks a button that this user really sees, by its custom id or label.
-    pub(super) fn press(
+    pub(super) fn click(
         &mut self,
         who: &str,
         channel: &str,
         id: &str,
         label: &str,
     ) -> Result<String, String> {
-        let (user, _) = (self.actor(who)?, self.place(channel)?);
+        let (user, _) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         let message = self.visible(&user, who, id)?;
         let (channel, components) = (message.channel.clone(), message.components.clone());
         let mut all = Vec::new();
@@ -57,21 +57,41 @@ impl World {
             data["values"] = chosen.map(|o| o["value"].clone()).collect();
         }
         let message = Some(id.to_owned());
-        Ok(self.interact(Sending { kind: 3, user, channel, message, data, extra: Value::Null }))
+        Ok(self.dispatch_interaction(NewInteraction {
+            kind: 3,
+            user,
+            channel,
+            message,
+            data,
+            extra: Value::Null,
+        }))
     }
 
-    pub(super) fn press_forged(&mut self, forged: Forged) -> Result<String, String> {
+    pub(super) fn click_forged(&mut self, forged: ForgedClick) -> Result<String, String> {
         let user = self.user_id(&forged.user).unwrap_or(forged.user);
         let channel = self.message(&forged.ts).map(|m| m.channel.clone());
         let channel = channel.unwrap_or(self.channel_id(&forged.channel)?);
         let data = json!({"custom_id": forged.custom_id, "component_type": 2, "id": 1});
         let message = Some(forged.ts);
-        Ok(self.interact(Sending { kind: 3, user, channel, message, data, extra: forged.extra }))
+        Ok(self.dispatch_interaction(NewInteraction {
+            kind: 3,
+            user,
+            channel,
+            message,
+            data,
+            extra: forged.extra,
+        }))
     }
 
     /// Runs one of the app's message commands.
-    pub(super) fn pick(&mut self, who: &str, channel: &str, id: &str, entry: &str) -> Result<String, String> {
-        let (user, _) = (self.actor(who)?, self.place(channel)?);
+    pub(super) fn use_message_command(
+        &mut self,
+        who: &str,
+        channel: &str,
+        id: &str,
+        entry: &str,
+    ) -> Result<String, String> {
+        let (user, _) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         let message = self.visible(&user, who, id)?;
         let (channel, shown) = (message.channel.clone(), self.message_json(message));
         let wanted = |c: &&Value| c["type"] == 3 && c["name"] == entry;
@@ -82,14 +102,21 @@ impl World {
             "id": command["id"], "name": entry, "type": 3, "target_id": id,
             "resolved": {"messages": resolved},
         });
-        Ok(self.interact(Sending { kind: 2, user, channel, message: None, data, extra: Value::Null }))
+        Ok(self.dispatch_interaction(NewInteraction {
+            kind: 2,
+            user,
+            channel,
+            message: None,
+            data,
+            extra: Value::Null,
+        }))
     }
 
     /// Returns a message, ephemeral or not, that this user sees.
     fn visible(&self, user: &str, who: &str, id: &str) -> Result<&super::entities::Message, String> {
         let message = self.message(id).ok_or_else(|| format!("{who} sees no such message."))?;
         let whispered = message.only.as_deref().is_none_or(|only| only == user);
-        if whispered && self.sees(&message.channel, user) {
+        if whispered && self.can_see(&message.channel, user) {
             return Ok(message);
         }
         Err(format!("{who} cannot see that."))

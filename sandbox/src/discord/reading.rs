@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::entities::{Form, Message, Ping, Unfurl};
+use super::entities::{Form, Message, Notification, Unfurl};
 use super::interactions::{Delivery, Interaction};
-use super::world::{Call, World};
+use super::world::{ApiCall, World};
 use super::{Discord, pings};
 
 impl Discord {
@@ -20,22 +20,22 @@ impl Discord {
     pub fn ephemerals(&self, user: &str) -> Vec<Message> {
         self.read(|w| {
             let user = w.user_id(user).unwrap_or_default();
-            w.whispers.iter().filter(|m| m.only.as_ref() == Some(&user)).cloned().collect()
+            w.ephemerals.iter().filter(|m| m.only.as_ref() == Some(&user)).cloned().collect()
         })
     }
 
     /// Returns this user's ephemeral messages as text, without pending responses.
     #[must_use]
-    pub fn whispers(&self, user: &str) -> Vec<String> {
+    pub fn ephemeral_texts(&self, user: &str) -> Vec<String> {
         let all = self.ephemerals(user);
         let done = all.iter().filter(|m| m.flags & super::entities::LOADING == 0);
-        done.map(|m| self.read(|w| w.whispered(m))).collect()
+        done.map(|m| self.read(|w| w.ephemeral_transcript(m))).collect()
     }
 
     /// Returns the messages in a channel that all its readers see, as text.
     #[must_use]
-    pub fn spoken(&self, channel: &str) -> String {
-        self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
+    pub fn channel_text(&self, channel: &str) -> String {
+        self.read(|w| w.channel_id(channel).map(|c| w.channel_text(&c)).unwrap_or_default())
     }
 
     /// Returns a channel as text, ephemeral messages included.
@@ -66,13 +66,13 @@ impl Discord {
 
     /// Returns every request.
     #[must_use]
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<ApiCall> {
         self.read(|w| w.calls.clone())
     }
 
     /// Returns the calls of one operation.
     #[must_use]
-    pub fn calls_of(&self, operation: &str) -> Vec<Call> {
+    pub fn list_calls_of(&self, operation: &str) -> Vec<ApiCall> {
         self.read(|w| w.calls.iter().filter(|c| c.method == operation).cloned().collect())
     }
 
@@ -90,12 +90,12 @@ impl Discord {
 
     /// Returns whom the bot's messages notified, by name; `@everyone` and roles as written.
     #[must_use]
-    pub fn pings(&self) -> Vec<String> {
-        let name = |w: &World, ping: &Ping| match pings::person(&ping.mention) {
+    pub fn mentioned_users(&self) -> Vec<String> {
+        let name = |w: &World, ping: &Notification| match pings::mentioned_user_id(&ping.mention) {
             Some(user) => w.name(user),
             None => ping.mention.clone(),
         };
-        self.read(|w| w.pings.iter().map(|ping| name(w, ping)).collect())
+        self.read(|w| w.notifications.iter().map(|ping| name(w, ping)).collect())
     }
 
     /// Returns the links for which Discord would fetch a preview.
@@ -106,21 +106,21 @@ impl Discord {
 
     /// Returns the interactions that wait for their callback.
     #[must_use]
-    pub fn unanswered(&self) -> Vec<Interaction> {
-        self.read(|w| w.interactions.iter().filter(|i| w.waits(i)).cloned().collect())
+    pub fn list_unacknowledged(&self) -> Vec<Interaction> {
+        self.read(|w| w.interactions.iter().filter(|i| w.is_pending(i)).cloned().collect())
     }
 
     /// Returns the interactions for which the user reads that the app did not respond.
     #[must_use]
-    pub fn failed(&self) -> Vec<Interaction> {
-        let failed = |w: &World, i: &Interaction| i.state != Delivery::Acknowledged && !w.waits(i);
+    pub fn list_failed(&self) -> Vec<Interaction> {
+        let failed = |w: &World, i: &Interaction| i.state != Delivery::Acknowledged && !w.is_pending(i);
         self.read(|w| w.interactions.iter().filter(|i| failed(w, i)).cloned().collect())
     }
 
     /// Returns the total time that was spent on making answers.
     #[must_use]
-    pub fn spent(&self) -> Duration {
-        self.running.server.spent()
+    pub fn busy_time(&self) -> Duration {
+        self.running.server.busy_time()
     }
 
     /// Returns the times from event to callback, in the order of the events.
@@ -151,21 +151,21 @@ impl Discord {
         };
         match tokio::time::timeout(within, waiting).await {
             Ok(Some(found)) => found,
-            _ => panic!("waited {within:?} for {what} in vain\n{}", self.everything()),
+            _ => panic!("waited {within:?} for {what} in vain\n{}", self.dump()),
         }
     }
 
     /// Returns all channels, violations and open interactions as text.
     #[must_use]
-    pub fn everything(&self) -> String {
+    pub fn dump(&self) -> String {
         let open: Vec<String> =
-            self.unanswered().iter().map(|i| format!("{} {:?}", i.kind, i.state)).collect();
+            self.list_unacknowledged().iter().map(|i| format!("{} {:?}", i.kind, i.state)).collect();
         self.read(|w| {
             let calls: Vec<String> =
                 w.calls.iter().rev().take(10).map(|c| format!("{} {:?}", c.method, c.error)).collect();
             format!(
                 "{}violations: {:#?}\nunanswered: {open:?}\nlatest calls first: {calls:#?}",
-                w.transcript_of_all(),
+                w.full_transcript(),
                 w.violations
             )
         })
@@ -178,7 +178,7 @@ impl Discord {
     ///
     /// # Panics
     /// After `within`, with the transcript.
-    pub async fn connected(&self, within: Duration) {
+    pub async fn wait_until_connected(&self, within: Duration) {
         let all = |w: &World| u64::try_from(w.gateway.ready()).is_ok_and(|ready| ready >= w.config.shards);
         self.wait_for("sessions", within, |w| all(w).then_some(())).await;
     }
@@ -191,13 +191,13 @@ impl Discord {
 
     /// Returns how many sessions were identified.
     #[must_use]
-    pub fn identified(&self) -> usize {
-        self.read(|w| w.gateway.identified)
+    pub fn identify_count(&self) -> usize {
+        self.read(|w| w.gateway.identify_count)
     }
 
     /// Asks every connection to reconnect (op 7).
     pub fn reconnect(&self) {
-        self.change(World::ask_to_reconnect);
+        self.change(World::request_reconnect);
     }
 
     /// Invalidates every session (op 9); sessions that are not resumable are dropped.
@@ -206,22 +206,22 @@ impl Discord {
     }
 
     /// Invalidates one shard's session and each later one, until this is called with another shard or `None`.
-    pub fn hold_off(&self, shard: Option<u64>) {
-        self.change(|w| w.hold_off(shard));
+    pub fn refuse_shard(&self, shard: Option<u64>) {
+        self.change(|w| w.refuse_shard(shard));
     }
 
     /// Cuts every connection without a close frame.
-    pub fn cut(&self) {
-        self.change(World::cut_all);
+    pub fn drop_connections(&self) {
+        self.change(World::drop_all);
     }
 
     /// Sends the next event twice.
     pub fn duplicate_next(&self) {
-        self.change(|w| w.gateway.twice = true);
+        self.change(|w| w.gateway.duplicates_next = true);
     }
 
     /// Sets whether heartbeats go unanswered.
-    pub fn deaf(&self, deaf: bool) {
-        self.change(|w| w.gateway.deaf = deaf);
+    pub fn set_ignore_heartbeats(&self, deaf: bool) {
+        self.change(|w| w.gateway.ignores_heartbeats = deaf);
     }
 }

@@ -7,50 +7,50 @@ pub(super) type Broken = (String, String);
 
 /// Discord's error: status, code, message, and what is wrong at which path.
 #[derive(Debug, Clone)]
-pub(super) struct Refusal {
+pub(super) struct Rejection {
     pub status: u16,
     pub code: u32,
     pub message: String,
-    pub broken: Vec<Broken>,
+    pub violations: Vec<Broken>,
     /// Whether no client should ever cause this.
     pub violation: bool,
-    pub limit: Option<Limited>,
+    pub limit: Option<RateLimitInfo>,
 }
 
 /// How long to wait, and whether the limit is global.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limited {
+pub(super) struct RateLimitInfo {
     pub seconds: f64,
     pub global: bool,
     pub scope: &'static str,
 }
 
-impl Refusal {
+impl Rejection {
     /// Creates an error that can happen to a correct client.
-    pub(super) fn of(status: u16, code: u32, message: &str) -> Self {
+    pub(super) fn expected(status: u16, code: u32, message: &str) -> Self {
         let message = message.to_owned();
-        Self { status, code, message, broken: Vec::new(), violation: false, limit: None }
+        Self { status, code, message, violations: Vec::new(), violation: false, limit: None }
     }
 
     /// Creates an error that a correct client never causes.
-    pub(super) fn wrong(status: u16, code: u32, message: &str) -> Self {
-        Self { violation: true, ..Self::of(status, code, message) }
+    pub(super) fn violation(status: u16, code: u32, message: &str) -> Self {
+        Self { violation: true, ..Self::expected(status, code, message) }
     }
 
     pub(super) fn form(broken: Vec<Broken>) -> Self {
-        Self { broken, ..Self::wrong(400, 50035, "Invalid Form Body") }
+        Self { violations: broken, ..Self::violation(400, 50035, "Invalid Form Body") }
     }
 
     pub(super) fn field(at: &str, sentence: &str) -> Self {
         Self::form(vec![(at.to_owned(), sentence.to_owned())])
     }
 
-    pub(super) fn limited(limit: Limited) -> Self {
-        Self { limit: Some(limit), ..Self::of(429, 0, "You are being rate limited.") }
+    pub(super) fn rate_limited(limit: RateLimitInfo) -> Self {
+        Self { limit: Some(limit), ..Self::expected(429, 0, "You are being rate limited.") }
     }
 
     pub(super) fn unknown(what: &str, code: u32) -> Self {
-        Self::of(404, code, &format!("Unknown {what}"))
+        Self::expected(404, code, &format!("Unknown {what}"))
     }
 
     pub(super) fn body(&self) -> Value {
@@ -60,9 +60,9 @@ impl Refusal {
             });
         }
         let mut body = json!({"message": self.message, "code": self.code});
-        if !self.broken.is_empty() {
+        if !self.violations.is_empty() {
             let mut errors = Value::Object(Map::new());
-            for (at, sentence) in &self.broken {
+            for (at, sentence) in &self.violations {
                 put(&mut errors, at, sentence);
             }
             body["errors"] = errors;
@@ -72,7 +72,7 @@ impl Refusal {
 
     /// Returns the sentence for the list of violations.
     pub(super) fn sentence(&self) -> String {
-        let why: Vec<String> = self.broken.iter().map(|(at, said)| format!("{at}: {said}")).collect();
+        let why: Vec<String> = self.violations.iter().map(|(at, said)| format!("{at}: {said}")).collect();
         format!("{} {} {}: {}", self.status, self.code, self.message, why.join("; "))
     }
 }

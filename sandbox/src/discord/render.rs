@@ -65,7 +65,7 @@ impl World {
     /// Returns a user's permissions in a channel, as Discord's number.
     pub(super) fn permissions(&self, channel: &str, user: &str) -> u64 {
         let sends = user != self.bot() || self.root(channel).is_some_and(|c| c.bot_sends);
-        match self.sees(channel, user) {
+        match self.can_see(channel, user) {
             false => 0,
             true if sends => EVERYBODY,
             true => EVERYBODY & !(SEND | THREADS),
@@ -110,7 +110,7 @@ impl World {
     }
 
     fn thread_json(&self, thread: &Channel) -> Value {
-        let at = self.message(&thread.id).map_or_else(|| self.now(), |m| m.at).to_rfc3339();
+        let at = self.message(&thread.id).map_or_else(|| self.now(), |m| m.created_at).to_rfc3339();
         let count = self.messages_in(&thread.id).iter().filter(|m| m.kind != 21).count();
         json!({
             "guild_id": self.config.guild.id, "parent_id": thread.parent, "owner_id": thread.owner,
@@ -152,13 +152,13 @@ impl World {
     pub(super) fn whole_guild(&self) -> Value {
         let of = |wanted: fn(&Channel) -> bool| {
             let all = self.channels.values().filter(move |c| wanted(c) && !c.archived);
-            all.filter(|c| self.sees(&c.id, self.bot())).map(|c| self.channel_json(c)).collect::<Vec<_>>()
+            all.filter(|c| self.can_see(&c.id, self.bot())).map(|c| self.channel_json(c)).collect::<Vec<_>>()
         };
         let members: Vec<Value> = self.members().map(|u| self.member_json(&u.id)).collect();
         let mut guild = self.guild_json();
         let more = json!({
             "joined_at": JOINED, "large": false, "unavailable": false, "member_count": members.len(),
-            "voice_states": [], "members": members, "channels": of(Channel::is_of_guild),
+            "voice_states": [], "members": members, "channels": of(Channel::is_guild_channel),
             "threads": of(|c| c.kind == ChannelKind::Thread), "presences": [], "stage_instances": [],
             "guild_scheduled_events": [], "soundboard_sounds": [],
         });
@@ -172,17 +172,18 @@ impl World {
 
     /// Returns a message as history shows it.
     pub(super) fn message_json(&self, message: &Message) -> Value {
-        let mentioned: Vec<Value> = self.mentioned(message).iter().map(|id| self.user_json(id)).collect();
+        let mentioned: Vec<Value> =
+            self.mentioned_user_ids(message).iter().map(|id| self.user_json(id)).collect();
         let everyone = pings::mentions(&message.content).iter().any(|m| !m.starts_with('<'));
         let mut shown = json!({
             "id": message.id, "channel_id": message.channel, "author": self.user_json(&message.user),
-            "content": message.content, "timestamp": message.at.to_rfc3339(),
-            "edited_timestamp": message.edited.map(|at| at.to_rfc3339()), "tts": false,
-            "mention_everyone": everyone && !message.by_bot, "mentions": mentioned, "mention_roles": [],
+            "content": message.content, "timestamp": message.created_at.to_rfc3339(),
+            "edited_timestamp": message.edited_at.map(|at| at.to_rfc3339()), "tts": false,
+            "mention_everyone": everyone && !message.is_from_bot, "mentions": mentioned, "mention_roles": [],
             "attachments": message.attachments, "embeds": [], "pinned": false, "type": message.kind,
             "flags": message.flags, "components": message.components,
         });
-        if message.by_bot {
+        if message.is_from_bot {
             shown["application_id"] = json!(self.config.app.id);
         }
         if message.flags & HAS_THREAD != 0
@@ -207,16 +208,17 @@ impl World {
             "message_reference": {"type": 0, "channel_id": channel, "message_id": reply},
             "referenced_message": referenced.map(|m| self.message_json(m)),
         });
-        if self.in_guild(channel) {
+        if self.is_in_guild(channel) {
             told["message_reference"]["guild_id"] = json!(self.config.guild.id);
         }
         told
     }
 
     /// Returns the users whom a message mentions; a reply mentions the author of the message it replies to.
-    pub(super) fn mentioned(&self, message: &Message) -> Vec<String> {
+    pub(super) fn mentioned_user_ids(&self, message: &Message) -> Vec<String> {
         let all = pings::mentions(&message.content);
-        let mut ids: Vec<String> = all.iter().filter_map(|m| pings::person(m)).map(str::to_owned).collect();
+        let mut ids: Vec<String> =
+            all.iter().filter_map(|m| pings::mentioned_user_id(m)).map(str::to_owned).collect();
         if message.kind == 19 {
             ids.extend(message.reply_to.as_ref().and_then(|r| self.message(r)).map(|m| m.user.clone()));
         }
@@ -226,7 +228,7 @@ impl World {
         ids
     }
 
-    pub(super) fn in_guild(&self, channel: &str) -> bool {
+    pub(super) fn is_in_guild(&self, channel: &str) -> bool {
         self.channels.get(channel).is_some_and(|c| c.kind != ChannelKind::Dm)
     }
 
@@ -236,7 +238,7 @@ impl World {
         if let Some(nonce) = &message.nonce {
             told["nonce"] = json!(nonce);
         }
-        if self.in_guild(&message.channel) {
+        if self.is_in_guild(&message.channel) {
             // Merged fields can set another guild.
             if told["guild_id"].is_null() {
                 told["guild_id"] = json!(self.config.guild.id);

@@ -2,20 +2,27 @@
 
 use serde_json::{Map, Value, json};
 
-use super::interactions::Sending;
+use super::interactions::NewInteraction;
 use super::world::World;
 
 impl World {
-    pub(super) fn slash(
+    pub(super) fn run_command(
         &mut self,
         who: &str,
         channel: &str,
         command: &str,
         given: &Value,
     ) -> Result<String, String> {
-        let (user, channel) = (self.actor(who)?, self.place(channel)?);
+        let (user, channel) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         let data = self.command_data(&user, who, &channel, command, given, false)?;
-        Ok(self.interact(Sending { kind: 2, user, channel, message: None, data, extra: Value::Null }))
+        Ok(self.dispatch_interaction(NewInteraction {
+            kind: 2,
+            user,
+            channel,
+            message: None,
+            data,
+            extra: Value::Null,
+        }))
     }
 
     /// Types into an option with autocomplete.
@@ -26,9 +33,16 @@ impl World {
         command: &str,
         given: &Value,
     ) -> Result<String, String> {
-        let (user, channel) = (self.actor(who)?, self.place(channel)?);
+        let (user, channel) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         let data = self.command_data(&user, who, &channel, command, given, true)?;
-        Ok(self.interact(Sending { kind: 4, user, channel, message: None, data, extra: Value::Null }))
+        Ok(self.dispatch_interaction(NewInteraction {
+            kind: 4,
+            user,
+            channel,
+            message: None,
+            data,
+            extra: Value::Null,
+        }))
     }
 
     fn command_data(
@@ -40,14 +54,14 @@ impl World {
         given: &Value,
         partial: bool,
     ) -> Result<Value, String> {
-        if !self.sees(channel, user) {
+        if !self.can_see(channel, user) {
             return Err(format!("{who} does not see that channel."));
         }
         let name = command.trim_start_matches('/');
         let wanted = |c: &&Value| c["type"] == 1 && c["name"] == name;
         let command = self.commands.iter().find(wanted);
         let command = command.ok_or_else(|| format!("/{name} is not a valid command."))?;
-        let here = if self.in_guild(channel) { 0 } else { 1 };
+        let here = if self.is_in_guild(channel) { 0 } else { 1 };
         if command["contexts"].as_array().is_some_and(|all| !all.iter().any(|c| c == here)) {
             return Err(format!("/{name} cannot be used here."));
         }

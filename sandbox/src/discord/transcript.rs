@@ -12,24 +12,24 @@ impl World {
     /// Returns a channel as a member sees it, with all ephemeral messages and threads indented below their parent.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
-        let mut out = self.spoken(channel);
+        let mut out = self.channel_text(channel);
         let here = |m: &&Message| self.root(&m.channel).is_some_and(|c| c.id == channel);
-        for whisper in self.whispers.iter().filter(here) {
-            write_lines(&mut out, "", "", &self.whispered(whisper));
+        for whisper in self.ephemerals.iter().filter(here) {
+            write_lines(&mut out, "", "", &self.ephemeral_transcript(whisper));
         }
         out
     }
 
     /// Returns an ephemeral message as its reader sees it.
     #[must_use]
-    pub fn whispered(&self, whisper: &Message) -> String {
+    pub fn ephemeral_transcript(&self, whisper: &Message) -> String {
         let reader = self.name(whisper.only.as_deref().unwrap_or_default());
-        format!("({reader} only) {}: {}", self.config.app.name, self.shown(whisper))
+        format!("({reader} only) {}: {}", self.config.app.name, self.message_text(whisper))
     }
 
     /// Returns the messages in a channel that all its readers see, threads indented below their parent.
     #[must_use]
-    pub fn spoken(&self, channel: &str) -> String {
+    pub fn channel_text(&self, channel: &str) -> String {
         let mut out = String::new();
         let messages = self.messages_in(channel).iter().filter(|m| m.kind != 21);
         // A thread outlives the message from which it was opened.
@@ -57,7 +57,7 @@ impl World {
 
     /// Returns every channel's transcript, for the message of a failing test.
     #[must_use]
-    pub fn transcript_of_all(&self) -> String {
+    pub fn full_transcript(&self) -> String {
         let mut out = String::new();
         for channel in self.channels.values().filter(|c| c.kind != ChannelKind::Thread) {
             let text = self.transcript(&channel.id);
@@ -78,8 +78,8 @@ impl World {
     }
 
     fn write_message(&self, out: &mut String, message: &Message, indent: &str) {
-        let mut shown = self.shown(message);
-        if message.edited.is_some() && !message.by_bot {
+        let mut shown = self.message_text(message);
+        if message.edited_at.is_some() && !message.is_from_bot {
             shown.push_str(" (edited)");
         }
         for file in &message.attachments {
@@ -96,14 +96,14 @@ impl World {
 
     /// Returns content and components, as Discord shows them.
     #[must_use]
-    pub fn shown(&self, message: &Message) -> String {
+    pub fn message_text(&self, message: &Message) -> String {
         if message.flags & LOADING != 0 {
             return "is thinking…".to_owned();
         }
         let mut parts = Vec::new();
         if !message.content.is_empty() || message.components.is_empty() {
             let content = &message.content;
-            parts.push(if message.by_bot { self.read(content) } else { self.typed_text(content) });
+            parts.push(if message.is_from_bot { self.read(content) } else { self.typed_text(content) });
         }
         // A file is shown among the attachments.
         let shown = message.components.iter().filter(|c| c["type"] != 13);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::config::DiscordConfig;
-use super::entities::{Channel, ChannelKind, Form, Message, Ping, Unfurl, User};
+use super::entities::{Channel, ChannelKind, Form, Message, Notification, Unfurl, User};
 use super::gateway::Gateway;
 use super::interactions::Interaction;
 use super::oauth::Grants;
@@ -18,7 +18,7 @@ const EPOCH: i64 = 1_420_070_400_000;
 
 /// One request to the REST interface.
 #[derive(Debug, Clone, Serialize)]
-pub struct Call {
+pub struct ApiCall {
     /// The vendor's operation id; the verb and path if there is none.
     pub method: String,
     /// `POST /channels/1/messages`
@@ -33,7 +33,7 @@ pub struct Call {
 
 /// A nonce, whose message must not be created twice.
 #[derive(Debug, Clone)]
-pub(super) struct Nonce {
+pub(super) struct UsedNonce {
     pub channel: String,
     pub nonce: String,
     pub message: String,
@@ -50,7 +50,7 @@ pub struct World {
     pub channels: BTreeMap<String, Channel>,
     pub(super) messages: BTreeMap<String, Vec<Message>>,
     /// Ephemeral messages, oldest first.
-    pub whispers: Vec<Message>,
+    pub ephemerals: Vec<Message>,
     /// Every modal that was opened.
     pub forms: Vec<Form>,
     /// The app's registered commands.
@@ -58,11 +58,11 @@ pub struct World {
     /// Every interaction, oldest first.
     pub interactions: Vec<Interaction>,
     /// Every request.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ApiCall>,
     /// What no real client should ever send.
     pub violations: Vec<String>,
     /// Mentions that sent a notification.
-    pub pings: Vec<Ping>,
+    pub notifications: Vec<Notification>,
     /// Links for which Discord would fetch a preview.
     pub unfurls: Vec<Unfurl>,
     /// Channels in which the bot was typing, and when.
@@ -70,7 +70,7 @@ pub struct World {
     /// Answers with 401, 403 or 429.
     pub invalid_requests: usize,
     pub(super) files: HashMap<String, Vec<u8>>,
-    pub(super) nonces: Vec<Nonce>,
+    pub(super) nonces: Vec<UsedNonce>,
     pub(super) buckets: HashMap<String, (DateTime<Utc>, u32)>,
     pub(super) grants: Grants,
     pub(super) gateway: Gateway,
@@ -84,13 +84,13 @@ impl World {
             users: BTreeMap::new(),
             channels: BTreeMap::new(),
             messages: BTreeMap::new(),
-            whispers: Vec::new(),
+            ephemerals: Vec::new(),
             forms: Vec::new(),
             commands: Vec::new(),
             interactions: Vec::new(),
             calls: Vec::new(),
             violations: Vec::new(),
-            pings: Vec::new(),
+            notifications: Vec::new(),
             unfurls: Vec::new(),
             typing: Vec::new(),
             invalid_requests: 0,
@@ -167,7 +167,7 @@ impl World {
             Some(who) => self.dm_of(&self.user_id(who)?),
             None => {
                 let name = which.trim_start_matches('#');
-                let named = |c: &&Channel| c.is_of_guild() && c.name == name;
+                let named = |c: &&Channel| c.is_guild_channel() && c.name == name;
                 self.channels.values().find(named).map(|c| c.id.clone())
             }
         };
@@ -202,7 +202,7 @@ impl World {
 
     /// Returns whether a user sees a channel.
     #[must_use]
-    pub fn sees(&self, channel: &str, user: &str) -> bool {
+    pub fn can_see(&self, channel: &str, user: &str) -> bool {
         let Some(root) = self.root(channel) else { return false };
         if user == self.bot() {
             return root.bot_views;
@@ -239,11 +239,11 @@ impl World {
     /// Returns a message by its id, from any channel; ephemeral ones too.
     #[must_use]
     pub fn message(&self, id: &str) -> Option<&Message> {
-        self.messages.values().flatten().chain(&self.whispers).find(|m| m.id == id)
+        self.messages.values().flatten().chain(&self.ephemerals).find(|m| m.id == id)
     }
 
     pub(super) fn message_mut(&mut self, id: &str) -> Option<&mut Message> {
-        self.messages.values_mut().flatten().chain(&mut self.whispers).find(|m| m.id == id)
+        self.messages.values_mut().flatten().chain(&mut self.ephemerals).find(|m| m.id == id)
     }
 
     /// Returns the time of the injected clock.

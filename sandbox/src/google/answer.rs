@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 /// An error in Google's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct Rejection {
     pub code: u16,
     pub reason: &'static str,
     pub message: String,
 }
 
-impl Refusal {
+impl Rejection {
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self { code: 400, reason: "invalidArgument", message: message.into() }
     }
@@ -94,7 +94,7 @@ impl Refusal {
 }
 
 /// An operation's answer: its resource, or no content (204).
-pub(super) type Outcome = Result<Option<Value>, Refusal>;
+pub(super) type Outcome = Result<Option<Value>, Rejection>;
 
 pub(super) fn respond(outcome: Outcome) -> Response {
     match outcome {
@@ -104,6 +104,6 @@ pub(super) fn respond(outcome: Outcome) -> Response {
     }
 }
 
-pub(super) async fn no_such_page() -> Response {
-    Refusal::not_found().respond(None)
+pub(super) async fn not_found() -> Response {
+    Rejection::not_found().respond(None)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::Account;
-use super::answer::Refusal;
+use super::answer::Rejection;
 use super::mailbox::Mailboxes;
 use super::mime::Mime;
 
@@ -18,8 +18,9 @@ pub(super) fn as_draft(
     account: &Account,
     raw: &[u8],
     now: DateTime<Utc>,
-) -> Result<Mime, Refusal> {
-    let mut mime = Mime::parse(raw).map_err(|why| Refusal::bad_request(format!("Invalid message: {why}")))?;
+) -> Result<Mime, Rejection> {
+    let mut mime =
+        Mime::parse(raw).map_err(|why| Rejection::bad_request(format!("Invalid message: {why}")))?;
     recipients(&mime)?;
     own_from(&mut mime, account)?;
     if mime.header("Date").is_none() {
@@ -33,27 +34,27 @@ pub(super) fn as_draft(
 }
 
 /// Returns all recipients in lower case; mail without recipients is rejected.
-pub(super) fn envelope(mime: &Mime) -> Result<BTreeSet<String>, Refusal> {
+pub(super) fn envelope(mime: &Mime) -> Result<BTreeSet<String>, Rejection> {
     let all = recipients(mime)?;
     if all.is_empty() {
-        return Err(Refusal::bad_request("Recipient address required"));
+        return Err(Rejection::bad_request("Recipient address required"));
     }
     Ok(all)
 }
 
-fn recipients(mime: &Mime) -> Result<BTreeSet<String>, Refusal> {
+fn recipients(mime: &Mime) -> Result<BTreeSet<String>, Rejection> {
     let mut all = BTreeSet::new();
     for header in ["To", "Cc", "Bcc"] {
-        let some = mime.addresses(header).map_err(Refusal::bad_request)?;
+        let some = mime.addresses(header).map_err(Rejection::bad_request)?;
         all.extend(some.into_iter().map(|mailbox| mailbox.email.to_lowercase()));
     }
     Ok(all)
 }
 
-fn own_from(mime: &mut Mime, account: &Account) -> Result<(), Refusal> {
-    let from = mime.addresses("From").map_err(Refusal::bad_request)?;
+fn own_from(mime: &mut Mime, account: &Account) -> Result<(), Rejection> {
+    let from = mime.addresses("From").map_err(Rejection::bad_request)?;
     if from.len() > 1 {
-        return Err(Refusal::bad_request("Invalid From header"));
+        return Err(Rejection::bad_request("Invalid From header"));
     }
     if !from.first().is_some_and(|from| account.may_send_as(&from.email)) {
         mime.set("From", &format!("{} <{}>", phrase(&account.name), account.email));

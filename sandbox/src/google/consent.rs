@@ -60,7 +60,7 @@ fn registered(scope: &str) -> bool {
 
 /// A valid request for consent.
 #[derive(Debug, Clone)]
-pub(super) struct Ask {
+pub(super) struct ConsentRequest {
     redirect_uri: String,
     scopes: BTreeSet<String>,
     state: String,
@@ -80,7 +80,7 @@ pub(super) enum Choice {
 
 type Pairs = Vec<(String, String)>;
 
-impl Ask {
+impl ConsentRequest {
     /// Validates the query of the consent page; the error is the text shown on the page.
     pub fn parse(shared: &Shared, pairs: &Pairs) -> Result<Self, String> {
         for (at, (name, _)) in pairs.iter().enumerate() {
@@ -148,7 +148,7 @@ fn prompt(value: Option<String>) -> Result<Vec<String>, String> {
 }
 
 /// Returns the address to which the browser is redirected.
-pub(super) fn decide(shared: &Shared, ask: &Ask, choice: Choice) -> Result<String, String> {
+pub(super) fn decide(shared: &Shared, ask: &ConsentRequest, choice: Choice) -> Result<String, String> {
     let mut back = url::Url::parse(&ask.redirect_uri).map_err(|error| error.to_string())?;
     back.query_pairs_mut().append_pair("state", &ask.state);
     let Choice::Allow { email, scopes } = choice else {
@@ -176,7 +176,7 @@ pub(super) fn decide(shared: &Shared, ask: &Ask, choice: Choice) -> Result<Strin
 
 fn grant(
     shared: &Shared,
-    ask: &Ask,
+    ask: &ConsentRequest,
     email: &str,
     mut scopes: BTreeSet<String>,
 ) -> Result<(String, String), String> {
@@ -197,7 +197,7 @@ fn grant(
             grant,
             redirect_uri: ask.redirect_uri.clone(),
             challenge: ask.challenge.clone(),
-            made: now,
+            created_at: now,
             refreshable,
             used: false,
         };
@@ -213,7 +213,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 async fn page(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let query: Pairs =
         url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
-    match Ask::parse(&shared, &query) {
+    match ConsentRequest::parse(&shared, &query) {
         Err(why) => refused(&why),
         Ok(ask) => {
             let accounts = shared.state().mail.accounts();
@@ -226,7 +226,7 @@ async fn chosen(Shares(shared): Shares<Arc<Shared>>, RawForm(form): RawForm) -> 
     let all: Pairs = url::form_urlencoded::parse(&form).into_owned().collect();
     let (choice, query): (Pairs, Pairs) =
         all.into_iter().partition(|(name, _)| ["account", "grant", "decision"].contains(&name.as_str()));
-    let ask = match Ask::parse(&shared, &query) {
+    let ask = match ConsentRequest::parse(&shared, &query) {
         Ok(ask) => ask,
         Err(why) => return refused(&why),
     };
@@ -248,7 +248,7 @@ fn refused(why: &str) -> Response {
     (StatusCode::BAD_REQUEST, Html(page)).into_response()
 }
 
-fn render(ask: &Ask, query: &Pairs, accounts: &[Account]) -> String {
+fn render(ask: &ConsentRequest, query: &Pairs, accounts: &[Account]) -> String {
     let hidden: String = query
         .iter()
         .map(|(name, value)| {

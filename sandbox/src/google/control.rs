@@ -7,23 +7,23 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
 use super::compose::{as_draft, encoded, envelope, phrase};
-use super::consent::{Ask, Choice, decide};
+use super::consent::{Choice, ConsentRequest, decide};
 use super::mailbox::UserLabel;
 use super::mime::Mime;
-use super::view::{DraftEdit, Incoming, Mail, Outgoing};
-use super::{Account, Call, Google};
+use super::view::{DraftEdit, IncomingMail, MailMessage, OutgoingMail};
+use super::{Account, ApiCall, Google};
 
 /// Separates the parts of a mail with files.
 const BOUNDARY: &str = "nod-sandbox-part";
 
 /// The tokens of a grant that was made without a browser.
 #[derive(Clone)]
-pub struct Tokens {
+pub struct TokenPair {
     pub access_token: String,
     pub refresh_token: String,
 }
 
-impl std::fmt::Debug for Tokens {
+impl std::fmt::Debug for TokenPair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tokens(…)")
     }
@@ -53,22 +53,22 @@ impl Google {
         decide(&self.shared, &self.ask(auth_url)?, Choice::Deny)
     }
 
-    fn ask(&self, auth_url: &str) -> Result<Ask, String> {
+    fn ask(&self, auth_url: &str) -> Result<ConsentRequest, String> {
         let url = url::Url::parse(auth_url).map_err(|error| error.to_string())?;
         if url.path() != "/o/oauth2/v2/auth" || !auth_url.starts_with(&self.auth_url()) {
             return Err(format!("{} is not the consent page", url.path()));
         }
-        Ask::parse(&self.shared, &url.query_pairs().into_owned().collect())
+        ConsentRequest::parse(&self.shared, &url.query_pairs().into_owned().collect())
     }
 
     /// Creates a grant without browser or code, for tests that begin after it. Unknown accounts get no mailbox.
     #[must_use]
-    pub fn grant_as(&self, email: &str, scopes: &[&str]) -> Tokens {
+    pub fn grant_as(&self, email: &str, scopes: &[&str]) -> TokenPair {
         let now = self.shared.now();
         self.shared.change(|state| {
             let scopes = scopes.iter().map(|&scope| scope.to_owned()).collect();
             let grant = state.grants.add(&email.to_lowercase(), scopes);
-            Tokens {
+            TokenPair {
                 access_token: state.grants.issue(grant, now).0,
                 refresh_token: state.grants.make_refreshable(grant).unwrap_or_default(),
             }
@@ -91,14 +91,14 @@ impl Google {
     }
 
     /// Sets the lifetime of the next access token.
-    pub fn next_token_lives(&self, seconds: i64) {
-        self.shared.change(|state| state.grants.next_lives = Some(seconds));
+    pub fn set_next_token_lifetime(&self, seconds: i64) {
+        self.shared.change(|state| state.grants.next_token_lifetime = Some(seconds));
     }
 
     /// From now on each refresh returns a new refresh token, and the previous one becomes invalid (RFC 6749, section
     /// 6).
     pub fn rotate_refresh_tokens(&self) {
-        self.shared.change(|state| state.grants.rotating = true);
+        self.shared.change(|state| state.grants.rotates_refresh_tokens = true);
     }
 
     /// Expires every access token of the person; refreshing still works.
@@ -143,12 +143,12 @@ impl Google {
     /// As [`Google::deliver_raw`].
     pub fn deliver(&self, to: &str, from: &str, subject: &str, body: &str) -> Result<String, String> {
         let owned = str::to_owned;
-        self.deliver_mail(&Incoming {
+        self.deliver_mail(&IncomingMail {
             to: owned(to),
             from: owned(from),
             subject: owned(subject),
             body: owned(body),
-            ..Incoming::default()
+            ..IncomingMail::default()
         })
     }
 
@@ -156,8 +156,8 @@ impl Google {
     ///
     /// # Errors
     /// As [`Google::deliver_raw`].
-    pub fn deliver_mail(&self, mail: &Incoming) -> Result<String, String> {
-        let at = mail.at.unwrap_or_else(|| self.shared.now());
+    pub fn deliver_mail(&self, mail: &IncomingMail) -> Result<String, String> {
+        let at = mail.received_at.unwrap_or_else(|| self.shared.now());
         let number = self.shared.state().mail.history();
         let mut raw = String::new();
         let mut header = |name: &str, value: &str| raw.push_str(&format!("{name}: {value}\r\n"));
@@ -216,7 +216,7 @@ impl Google {
         let mime = Mime::parse(raw)?;
         let stored = self.shared.change(|state| {
             let owner = state.mail.owner_of(to)?;
-            state.mail.put(&owner, mime, &["INBOX", "UNREAD"], None, at)
+            state.mail.insert_message(&owner, mime, &["INBOX", "UNREAD"], None, at)
         });
         stored.map(|stored| stored.id).ok_or(format!("{to} has no account here"))
     }
@@ -237,15 +237,15 @@ impl Google {
 
     /// Returns all messages with a label, given by its id or its name, oldest first.
     #[must_use]
-    pub fn labelled(&self, email: &str, label: &str) -> Vec<Mail> {
+    pub fn list_by_label(&self, email: &str, label: &str) -> Vec<MailMessage> {
         let id = self.shared.state().mail.get(email).and_then(|mailbox| {
             mailbox.labels.iter().find(|one| one.name == label).map(|one| one.id.clone())
         });
-        self.shared.labelled(email, id.as_deref().unwrap_or(label))
+        self.shared.list_by_label(email, id.as_deref().unwrap_or(label))
     }
 
     /// Creates a label in Gmail.
-    pub fn make_label(&self, email: &str, name: &str) {
+    pub fn create_label(&self, email: &str, name: &str) {
         self.shared.change(|state| {
             let id = format!("Label_{}", state.mail.next());
             if let Some(mailbox) = state.mail.get_mut(email) {
@@ -256,25 +256,25 @@ impl Google {
 
     /// Returns the received mail, oldest first.
     #[must_use]
-    pub fn inbox(&self, email: &str) -> Vec<Mail> {
-        self.shared.labelled(email, "INBOX")
+    pub fn inbox(&self, email: &str) -> Vec<MailMessage> {
+        self.shared.list_by_label(email, "INBOX")
     }
 
     /// Returns the sent mail, oldest first.
     #[must_use]
-    pub fn sent(&self, email: &str) -> Vec<Mail> {
-        self.shared.labelled(email, "SENT")
+    pub fn list_sent(&self, email: &str) -> Vec<MailMessage> {
+        self.shared.list_by_label(email, "SENT")
     }
 
     /// Returns the drafts, oldest first.
     #[must_use]
-    pub fn drafts(&self, email: &str) -> Vec<Mail> {
-        self.shared.labelled(email, "DRAFT")
+    pub fn drafts(&self, email: &str) -> Vec<MailMessage> {
+        self.shared.list_by_label(email, "DRAFT")
     }
 
     /// Returns the mail sent to addresses without an account here.
     #[must_use]
-    pub fn outbox(&self) -> Vec<Outgoing> {
+    pub fn outbox(&self) -> Vec<OutgoingMail> {
         self.shared.outbox()
     }
 
@@ -284,9 +284,9 @@ impl Google {
         let now = self.shared.now();
         self.shared.change(|state| {
             let Some(mailbox) = state.mail.get_mut(email) else { return false };
-            let Some(old) = mailbox.take_draft(draft_id) else { return false };
+            let Some(old) = mailbox.remove_draft(draft_id) else { return false };
             let mime = edited(&old.mime, edit);
-            state.mail.put_draft(email, Some(draft_id.to_owned()), mime, Some(old.thread), now).is_some()
+            state.mail.insert_draft(email, Some(draft_id.to_owned()), mime, Some(old.thread), now).is_some()
         })
     }
 
@@ -305,7 +305,7 @@ impl Google {
     #[must_use]
     pub fn delete_draft(&self, email: &str, draft_id: &str) -> bool {
         self.shared.change(|state| {
-            state.mail.get_mut(email).is_some_and(|mailbox| mailbox.take_draft(draft_id).is_some())
+            state.mail.get_mut(email).is_some_and(|mailbox| mailbox.remove_draft(draft_id).is_some())
         })
     }
 
@@ -344,7 +344,7 @@ fn edited(old: &Mime, edit: &DraftEdit) -> Mime {
 impl Google {
     /// Returns every request that reached an operation, in order.
     #[must_use]
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<ApiCall> {
         self.shared.state().calls.clone()
     }
 
@@ -355,7 +355,7 @@ impl Google {
     }
 
     /// Waits for the next change: a call, mail, a grant.
-    pub async fn changed(&self) {
+    pub async fn wait_for_change(&self) {
         let mut version = self.shared.version.subscribe();
         // The sender is part of `self`, so waiting cannot fail while `self` is borrowed.
         let _ = version.changed().await;

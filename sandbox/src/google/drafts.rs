@@ -6,11 +6,11 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::answer::{Outcome, Refusal};
+use super::answer::{Outcome, Rejection};
 use super::compose;
-use super::gmail::Ask;
+use super::gmail::ApiRequest;
 use super::mailbox::Mailboxes;
-use super::messages::{content, found, joins, own, page, thread_named};
+use super::messages::{content, find_thread, joins, own_mailbox, page, search_results};
 use super::mime::Mime;
 use super::payload::{self, Format};
 
@@ -18,53 +18,53 @@ fn resource(id: &str, message: Value) -> Outcome {
     Ok(Some(json!({"id": id, "message": message})))
 }
 
-fn written(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Result<Mime, Refusal> {
+fn written(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Result<Mime, Rejection> {
     let raw = content(ask, &ask.body.json["message"])?;
-    let raw = raw.ok_or_else(|| Refusal::bad_request("Missing draft message"))?;
+    let raw = raw.ok_or_else(|| Rejection::bad_request("Missing draft message"))?;
     compose::as_draft(mail, &ask.account, &raw, now)
 }
 
-pub(super) fn create(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+pub(super) fn create(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Outcome {
     if ask.body.json.get("id").is_some() {
-        return Err(Refusal::bad_request("A new draft has no id yet"));
+        return Err(Rejection::bad_request("A new draft has no id yet"));
     }
-    let thread = thread_named(mail, ask, &ask.body.json["message"])?;
+    let thread = find_thread(mail, ask, &ask.body.json["message"])?;
     let mime = written(mail, ask, now)?;
     joins(mail, ask, thread.as_deref(), &mime)?;
     let (id, stored) =
-        mail.put_draft(&ask.account.email, None, mime, thread, now).ok_or_else(Refusal::not_found)?;
-    resource(&id, payload::labelled(&stored))
+        mail.insert_draft(&ask.account.email, None, mime, thread, now).ok_or_else(Rejection::not_found)?;
+    resource(&id, payload::with_label_ids(&stored))
 }
 
-pub(super) fn update(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+pub(super) fn update(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Outcome {
     if ask.body.json["id"].as_str().is_some_and(|id| id != ask.id()) {
-        return Err(Refusal::bad_request("The id in the body is not the id in the path"));
+        return Err(Rejection::bad_request("The id in the body is not the id in the path"));
     }
-    own(mail, ask)?.draft(ask.id()).ok_or_else(Refusal::not_found)?;
-    let thread = thread_named(mail, ask, &ask.body.json["message"])?;
+    own_mailbox(mail, ask)?.draft(ask.id()).ok_or_else(Rejection::not_found)?;
+    let thread = find_thread(mail, ask, &ask.body.json["message"])?;
     let mime = written(mail, ask, now)?;
     joins(mail, ask, thread.as_deref(), &mime)?;
-    let mailbox = own(mail, ask)?;
-    let old = mailbox.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
+    let mailbox = own_mailbox(mail, ask)?;
+    let old = mailbox.remove_draft(ask.id()).ok_or_else(Rejection::not_found)?;
     // A thread with other mail is kept only if the request names it again, or by the headers.
     let alone = mailbox.thread(&old.thread).is_empty();
     let thread = thread.or_else(|| alone.then_some(old.thread));
-    let put = mail.put_draft(&ask.account.email, Some(ask.id().to_owned()), mime, thread, now);
-    let (id, stored) = put.ok_or_else(Refusal::not_found)?;
-    resource(&id, payload::labelled(&stored))
+    let put = mail.insert_draft(&ask.account.email, Some(ask.id().to_owned()), mime, thread, now);
+    let (id, stored) = put.ok_or_else(Rejection::not_found)?;
+    resource(&id, payload::with_label_ids(&stored))
 }
 
-pub(super) fn get(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
-    let format = Format::parse(ask.param("format"), Vec::new()).map_err(Refusal::bad_request)?;
-    let mailbox = own(mail, ask)?;
-    let (row, message) = mailbox.draft(ask.id()).ok_or_else(Refusal::not_found)?;
+pub(super) fn get(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
+    let format = Format::parse(ask.param("format"), Vec::new()).map_err(Rejection::bad_request)?;
+    let mailbox = own_mailbox(mail, ask)?;
+    let (row, message) = mailbox.draft(ask.id()).ok_or_else(Rejection::not_found)?;
     resource(&row.id, payload::message(message, &format))
 }
 
-pub(super) fn list(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
-    let all = found(mail, ask, now, &["DRAFT".to_owned()])?;
-    let mailbox = own(mail, ask)?;
-    let resource = |message: &super::mailbox::Stored| {
+pub(super) fn list(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Outcome {
+    let all = search_results(mail, ask, now, &["DRAFT".to_owned()])?;
+    let mailbox = own_mailbox(mail, ask)?;
+    let resource = |message: &super::mailbox::StoredMessage| {
         let row = mailbox.drafts.iter().find(|row| row.message == message.id)?;
         Some(json!({"id": row.id, "message": payload::reference(message)}))
     };
@@ -72,23 +72,23 @@ pub(super) fn list(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> O
     page(ask, "drafts", drafts)
 }
 
-pub(super) fn send(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+pub(super) fn send(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Outcome {
     let body = &ask.body.json;
-    let id = body["id"].as_str().ok_or_else(|| Refusal::bad_request("Missing draft id"))?;
-    let (_, draft) = own(mail, ask)?.draft(id).ok_or_else(Refusal::not_found)?;
+    let id = body["id"].as_str().ok_or_else(|| Rejection::bad_request("Missing draft id"))?;
+    let (_, draft) = own_mailbox(mail, ask)?.draft(id).ok_or_else(Rejection::not_found)?;
     let (raw, thread) = (draft.mime.raw(), draft.thread.clone());
     let raw = content(ask, &body["message"])?.unwrap_or(raw);
-    let named = thread_named(mail, ask, &body["message"])?;
+    let named = find_thread(mail, ask, &body["message"])?;
     let mime = compose::as_draft(mail, &ask.account, &raw, now)?;
     joins(mail, ask, named.as_deref(), &mime)?;
     let thread = named.unwrap_or(thread);
     let recipients = compose::envelope(&mime)?;
-    own(mail, ask)?.take_draft(id);
+    own_mailbox(mail, ask)?.remove_draft(id);
     let sent = mail.send(&ask.account.email, mime, &recipients, Some(thread), now);
-    Ok(Some(payload::labelled(&sent.ok_or_else(Refusal::not_found)?)))
+    Ok(Some(payload::with_label_ids(&sent.ok_or_else(Rejection::not_found)?)))
 }
 
-pub(super) fn delete(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
-    own(mail, ask)?.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
+pub(super) fn delete(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
+    own_mailbox(mail, ask)?.remove_draft(ask.id()).ok_or_else(Rejection::not_found)?;
     Ok(None)
 }

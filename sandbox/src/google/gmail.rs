@@ -10,8 +10,8 @@ use axum::response::Response;
 use axum::routing::any;
 use serde_json::Value;
 
-use super::answer::{Outcome, Refusal, respond};
-use super::door::violated;
+use super::answer::{Outcome, Rejection, respond};
+use super::door::record_violations;
 use super::rules::{OPERATIONS, Operation, is_metadata_only};
 use super::upload::Body;
 use super::{Account, Shared, State, door, drafts, labels, messages};
@@ -21,7 +21,7 @@ const LARGEST: usize = 36_700_160;
 
 /// A validated request.
 #[derive(Debug)]
-pub(super) struct Ask<'a> {
+pub(super) struct ApiRequest<'a> {
     pub account: Account,
     /// Whether the grant allows headers only.
     pub metadata_only: bool,
@@ -30,7 +30,7 @@ pub(super) struct Ask<'a> {
     pub body: &'a Body,
 }
 
-impl Ask<'_> {
+impl ApiRequest<'_> {
     pub fn param(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -52,7 +52,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 }
 
 async fn resumable() -> Response {
-    Refusal::bad_request("Resumable uploads are not known here").respond(None)
+    Rejection::bad_request("Resumable uploads are not known here").respond(None)
 }
 
 async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Response {
@@ -60,30 +60,32 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
     let path = parts.uri.path().to_owned();
     let upload = path.starts_with("/upload/");
     let rest = path.split("/users/").nth(1).unwrap_or_default();
-    let mut segments = rest.split('/').map(door::unescaped);
+    let mut segments = rest.split('/').map(door::percent_decode);
     let user = segments.next().unwrap_or_default();
     let segments: Vec<String> = segments.collect();
     let Some((operation, ids)) = Operation::find(&OPERATIONS, &parts.method, &segments, upload) else {
         let what = format!("{} {path} is not known here", parts.method);
         shared.change(|state| state.violations.push(what));
-        return Refusal::not_found().respond(None);
+        return Rejection::not_found().respond(None);
     };
     let query = parts.uri.query().unwrap_or_default();
     let query: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let way = Way { operation, ids, user, query, upload };
+    let way = RequestRoute { operation, ids, user, query, upload };
     let read = way.read(&parts.headers, body).await;
     let noted = read.as_ref().map(|body| body.json.clone()).unwrap_or_default();
     door::record(&shared, operation, &parts.headers, noted);
     match shared.faults.take(operation.id) {
-        Some(Fault::Status { code, retry_after }) => Refusal::status(code).respond(retry_after),
-        Some(Fault::Reason { code, reason, retry_after }) => {
-            Refusal { reason, ..Refusal::status(code) }.respond(retry_after)
+        Some(Fault::Status { code, retry_after }) => Rejection::status(code).respond(retry_after),
+        Some(Fault::ErrorReason { code, reason, retry_after }) => {
+            Rejection { reason, ..Rejection::status(code) }.respond(retry_after)
         }
-        fault => serve::under(fault, async { respond(way.walk(&shared, &parts.headers, read)) }).await,
+        fault => {
+            serve::respond_with_fault(fault, async { respond(way.walk(&shared, &parts.headers, read)) }).await
+        }
     }
 }
 
-struct Way {
+struct RequestRoute {
     operation: &'static Operation,
     ids: Vec<String>,
     user: String,
@@ -91,7 +93,7 @@ struct Way {
     upload: bool,
 }
 
-impl Way {
+impl RequestRoute {
     async fn read(&self, headers: &HeaderMap, body: HttpBody) -> Result<Body, String> {
         let bytes = to_bytes(body, LARGEST).await.map_err(|_| "The body is too large or broke off")?;
         let kind = self.query.iter().find(|(name, _)| name == "uploadType").map(|(_, value)| value.as_str());
@@ -107,23 +109,28 @@ impl Way {
 
     fn walk(&self, shared: &Shared, headers: &HeaderMap, body: Result<Body, String>) -> Outcome {
         let (account, metadata_only) = self.enter(shared, headers)?;
-        let body = body.map_err(|why| violated(shared, self.operation, vec![why]))?;
+        let body = body.map_err(|why| record_violations(shared, self.operation, vec![why]))?;
         let mut wrong = shared.rules.query(self.operation, &self.query);
         wrong.extend(self.judge_body(shared, &body));
         if !wrong.is_empty() {
-            return Err(violated(shared, self.operation, wrong));
+            return Err(record_violations(shared, self.operation, wrong));
         }
-        let ask =
-            Ask { account, metadata_only, ids: self.ids.clone(), query: self.query.clone(), body: &body };
+        let ask = ApiRequest {
+            account,
+            metadata_only,
+            ids: self.ids.clone(),
+            query: self.query.clone(),
+            body: &body,
+        };
         let now = shared.now();
         let outcome = shared.change(|state| perform(self.operation.id, state, &ask, now))?;
-        door::judged(shared, self.operation, outcome)
+        door::validate_response(shared, self.operation, outcome)
     }
 
-    fn enter(&self, shared: &Shared, headers: &HeaderMap) -> Result<(Account, bool), Refusal> {
+    fn enter(&self, shared: &Shared, headers: &HeaderMap) -> Result<(Account, bool), Rejection> {
         let (account, scopes) = door::enter(shared, self.operation, headers)?;
         if self.user != "me" && !self.user.eq_ignore_ascii_case(&account.email) {
-            return Err(Refusal::forbidden(format!("Delegation denied for {}", account.email)));
+            return Err(Rejection::forbidden(format!("Delegation denied for {}", account.email)));
         }
         Ok((account, is_metadata_only(&scopes)))
     }
@@ -140,7 +147,7 @@ impl Way {
     }
 }
 
-fn perform(id: &str, state: &mut State, ask: &Ask<'_>, now: chrono::DateTime<chrono::Utc>) -> Outcome {
+fn perform(id: &str, state: &mut State, ask: &ApiRequest<'_>, now: chrono::DateTime<chrono::Utc>) -> Outcome {
     let mail = &mut state.mail;
     match id {
         "gmail.users.getProfile" => messages::profile(mail, ask),
@@ -162,6 +169,6 @@ fn perform(id: &str, state: &mut State, ask: &Ask<'_>, now: chrono::DateTime<chr
         "gmail.users.labels.get" => labels::get(mail, ask),
         "gmail.users.labels.create" => labels::create(mail, ask),
         "gmail.users.settings.sendAs.list" => messages::send_as(ask),
-        other => Err(Refusal::backend(format!("{other} is in the table and has no code"))),
+        other => Err(Rejection::backend(format!("{other} is in the table and has no code"))),
     }
 }

@@ -14,9 +14,9 @@ pub(super) struct Grants {
     pub all: Vec<Grant>,
     access: HashMap<String, Access>,
     /// The lifetime of the next access token, if it is not the usual one.
-    pub next_lives: Option<i64>,
+    pub next_token_lifetime: Option<i64>,
     /// Each refresh returns a new refresh token, and the previous one becomes invalid.
-    pub rotating: bool,
+    pub rotates_refresh_tokens: bool,
 }
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Code {
     pub grant: usize,
     pub redirect_uri: String,
     pub challenge: String,
-    pub made: DateTime<Utc>,
+    pub created_at: DateTime<Utc>,
     pub refreshable: bool,
     pub used: bool,
 }
@@ -36,7 +36,7 @@ pub(super) struct Grant {
     pub refresh: Option<String>,
     pub revoked: bool,
     /// When the grant expires by itself, as in "Testing".
-    pub ends: Option<DateTime<Utc>>,
+    pub expires_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,13 @@ struct Access {
 
 impl Grants {
     pub fn add(&mut self, email: &str, scopes: BTreeSet<String>) -> usize {
-        self.all.push(Grant { email: email.to_owned(), scopes, refresh: None, revoked: false, ends: None });
+        self.all.push(Grant {
+            email: email.to_owned(),
+            scopes,
+            refresh: None,
+            revoked: false,
+            expires_at: None,
+        });
         self.all.len() - 1
     }
 
@@ -69,7 +75,7 @@ impl Grants {
     /// Issues an access token; returns it with its lifetime in seconds.
     pub fn issue(&mut self, grant: usize, now: DateTime<Utc>) -> (String, i64) {
         let token = format!("ya29.{}", random());
-        let lives = self.next_lives.take().unwrap_or(TOKEN_LIVES_SECONDS);
+        let lives = self.next_token_lifetime.take().unwrap_or(TOKEN_LIVES_SECONDS);
         self.access.insert(token.clone(), Access { grant, until: now + Duration::seconds(lives) });
         (token, lives)
     }

@@ -13,18 +13,18 @@ const SMALL: u32 = 2000;
 const PUBLIC_EXPONENT: u32 = 65_537;
 
 /// A key; its private half is available only as PEM.
-pub(super) struct Key {
+pub(super) struct ServiceAccountKey {
     modulus: Vec<u8>,
     pem: String,
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for ServiceAccountKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(…)")
     }
 }
 
-impl Key {
+impl ServiceAccountKey {
     pub fn new() -> Self {
         let e = BigUint::from(PUBLIC_EXPONENT);
         let one = BigUint::from(1_u32);
@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn what_is_signed_with_the_key_that_is_given_out_verifies_and_nothing_else() {
-        let key = Key::new();
+        let key = ServiceAccountKey::new();
         let letters: String = key.pem().lines().filter(|line| !line.starts_with('-')).collect();
         let pair = RsaKeyPair::from_pkcs8(&STANDARD.decode(letters).unwrap()).unwrap();
         let mut signature = vec![0; pair.public().modulus_len()];
         pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), b"yes", &mut signature).unwrap();
         assert!(key.verifies(b"yes", &signature));
         assert!(!key.verifies(b"no", &signature));
-        assert!(!Key::new().verifies(b"yes", &signature));
+        assert!(!ServiceAccountKey::new().verifies(b"yes", &signature));
     }
 }

@@ -15,7 +15,7 @@ pub(super) const SYSTEM_LABELS: [&str; 9] =
 
 /// One message in one mailbox.
 #[derive(Debug, Clone)]
-pub(super) struct Stored {
+pub(super) struct StoredMessage {
     pub id: String,
     pub thread: String,
     pub mime: Mime,
@@ -26,7 +26,7 @@ pub(super) struct Stored {
     pub hidden: u32,
 }
 
-impl Stored {
+impl StoredMessage {
     pub fn has(&self, label: &str) -> bool {
         self.labels.contains(label)
     }
@@ -47,34 +47,34 @@ pub(super) struct UserLabel {
 }
 
 #[derive(Debug)]
-pub(super) struct AccountBox {
+pub(super) struct AccountMailbox {
     pub account: Account,
     pub labels: Vec<UserLabel>,
-    pub messages: Vec<Stored>,
+    pub messages: Vec<StoredMessage>,
     pub drafts: Vec<DraftRow>,
 }
 
-impl AccountBox {
+impl AccountMailbox {
     pub fn knows_label(&self, id: &str) -> bool {
         SYSTEM_LABELS.contains(&id) || self.labels.iter().any(|label| label.id == id)
     }
 
-    pub fn message(&self, id: &str) -> Option<&Stored> {
+    pub fn message(&self, id: &str) -> Option<&StoredMessage> {
         self.messages.iter().find(|message| message.id == id)
     }
 
-    pub fn thread(&self, id: &str) -> Vec<&Stored> {
+    pub fn thread(&self, id: &str) -> Vec<&StoredMessage> {
         self.messages.iter().filter(|message| message.thread == id).collect()
     }
 
     /// Returns the draft and its content.
-    pub fn draft(&self, id: &str) -> Option<(&DraftRow, &Stored)> {
+    pub fn draft(&self, id: &str) -> Option<(&DraftRow, &StoredMessage)> {
         let row = self.drafts.iter().find(|draft| draft.id == id)?;
         Some((row, self.message(&row.message)?))
     }
 
     /// Removes the draft with its content.
-    pub fn take_draft(&mut self, id: &str) -> Option<Stored> {
+    pub fn remove_draft(&mut self, id: &str) -> Option<StoredMessage> {
         let at = self.drafts.iter().position(|draft| draft.id == id)?;
         let row = self.drafts.remove(at);
         let at = self.messages.iter().position(|message| message.id == row.message)?;
@@ -84,7 +84,7 @@ impl AccountBox {
     // Gmail's threading: the thread to which the message's references point, else a new one.
     fn thread_of(&self, mime: &Mime) -> Option<String> {
         let answered = mime.answers();
-        let named = |stored: &&Stored| {
+        let named = |stored: &&StoredMessage| {
             stored.mime.header("Message-ID").is_some_and(|id| answered.iter().any(|one| one == id))
         };
         self.messages.iter().rev().find(named).map(|stored| stored.thread.clone())
@@ -93,16 +93,16 @@ impl AccountBox {
 
 /// Mail sent to an address without an account here.
 #[derive(Debug, Clone)]
-pub(super) struct Left {
+pub(super) struct OutboxEntry {
     pub recipient: String,
-    pub stored: Stored,
+    pub stored: StoredMessage,
 }
 
 /// All mailboxes, and the mail sent elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Mailboxes {
-    boxes: BTreeMap<String, AccountBox>,
-    pub outbox: Vec<Left>,
+    boxes: BTreeMap<String, AccountMailbox>,
+    pub outbox: Vec<OutboxEntry>,
     pub lag: u32,
     counter: u64,
 }
@@ -117,7 +117,7 @@ impl Mailboxes {
     }
 
     pub fn add(&mut self, account: Account) {
-        let mailbox = AccountBox {
+        let mailbox = AccountMailbox {
             account: account.clone(),
             labels: Vec::new(),
             messages: Vec::new(),
@@ -134,11 +134,11 @@ impl Mailboxes {
         self.get(email).map(|mailbox| &mailbox.account)
     }
 
-    pub fn get(&self, email: &str) -> Option<&AccountBox> {
+    pub fn get(&self, email: &str) -> Option<&AccountMailbox> {
         self.boxes.get(&email.to_lowercase())
     }
 
-    pub fn get_mut(&mut self, email: &str) -> Option<&mut AccountBox> {
+    pub fn get_mut(&mut self, email: &str) -> Option<&mut AccountMailbox> {
         self.boxes.get_mut(&email.to_lowercase())
     }
 
@@ -161,34 +161,34 @@ impl Mailboxes {
     }
 
     /// Puts a message into one mailbox, in `thread` or in that of its references. The mailbox must exist.
-    pub fn put(
+    pub fn insert_message(
         &mut self,
         email: &str,
         mime: Mime,
         labels: &[&str],
         thread: Option<String>,
         at: DateTime<Utc>,
-    ) -> Option<Stored> {
+    ) -> Option<StoredMessage> {
         let id = self.next_id();
         let (history, hidden) = (self.history(), self.lag);
         let mailbox = self.get_mut(email)?;
         let thread = thread.or_else(|| mailbox.thread_of(&mime)).unwrap_or_else(|| id.clone());
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
-        let stored = Stored { id, thread, mime, labels, at, history, hidden };
+        let stored = StoredMessage { id, thread, mime, labels, at, history, hidden };
         mailbox.messages.push(stored.clone());
         Some(stored)
     }
 
     /// Puts a draft into one mailbox under `id`, or under a new id.
-    pub fn put_draft(
+    pub fn insert_draft(
         &mut self,
         email: &str,
         id: Option<String>,
         mime: Mime,
         thread: Option<String>,
         at: DateTime<Utc>,
-    ) -> Option<(String, Stored)> {
-        let stored = self.put(email, mime, &["DRAFT"], thread, at)?;
+    ) -> Option<(String, StoredMessage)> {
+        let stored = self.insert_message(email, mime, &["DRAFT"], thread, at)?;
         let id = id.unwrap_or_else(|| format!("r-{}", 7_000_000_000_000_000_000_u64 + self.next()));
         let row = DraftRow { id: id.clone(), message: stored.id.clone() };
         self.get_mut(email)?.drafts.push(row);
@@ -203,10 +203,10 @@ impl Mailboxes {
         recipients: &BTreeSet<String>,
         thread: Option<String>,
         at: DateTime<Utc>,
-    ) -> Option<Stored> {
+    ) -> Option<StoredMessage> {
         let to_self = recipients.iter().any(|one| self.is_own(from, one));
         let labels: &[&str] = if to_self { &["SENT", "INBOX", "UNREAD"] } else { &["SENT"] };
-        let sent = self.put(from, mime, labels, thread, at)?;
+        let sent = self.insert_message(from, mime, labels, thread, at)?;
         let mut copy = sent.mime.clone();
         copy.remove("Bcc");
         let mut reached = BTreeSet::new();
@@ -217,12 +217,12 @@ impl Mailboxes {
             match self.owner_of(recipient) {
                 // Two addresses of one mailbox get one delivery.
                 Some(owner) if reached.insert(owner.clone()) => {
-                    self.put(&owner, copy.clone(), &["INBOX", "UNREAD"], None, at);
+                    self.insert_message(&owner, copy.clone(), &["INBOX", "UNREAD"], None, at);
                 }
                 Some(_) => {}
                 None => {
-                    let stored = Stored { mime: copy.clone(), ..sent.clone() };
-                    self.outbox.push(Left { recipient: recipient.clone(), stored });
+                    let stored = StoredMessage { mime: copy.clone(), ..sent.clone() };
+                    self.outbox.push(OutboxEntry { recipient: recipient.clone(), stored });
                 }
             }
         }

@@ -97,7 +97,7 @@ impl Mime {
 
     /// Returns a header's value with its encoded words decoded.
     pub fn text(&self, name: &str) -> Option<String> {
-        self.header(name).map(decoded)
+        self.header(name).map(decode_words)
     }
 
     /// Replaces a header in its position, or adds it.
@@ -153,7 +153,7 @@ impl Mime {
 }
 
 /// Decodes encoded words (RFC 2047).
-pub(super) fn decoded(value: &str) -> String {
+pub(super) fn decode_words(value: &str) -> String {
     let line = format!("{value}\n");
     let parsed = MessageStream::new(line.as_bytes()).parse_unstructured();
     parsed.as_text().unwrap_or_default().to_owned()

@@ -42,14 +42,14 @@ use tokio::sync::watch;
 use crate::Faults;
 use crate::serve::Server;
 use calendar::Calendars;
-pub use calendar::{Appointment, Invitation, Invitee, Meeting, MeetingEdit, News};
-pub use control::Tokens;
+pub use calendar::{Attendee, CalendarEvent, EventEdit, Invitation, InvitationKind, NewEvent};
+pub use control::TokenPair;
 use grants::Grants;
 use mailbox::Mailboxes;
-use rules::Rules;
+use rules::ApiSchema;
 use service::ServiceAccount;
-pub use service::stranger_key;
-pub use view::{DraftEdit, Incoming, Mail, Outgoing};
+pub use service::unknown_service_account_key;
+pub use view::{DraftEdit, IncomingMail, MailMessage, OutgoingMail};
 
 /// Returns the fake's current time.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -64,9 +64,11 @@ pub struct Account {
     /// The calendar's zone, by its IANA name.
     pub time_zone: String,
     /// Send-as addresses that are not confirmed yet.
-    pub unconfirmed: Vec<String>,
+    #[serde(rename = "unconfirmed")]
+    pub unverified_aliases: Vec<String>,
     /// The default send-as address, if it is one of the aliases.
-    pub usual: Option<String>,
+    #[serde(rename = "usual")]
+    pub default_alias: Option<String>,
     /// The signature as HTML, by address.
     pub signatures: BTreeMap<String, String>,
     /// The display name in From, by address. Empty if it is not set.
@@ -74,7 +76,8 @@ pub struct Account {
     /// The Reply-To address if it differs from the sender, by address.
     pub answers: BTreeMap<String, String>,
     /// Aliases that are also other people's mailboxes, so they are not treated as this account's own.
-    pub shared: Vec<String>,
+    #[serde(rename = "shared")]
+    pub shared_aliases: Vec<String>,
 }
 
 impl Account {
@@ -90,7 +93,7 @@ impl Account {
 
     /// Returns the account with its calendar in that zone.
     #[must_use]
-    pub fn in_zone(mut self, name: &str) -> Self {
+    pub fn with_time_zone(mut self, name: &str) -> Self {
         name.clone_into(&mut self.time_zone);
         self
     }
@@ -142,7 +145,7 @@ impl fmt::Debug for GoogleConfig {
 
 /// A request that reached an operation, rejected or not.
 #[derive(Debug, Clone, Serialize)]
-pub struct Call {
+pub struct ApiCall {
     /// As in Google's discovery documents (`gmail.users.drafts.send`, `calendar.events.insert`), or `oauth.token`,
     /// `oauth.revoke`.
     pub operation: String,
@@ -171,14 +174,14 @@ struct State {
     redirect_uris: Vec<String>,
     /// Whether the app's publishing status is "Testing".
     testing: bool,
-    calls: Vec<Call>,
+    calls: Vec<ApiCall>,
     violations: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Shared {
     config: GoogleConfig,
-    rules: Rules,
+    rules: ApiSchema,
     faults: Faults,
     state: Mutex<State>,
     version: watch::Sender<u64>,
@@ -208,7 +211,7 @@ impl Google {
     /// # Errors
     /// If no port can be bound, or the specification in `specs_dir` cannot be used.
     pub async fn start(config: GoogleConfig) -> std::io::Result<Self> {
-        let rules = Rules::read(config.specs_dir.as_deref())?;
+        let rules = ApiSchema::read(config.specs_dir.as_deref())?;
         let faults = Faults::default();
         let state = State {
             mail: Mailboxes::new(&config.accounts),
@@ -229,7 +232,7 @@ impl Google {
             .merge(gmail::routes())
             .merge(calendar::routes())
             .merge(pages::routes())
-            .fallback(answer::no_such_page)
+            .fallback(answer::not_found)
             .with_state(shared.clone());
         let server = Arc::new(Server::start(router).await?);
         Ok(Self { shared, server, faults })

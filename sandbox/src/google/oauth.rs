@@ -19,9 +19,9 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::answer::Refusal;
+use super::answer::Rejection;
 use super::grants::{Grant, Grants};
-use super::{Call, Shared, service};
+use super::{ApiCall, Shared, service};
 use crate::{Fault, serve};
 
 const CODE_LIVES_MINUTES: i64 = 10;
@@ -38,9 +38,9 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 
 /// An OAuth error: RFC 6749, section 5.2.
 #[derive(Debug)]
-pub(super) struct Denied(pub(super) &'static str, pub(super) &'static str);
+pub(super) struct OAuthErrorResponse(pub(super) &'static str, pub(super) &'static str);
 
-impl IntoResponse for Denied {
+impl IntoResponse for OAuthErrorResponse {
     fn into_response(self) -> Response {
         let status =
             if self.0 == "invalid_client" { StatusCode::UNAUTHORIZED } else { StatusCode::BAD_REQUEST };
@@ -68,7 +68,7 @@ async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, 
         let token = fields.get("token").cloned().unwrap_or_default();
         match shared.change(|state| state.grants.revoke(&token)) {
             true => Json(json!({})).into_response(),
-            false => Denied("invalid_token", "Token expired or revoked").into_response(),
+            false => OAuthErrorResponse("invalid_token", "Token expired or revoked").into_response(),
         }
     })
     .await
@@ -77,16 +77,16 @@ async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, 
 /// Injected statuses are answered like Google's front ends do: with JSON instead of an empty body.
 async fn under(fault: Option<Fault>, work: impl Future<Output = Response>) -> Response {
     match fault {
-        Some(Fault::Status { code, retry_after } | Fault::Reason { code, retry_after, .. }) => {
-            Refusal::status(code).respond(retry_after)
+        Some(Fault::Status { code, retry_after } | Fault::ErrorReason { code, retry_after, .. }) => {
+            Rejection::status(code).respond(retry_after)
         }
-        other => serve::under(other, work).await,
+        other => serve::respond_with_fault(other, work).await,
     }
 }
 
 fn record(shared: &Shared, operation: &str, body: Value) {
     let at = shared.now();
-    let call = Call { operation: operation.to_owned(), account: None, at, body };
+    let call = ApiCall { operation: operation.to_owned(), account: None, at, body };
     shared.change(|state| state.calls.push(call));
 }
 
@@ -96,42 +96,45 @@ fn fields(body: &[u8]) -> HashMap<String, String> {
 
 type Fields = HashMap<String, String>;
 
-fn exchange(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<Value, Denied> {
+fn exchange(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<Value, OAuthErrorResponse> {
     let form = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !form.starts_with("application/x-www-form-urlencoded") {
-        return Err(Denied("invalid_request", "The body must be a form."));
+        return Err(OAuthErrorResponse("invalid_request", "The body must be a form."));
     }
     // The assertion's signature authenticates the client.
     if fields.get("grant_type").is_some_and(|kind| kind == service::GRANT_TYPE) {
-        let assertion = fields.get("assertion").ok_or(Denied("invalid_request", "Missing assertion"))?;
+        let assertion =
+            fields.get("assertion").ok_or(OAuthErrorResponse("invalid_request", "Missing assertion"))?;
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        return service::by_assertion(shared, &format!("http://{host}/token"), assertion);
+        return service::exchange_assertion(shared, &format!("http://{host}/token"), assertion);
     }
     client(shared, headers, fields)?;
     match fields.get("grant_type").map(String::as_str) {
         Some("authorization_code") => by_code(shared, fields),
         Some("refresh_token") => by_refresh(shared, fields),
-        Some(_) => Err(Denied("unsupported_grant_type", "Invalid grant_type.")),
-        None => Err(Denied("invalid_request", "Required parameter is missing: grant_type")),
+        Some(_) => Err(OAuthErrorResponse("unsupported_grant_type", "Invalid grant_type.")),
+        None => Err(OAuthErrorResponse("invalid_request", "Required parameter is missing: grant_type")),
     }
 }
 
-fn client(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<(), Denied> {
-    let wrong = || Denied("invalid_client", "The OAuth client was not found.");
+fn client(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<(), OAuthErrorResponse> {
+    let wrong = || OAuthErrorResponse("invalid_client", "The OAuth client was not found.");
     let basic = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let (id, secret) = match (basic, fields.get("client_secret")) {
-        (Some(_), Some(_)) => return Err(Denied("invalid_request", "Two ways of client authentication.")),
+        (Some(_), Some(_)) => {
+            return Err(OAuthErrorResponse("invalid_request", "Two ways of client authentication."));
+        }
         (Some(basic), None) => basic_pair(basic).ok_or_else(wrong)?,
         (None, secret) => (
             fields.get("client_id").cloned().ok_or_else(wrong)?,
-            secret.cloned().ok_or(Denied("invalid_client", "client_secret is missing."))?,
+            secret.cloned().ok_or(OAuthErrorResponse("invalid_client", "client_secret is missing."))?,
         ),
     };
     if id != shared.config.client_id {
         return Err(wrong());
     }
     if secret != shared.config.client_secret {
-        return Err(Denied("invalid_client", "Unauthorized"));
+        return Err(OAuthErrorResponse("invalid_client", "Unauthorized"));
     }
     Ok(())
 }
@@ -151,31 +154,33 @@ fn unescaped(text: &str) -> String {
         .unwrap_or_default()
 }
 
-fn by_code(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
+fn by_code(shared: &Shared, fields: &Fields) -> Result<Value, OAuthErrorResponse> {
     let now = shared.now();
     shared.change(|state| {
         let testing = state.testing;
         let grants = &mut state.grants;
-        let given = fields.get("code").ok_or(Denied("invalid_request", "Missing parameter: code"))?;
-        let code = grants.codes.get_mut(given).ok_or(Denied("invalid_grant", "Malformed auth code."))?;
-        if code.used || now - code.made > Duration::minutes(CODE_LIVES_MINUTES) {
-            return Err(Denied("invalid_grant", "Bad Request"));
+        let given =
+            fields.get("code").ok_or(OAuthErrorResponse("invalid_request", "Missing parameter: code"))?;
+        let code =
+            grants.codes.get_mut(given).ok_or(OAuthErrorResponse("invalid_grant", "Malformed auth code."))?;
+        if code.used || now - code.created_at > Duration::minutes(CODE_LIVES_MINUTES) {
+            return Err(OAuthErrorResponse("invalid_grant", "Bad Request"));
         }
         if fields.get("redirect_uri") != Some(&code.redirect_uri) {
-            return Err(Denied("redirect_uri_mismatch", "Bad Request"));
+            return Err(OAuthErrorResponse("redirect_uri_mismatch", "Bad Request"));
         }
         let verifier = fields.get("code_verifier").map(String::as_str).unwrap_or_default();
         if verifier.is_empty() {
-            return Err(Denied("invalid_grant", "Missing code verifier."));
+            return Err(OAuthErrorResponse("invalid_grant", "Missing code verifier."));
         }
         if !verifies(verifier, &code.challenge) {
-            return Err(Denied("invalid_grant", "Invalid code verifier."));
+            return Err(OAuthErrorResponse("invalid_grant", "Invalid code verifier."));
         }
         code.used = true;
         let (grant, refreshable) = (code.grant, code.refreshable);
         let refresh = if refreshable { grants.make_refreshable(grant) } else { None };
         if testing && let Some(grant) = grants.all.get_mut(grant) {
-            grant.ends = Some(now + Duration::seconds(TESTING_SECONDS));
+            grant.expires_at = Some(now + Duration::seconds(TESTING_SECONDS));
         }
         let mut answer = tokens(grants, grant, refresh, now);
         if testing {
@@ -195,16 +200,18 @@ fn verifies(verifier: &str, challenge: &str) -> bool {
         && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == challenge
 }
 
-fn by_refresh(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
+fn by_refresh(shared: &Shared, fields: &Fields) -> Result<Value, OAuthErrorResponse> {
     let now = shared.now();
     shared.change(|state| {
         let grants = &mut state.grants;
-        let given = fields.get("refresh_token").ok_or(Denied("invalid_request", "Missing refresh_token"))?;
-        let over = |grant: &Grant| grant.revoked || grant.ends.is_some_and(|ends| ends <= now);
+        let given = fields
+            .get("refresh_token")
+            .ok_or(OAuthErrorResponse("invalid_request", "Missing refresh_token"))?;
+        let over = |grant: &Grant| grant.revoked || grant.expires_at.is_some_and(|ends| ends <= now);
         let alive = |grant: &Grant| !over(grant) && grant.refresh.as_ref() == Some(given);
         let grant = grants.all.iter().position(alive);
-        let grant = grant.ok_or(Denied("invalid_grant", "Token has been expired or revoked."))?;
-        let refresh = if grants.rotating { grants.make_refreshable(grant) } else { None };
+        let grant = grant.ok_or(OAuthErrorResponse("invalid_grant", "Token has been expired or revoked."))?;
+        let refresh = if grants.rotates_refresh_tokens { grants.make_refreshable(grant) } else { None };
         Ok(tokens(grants, grant, refresh, now))
     })
 }
@@ -258,9 +265,9 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
 async fn userinfo(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap) -> Response {
     let state = shared.state();
     let grant = bearer(&headers).and_then(|token| state.grants.bearer(token, shared.now()));
-    let Some(grant) = grant else { return Refusal::unauthenticated().respond(None) };
+    let Some(grant) = grant else { return Rejection::unauthenticated().respond(None) };
     if !EMAIL.iter().any(|scope| grant.scopes.contains(*scope)) {
-        return Refusal::insufficient_scopes().respond(None);
+        return Rejection::insufficient_scopes().respond(None);
     }
     Json(json!({"sub": sub(&grant.email), "email": grant.email, "email_verified": true})).into_response()
 }

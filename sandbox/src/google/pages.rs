@@ -43,9 +43,9 @@ async fn mailbox(Shares(shared): Shares<Arc<Shared>>, Query(ask): Query<Ask>) ->
     Json(json!({
         "version": seen,
         "account": ask.account,
-        "inbox": shared.labelled(&ask.account, "INBOX"),
-        "sent": shared.labelled(&ask.account, "SENT"),
-        "drafts": shared.labelled(&ask.account, "DRAFT"),
+        "inbox": shared.list_by_label(&ask.account, "INBOX"),
+        "sent": shared.list_by_label(&ask.account, "SENT"),
+        "drafts": shared.list_by_label(&ask.account, "DRAFT"),
         "outbox": shared.outbox(),
     }))
     .into_response()

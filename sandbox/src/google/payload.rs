@@ -6,8 +6,8 @@ use mail_parser::{Encoding, Message, MessageParser, MessagePart as MailPart, Mim
 use serde_json::{Value, json};
 
 use super::consent::escape;
-use super::mailbox::Stored;
-use super::mime::{Mime, decoded};
+use super::mailbox::StoredMessage;
+use super::mime::{Mime, decode_words};
 
 /// How much of a message is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,17 +31,17 @@ impl Format {
 }
 
 /// Returns only the ids, as in lists and in answers to writes.
-pub(super) fn reference(stored: &Stored) -> Value {
+pub(super) fn reference(stored: &StoredMessage) -> Value {
     json!({"id": stored.id, "threadId": stored.thread})
 }
 
 /// Returns the ids and the labels.
-pub(super) fn labelled(stored: &Stored) -> Value {
+pub(super) fn with_label_ids(stored: &StoredMessage) -> Value {
     json!({"id": stored.id, "threadId": stored.thread, "labelIds": stored.labels})
 }
 
 /// Returns a message resource.
-pub(super) fn message(stored: &Stored, format: &Format) -> Value {
+pub(super) fn message(stored: &StoredMessage, format: &Format) -> Value {
     let raw = stored.mime.raw();
     let mut resource = json!({
         "id": stored.id,
@@ -105,7 +105,7 @@ fn chosen(mime: &Mime, wanted: &[String]) -> Vec<Value> {
     let all = mime.headers.iter().filter(|(name, _)| {
         wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(name))
     });
-    all.map(|(name, value)| json!({"name": name, "value": decoded(value)})).collect()
+    all.map(|(name, value)| json!({"name": name, "value": decode_words(value)})).collect()
 }
 
 fn tree(raw: &[u8], with_bodies: bool) -> Value {
@@ -135,7 +135,7 @@ fn part(message: &Message<'_>, at: usize, place: &Place, with_bodies: bool) -> V
     let headers = part_here.headers.iter().map(|header| {
         let bytes = raw.get(header.offset_start as usize..header.offset_end as usize).unwrap_or_default();
         let value = String::from_utf8_lossy(bytes).replace(['\r', '\n'], "");
-        json!({"name": header.name(), "value": decoded(value.trim())})
+        json!({"name": header.name(), "value": decode_words(value.trim())})
     });
     let mut resource = json!({
         "partId": place.id,

@@ -146,13 +146,13 @@ pub(super) fn is_metadata_only(scopes: &std::collections::BTreeSet<String>) -> b
 
 /// Google's description, compiled.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(super) struct ApiSchema {
     methods: HashMap<&'static str, Value>,
     requests: HashMap<&'static str, Validator>,
     responses: HashMap<&'static str, Validator>,
 }
 
-impl Rules {
+impl ApiSchema {
     pub fn read(dir: Option<&Path>) -> std::io::Result<Self> {
         let Some(dir) = dir else { return Ok(Self::default()) };
         let mut rules = Self::default();

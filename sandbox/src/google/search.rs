@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 
-use super::mailbox::{Stored, UserLabel};
+use super::mailbox::{StoredMessage, UserLabel};
 
 /// A day without a time begins at midnight Pacific Standard Time, wherever the account is
 /// (<https://developers.google.com/workspace/gmail/api/guides/filtering>).
@@ -15,7 +15,7 @@ const PACIFIC_MIDNIGHT: Duration = Duration::hours(8);
 
 /// A parsed search: every term must match.
 #[derive(Debug)]
-pub(super) struct Query(Vec<Term>);
+pub(super) struct SearchQuery(Vec<Term>);
 
 #[derive(Debug)]
 struct Term {
@@ -33,11 +33,11 @@ enum Test {
     After(DateTime<Utc>),
     Before(DateTime<Utc>),
     Attachment,
-    Anything,
+    Any,
     AnyOf(Vec<Term>),
 }
 
-impl Query {
+impl SearchQuery {
     /// # Errors
     /// A sentence that says what is not supported.
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, String> {
@@ -60,7 +60,7 @@ impl Query {
         self
     }
 
-    pub fn matches(&self, stored: &Stored) -> bool {
+    pub fn matches(&self, stored: &StoredMessage) -> bool {
         let mut texts = Texts { stored, read: HashMap::new() };
         self.0.iter().all(|term| texts.holds(term))
     }
@@ -69,7 +69,7 @@ impl Query {
     pub fn is_anywhere(&self) -> bool {
         self.0.iter().any(|term| match &term.test {
             Test::Label(label) => label == "TRASH" || label == "SPAM",
-            Test::Anything => true,
+            Test::Any => true,
             _ => false,
         })
     }
@@ -182,7 +182,7 @@ fn term(token: &Token, now: DateTime<Utc>) -> Result<Term, String> {
 
 fn place(value: &str) -> Result<Test, String> {
     Ok(match value {
-        "anywhere" => Test::Anything,
+        "anywhere" => Test::Any,
         "inbox" | "sent" | "trash" | "spam" => Test::Label(value.to_uppercase()),
         "draft" | "drafts" => Test::Label("DRAFT".to_owned()),
         other => return Err(format!("in:{other} is not known here")),
@@ -228,7 +228,7 @@ fn words(text: &str) -> String {
 
 /// The texts of one message, each read once.
 struct Texts<'a> {
-    stored: &'a Stored,
+    stored: &'a StoredMessage,
     read: HashMap<&'static str, String>,
 }
 
@@ -259,7 +259,7 @@ impl Texts<'_> {
             Test::After(at) => self.stored.at >= *at,
             Test::Before(at) => self.stored.at < *at,
             Test::Attachment => super::payload::has_attachment(&self.stored.mime),
-            Test::Anything => true,
+            Test::Any => true,
             Test::AnyOf(terms) => terms.iter().any(|term| self.holds(term)),
         }
     }

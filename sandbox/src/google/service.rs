@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::grants::random;
-use super::key::Key;
-use super::oauth::Denied;
+use super::key::ServiceAccountKey;
+use super::oauth::OAuthErrorResponse;
 use super::{Google, Shared};
 
 pub(super) const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -27,7 +27,7 @@ const SKEW_SECONDS: i64 = 300;
 pub(super) struct ServiceAccount {
     email: String,
     client_id: String,
-    key: Key,
+    key: ServiceAccountKey,
     domain: String,
     scopes: BTreeSet<String>,
 }
@@ -49,44 +49,54 @@ const UNAUTHORIZED: &str = "Client is unauthorized to retrieve access tokens usi
                             authorized for any of the scopes requested.";
 
 /// Issues the access token that the assertion requests.
-pub(super) fn by_assertion(shared: &Shared, audience: &str, assertion: &str) -> Result<Value, Denied> {
-    let (signed, signature) = assertion.rsplit_once('.').ok_or(Denied(INVALID, "Invalid JWT"))?;
-    let (head, claims) = signed.split_once('.').ok_or(Denied(INVALID, "Invalid JWT"))?;
+pub(super) fn exchange_assertion(
+    shared: &Shared,
+    audience: &str,
+    assertion: &str,
+) -> Result<Value, OAuthErrorResponse> {
+    let (signed, signature) = assertion.rsplit_once('.').ok_or(OAuthErrorResponse(INVALID, "Invalid JWT"))?;
+    let (head, claims) = signed.split_once('.').ok_or(OAuthErrorResponse(INVALID, "Invalid JWT"))?;
     let head: Value = part(head)?;
     if head["alg"] != "RS256" || head["typ"] != "JWT" {
-        return Err(Denied(INVALID, "Invalid JWT: only RS256 is taken"));
+        return Err(OAuthErrorResponse(INVALID, "Invalid JWT: only RS256 is taken"));
     }
     let claims: Claims = part(claims)?;
-    let signature = bytes(signature).ok_or(Denied(INVALID, "Invalid JWT Signature."))?;
+    let signature = bytes(signature).ok_or(OAuthErrorResponse(INVALID, "Invalid JWT Signature."))?;
     // A client signs with the machine's time, even if the fake's clock differs.
     let (now, told) = (Utc::now().timestamp(), shared.now());
     shared.change(|state| {
         let service = state.services.iter().find(|service| service.email == claims.iss);
-        let service = service.ok_or(Denied(INVALID, "Invalid grant: account not found"))?;
+        let service = service.ok_or(OAuthErrorResponse(INVALID, "Invalid grant: account not found"))?;
         if !service.key.verifies(signed.as_bytes(), &signature) {
-            return Err(Denied(INVALID, "Invalid JWT Signature."));
+            return Err(OAuthErrorResponse(INVALID, "Invalid JWT Signature."));
         }
         if claims.aud != audience {
-            return Err(Denied(INVALID, "Invalid JWT: Failed audience check."));
+            return Err(OAuthErrorResponse(INVALID, "Invalid JWT: Failed audience check."));
         }
         let begins = claims.iat - SKEW_SECONDS <= now;
         let lives = now < claims.exp && claims.exp > claims.iat && claims.exp - claims.iat <= LONGEST_SECONDS;
         if !begins || !lives {
-            return Err(Denied(INVALID, TIMES));
+            return Err(OAuthErrorResponse(INVALID, TIMES));
         }
         let scopes: BTreeSet<String> = claims.scope.split_whitespace().map(str::to_owned).collect();
         if scopes.is_empty() {
-            return Err(Denied("invalid_scope", "Invalid OAuth scope or ID token audience provided."));
+            return Err(OAuthErrorResponse(
+                "invalid_scope",
+                "Invalid OAuth scope or ID token audience provided.",
+            ));
         }
         let Some(subject) = claims.sub.as_deref().filter(|sub| !sub.is_empty()) else {
-            return Err(Denied("unauthorized_client", "Only people have mailboxes here: name one in sub."));
+            return Err(OAuthErrorResponse(
+                "unauthorized_client",
+                "Only people have mailboxes here: name one in sub.",
+            ));
         };
         let at = subject.split_once('@').map(|(_, domain)| domain).unwrap_or_default();
         if !at.eq_ignore_ascii_case(&service.domain) || !scopes.is_subset(&service.scopes) {
-            return Err(Denied("unauthorized_client", UNAUTHORIZED));
+            return Err(OAuthErrorResponse("unauthorized_client", UNAUTHORIZED));
         }
         if state.mail.account(&subject.to_lowercase()).is_none() {
-            return Err(Denied(INVALID, "Invalid email or User ID"));
+            return Err(OAuthErrorResponse(INVALID, "Invalid email or User ID"));
         }
         let grant = state.grants.add(&subject.to_lowercase(), scopes);
         let (access, lives) = state.grants.issue(grant, told);
@@ -99,14 +109,14 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
-fn part<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Denied> {
-    let bytes = bytes(text).ok_or(Denied(INVALID, "Invalid JWT"))?;
-    serde_json::from_slice(&bytes).map_err(|_| Denied(INVALID, "Invalid JWT"))
+fn part<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, OAuthErrorResponse> {
+    let bytes = bytes(text).ok_or(OAuthErrorResponse(INVALID, "Invalid JWT"))?;
+    serde_json::from_slice(&bytes).map_err(|_| OAuthErrorResponse(INVALID, "Invalid JWT"))
 }
 
 /// Returns a key in the format of the Google Cloud console that Google does not know.
 #[must_use]
-pub fn stranger_key() -> String {
+pub fn unknown_service_account_key() -> String {
     key_json(&ServiceAccount::new("acme.test", &[]), "https://oauth2.googleapis.com/token")
 }
 
@@ -115,7 +125,7 @@ impl ServiceAccount {
         Self {
             email: format!("nod-{}@sandbox.iam.gserviceaccount.com", &random()[..8]),
             client_id: "104729104729104729104".to_owned(),
-            key: Key::new(),
+            key: ServiceAccountKey::new(),
             domain: domain.to_owned(),
             scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
         }

@@ -24,13 +24,13 @@ pub(super) const ANA: &str = "ana@acme.test";
 pub(super) const BO: &str = "bo@acme.test";
 
 /// A Google with Ana and Bo, and Ana's token.
-pub(super) struct World {
+pub(super) struct Fixture {
     pub google: Google,
     pub http: reqwest::Client,
     pub token: String,
 }
 
-pub(super) async fn world() -> World {
+pub(super) async fn fixture() -> Fixture {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let config = GoogleConfig {
         accounts: vec![Account::new(ANA, "Ana Silva"), Account::new(BO, "Bo Chen")],
@@ -41,10 +41,10 @@ pub(super) async fn world() -> World {
     let google = Google::start(config).await.unwrap();
     let token = google.grant_as(ANA, &[MODIFY]).access_token;
     let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    World { google, http, token }
+    Fixture { google, http, token }
 }
 
-impl World {
+impl Fixture {
     pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
         let url = format!("{}/gmail/v1/users/me/{path}", self.google.url());
         let mut request = self.http.request(method, url).bearer_auth(&self.token);
@@ -65,18 +65,18 @@ impl World {
 
     /// Creates a draft and returns its id.
     pub async fn draft(&self, raw: &str) -> String {
-        let body = json!({"message": {"raw": encoded(raw)}});
+        let body = json!({"message": {"raw": base64url(raw)}});
         let (status, draft) = self.post("drafts", body).await;
         assert_eq!(status, 200, "{draft}");
         draft["id"].as_str().unwrap().to_owned()
     }
 }
 
-pub(super) fn encoded(raw: &str) -> String {
+pub(super) fn base64url(raw: &str) -> String {
     URL_SAFE.encode(raw)
 }
 
-pub(super) fn letter(to: &str, subject: &str, body: &str) -> String {
+pub(super) fn raw_mail(to: &str, subject: &str, body: &str) -> String {
     format!(
         "From: Ana Silva <{ANA}>\r\nTo: {to}\r\nSubject: {subject}\r\nMessage-ID: <mine@acme.test>\r\n\
          X-Nod-Effect: e-1\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{body}"

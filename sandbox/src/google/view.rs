@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::Shared;
-use super::mailbox::{Left, Stored};
+use super::mailbox::{OutboxEntry, StoredMessage};
 
 /// A message as plain values. Addresses are bare and unchanged; `headers` has all headers, decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Mail {
+pub struct MailMessage {
     /// Its Gmail id in this mailbox.
     pub id: String,
     pub thread_id: String,
@@ -28,17 +28,18 @@ pub struct Mail {
     pub files: Vec<(String, usize)>,
     pub headers: Vec<(String, String)>,
     pub labels: BTreeSet<String>,
-    pub at: DateTime<Utc>,
+    #[serde(rename = "at")]
+    pub received_at: DateTime<Utc>,
 }
 
-impl Mail {
+impl MailMessage {
     /// Returns a header's value, by its name in any case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    fn of(stored: &Stored, draft_id: Option<String>) -> Self {
+    fn of(stored: &StoredMessage, draft_id: Option<String>) -> Self {
         let mime = &stored.mime;
         let addresses = |name: &str| -> Vec<String> {
             mime.addresses(name).unwrap_or_default().into_iter().map(|mailbox| mailbox.email).collect()
@@ -59,21 +60,21 @@ impl Mail {
             files: mime.files(),
             headers: headers.collect(),
             labels: stored.labels.clone(),
-            at: stored.at,
+            received_at: stored.at,
         }
     }
 }
 
 /// Mail to an address that has no account here: one entry for each such recipient.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outgoing {
+pub struct OutgoingMail {
     pub recipient: String,
-    pub mail: Mail,
+    pub mail: MailMessage,
 }
 
 /// Mail that a person sends to an account here. Start from `Incoming::default()`.
 #[derive(Debug, Clone, Default)]
-pub struct Incoming {
+pub struct IncomingMail {
     /// The account.
     pub to: String,
     /// An address.
@@ -88,7 +89,7 @@ pub struct Incoming {
     /// Attachments: name, media type and bytes.
     pub files: Vec<(String, String, Vec<u8>)>,
     /// When it arrives; now, if `None`.
-    pub at: Option<DateTime<Utc>>,
+    pub received_at: Option<DateTime<Utc>>,
 }
 
 /// What a person changes about a draft in Gmail itself.
@@ -104,17 +105,20 @@ pub struct DraftEdit {
 }
 
 impl Shared {
-    pub(super) fn labelled(&self, email: &str, label: &str) -> Vec<Mail> {
+    pub(super) fn list_by_label(&self, email: &str, label: &str) -> Vec<MailMessage> {
         let state = self.state();
         let Some(mailbox) = state.mail.get(email) else { return Vec::new() };
         let drafts: HashMap<_, _> = mailbox.drafts.iter().map(|row| (&row.message, &row.id)).collect();
         let some = mailbox.messages.iter().filter(|message| message.has(label));
-        some.map(|message| Mail::of(message, drafts.get(&message.id).map(|id| (*id).clone()))).collect()
+        some.map(|message| MailMessage::of(message, drafts.get(&message.id).map(|id| (*id).clone())))
+            .collect()
     }
 
-    pub(super) fn outbox(&self) -> Vec<Outgoing> {
-        let outgoing =
-            |left: &Left| Outgoing { recipient: left.recipient.clone(), mail: Mail::of(&left.stored, None) };
+    pub(super) fn outbox(&self) -> Vec<OutgoingMail> {
+        let outgoing = |left: &OutboxEntry| OutgoingMail {
+            recipient: left.recipient.clone(),
+            mail: MailMessage::of(&left.stored, None),
+        };
         self.state().mail.outbox.iter().map(outgoing).collect()
     }
 }

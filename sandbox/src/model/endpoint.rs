@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use super::script::{Answer, Kind, Lane};
+use super::script::{Answer, AnswerKind, ModelRole};
 use super::stream::Completion;
 use super::{RULES_MODEL, Shared, rules};
 use crate::serve;
@@ -69,10 +69,12 @@ async fn complete(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body:
     };
     tokio::time::sleep(answer.delay).await;
     match answer.kind.clone() {
-        Kind::Hangs => std::future::pending().await,
-        Kind::Drops => serve::dropped(),
-        Kind::Fails { status, retry_after, code, message } => failed(status, retry_after, &code, &message),
-        Kind::Says { text, calls } => {
+        AnswerKind::Hang => std::future::pending().await,
+        AnswerKind::Drop => serve::drop_connection(),
+        AnswerKind::Error { status, retry_after, code, message } => {
+            failed(status, retry_after, &code, &message)
+        }
+        AnswerKind::Message { text, calls } => {
             let completion = Completion::new(&request, &answer, text, calls, &model, number);
             completion.respond(&shared)
         }
@@ -85,13 +87,13 @@ fn choose(shared: &Shared, request: &Value) -> Option<(Answer, String, u64)> {
     shared.change(|state| {
         state.requests.push(request.clone());
         state.answers += 1;
-        let line = state.scripts.iter().position(|script| script.fits(request));
+        let line = state.scripts.iter().position(|script| script.matches(request));
         if let Some(script) = line.and_then(|at| state.scripts.remove(at)) {
             let model = request["model"].as_str().unwrap_or_default().to_owned();
             return Some((script.answer, model, state.answers));
         }
         // Every conversation is also summarised; stories about something else need not script that.
-        if by_rules || Lane::of(request) == Lane::Summariser {
+        if by_rules || ModelRole::classify(request) == ModelRole::Summariser {
             let answer = Answer { delay: state.thinks, ..rules::answer(request) };
             return Some((answer, RULES_MODEL.to_owned(), state.answers));
         }

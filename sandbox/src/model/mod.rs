@@ -20,8 +20,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::serve::Server;
-pub use script::{Answer, Lane, ModelScript, ToolCall};
-use strict::Strictness;
+pub use script::{Answer, ModelRole, ScriptedAnswer, ToolCall};
+use strict::RequestValidator;
 
 /// The name of the model when the rules answer.
 pub const RULES_MODEL: &str = "sandbox-rules";
@@ -50,7 +50,7 @@ pub struct Model {
 struct State {
     /// How long an answer by rules takes.
     thinks: Duration,
-    scripts: VecDeque<ModelScript>,
+    scripts: VecDeque<ScriptedAnswer>,
     requests: Vec<Value>,
     unexpected: Vec<Value>,
     violations: Vec<String>,
@@ -60,7 +60,7 @@ struct State {
 #[derive(Debug)]
 struct Shared {
     config: ModelConfig,
-    strictness: Strictness,
+    strictness: RequestValidator,
     state: Mutex<State>,
     version: watch::Sender<u64>,
     /// How many streams are paused.
@@ -95,7 +95,7 @@ impl Model {
     /// # Errors
     /// If no port can be bound, or the specification in `specs_dir` cannot be used.
     pub async fn start(config: ModelConfig) -> std::io::Result<Self> {
-        let strictness = Strictness::read(config.specs_dir.as_deref())?;
+        let strictness = RequestValidator::read(config.specs_dir.as_deref())?;
         let state = Mutex::new(State::default());
         let shared = Arc::new(Shared {
             config,
@@ -123,8 +123,8 @@ impl Model {
 
     /// Returns the total time that was spent on making answers.
     #[must_use]
-    pub fn spent(&self) -> Duration {
-        self.server.spent()
+    pub fn busy_time(&self) -> Duration {
+        self.server.busy_time()
     }
 
     /// Sets how long each later answer by rules takes, because real models take time too.
@@ -134,29 +134,32 @@ impl Model {
 
     /// Returns the reasoner's requests, oldest first.
     #[must_use]
-    pub fn reasoned(&self) -> Vec<Value> {
-        self.requests().into_iter().filter(|request| Lane::of(request) == Lane::Reasoner).collect()
+    pub fn list_reasoner_requests(&self) -> Vec<Value> {
+        self.requests()
+            .into_iter()
+            .filter(|request| ModelRole::classify(request) == ModelRole::Reasoner)
+            .collect()
     }
 
     /// Scripts the answer to the next request of the answer's own lane: [`Answer::json`] answers the router, every
     /// other answer the reasoner.
     pub fn will(&self, answer: Answer) {
-        self.script(ModelScript::from(answer));
+        self.script(ScriptedAnswer::from(answer));
     }
 
     /// Scripts the answer to the router's next request, whatever its kind.
     pub fn router_will(&self, answer: Answer) {
-        self.script(ModelScript { lane: Lane::Router, ..ModelScript::from(answer) });
+        self.script(ScriptedAnswer { lane: ModelRole::Router, ..ScriptedAnswer::from(answer) });
     }
 
     /// Scripts the answer to the summariser's next request, whatever its kind.
     pub fn summariser_will(&self, answer: Answer) {
-        self.script(ModelScript { lane: Lane::Summariser, ..ModelScript::from(answer) });
+        self.script(ScriptedAnswer { lane: ModelRole::Summariser, ..ScriptedAnswer::from(answer) });
     }
 
     /// Appends an entry to the script. Entries are used in order, lane by lane; an entry whose condition does not hold
     /// is skipped and kept.
-    pub fn script(&self, script: ModelScript) {
+    pub fn script(&self, script: ScriptedAnswer) {
         self.shared.change(|state| state.scripts.push_back(script));
     }
 
@@ -168,7 +171,7 @@ impl Model {
 
     /// Returns the requests that neither script nor rules answered.
     #[must_use]
-    pub fn unexpected(&self) -> Vec<Value> {
+    pub fn list_unexpected(&self) -> Vec<Value> {
         self.shared.state().unexpected.clone()
     }
 
@@ -180,7 +183,7 @@ impl Model {
 
     /// Returns the script entries that no request used.
     #[must_use]
-    pub fn unused(&self) -> Vec<String> {
+    pub fn list_unused(&self) -> Vec<String> {
         self.shared.state().scripts.iter().map(ToString::to_string).collect()
     }
 
@@ -190,7 +193,7 @@ impl Model {
     }
 
     /// Resolves once a stream is paused.
-    pub async fn rests(&self) {
+    pub async fn wait_until_paused(&self) {
         let mut resting = self.shared.resting.subscribe();
         // The sender is in `self`, so waiting cannot fail while `self` is borrowed.
         let _ = resting.wait_for(|resting| *resting > 0).await;

@@ -54,7 +54,7 @@ impl Completion {
             finish_reason: answer.finish_reason.clone().unwrap_or_else(|| natural.to_owned()),
             bent: answer.finish_reason.is_some(),
             cut_after: answer.cut_after,
-            hold_after: answer.hold_after,
+            hold_after: answer.pause_after,
             streamed: request["stream"] == true,
             with_usage: request["stream_options"]["include_usage"] == true,
             id: format!("chatcmpl-sandbox-{number}"),
@@ -70,7 +70,7 @@ impl Completion {
     pub fn respond(self, shared: &Arc<Shared>) -> Response {
         match (self.streamed, self.cut_after) {
             (true, _) => self.stream(shared),
-            (false, Some(_)) => serve::dropped(),
+            (false, Some(_)) => serve::drop_connection(),
             (false, None) => {
                 let whole = self.whole();
                 if !self.bent {

@@ -42,13 +42,13 @@ const KNOWN: [&str; 29] = [
 
 /// The compiled specification, if there is one.
 #[derive(Debug, Default)]
-pub(super) struct Strictness {
+pub(super) struct RequestValidator {
     request: Option<Validator>,
     response: Option<Validator>,
     chunk: Option<Validator>,
 }
 
-impl Strictness {
+impl RequestValidator {
     pub fn read(dir: Option<&Path>) -> std::io::Result<Self> {
         let Some(dir) = dir else { return Ok(Self::default()) };
         let spec = Spec::read(&dir.join("openai"), "openai.strict.schema.json")?.with_nullable();

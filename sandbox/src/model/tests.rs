@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 
 use super::{Model, ModelConfig};
 
-pub(super) struct World {
+pub(super) struct Fixture {
     pub model: Model,
     pub http: reqwest::Client,
 }
 
-pub(super) async fn world(rules: bool) -> World {
+pub(super) async fn fixture(rules: bool) -> Fixture {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let specs_dir = std::env::var_os("NOD_SPECS_DIR").map(PathBuf::from);
     let config =
         ModelConfig { rules, specs_dir, api_key: Some("sk-test".to_owned()), ..ModelConfig::default() };
-    World { model: Model::start(config).await.unwrap(), http: reqwest::Client::new() }
+    Fixture { model: Model::start(config).await.unwrap(), http: reqwest::Client::new() }
 }
 
-impl World {
+impl Fixture {
     pub async fn send(&self, request: &Value) -> Result<reqwest::Response, reqwest::Error> {
         let url = format!("{}/chat/completions", self.model.base_url());
         self.http.post(url).bearer_auth("sk-test").json(request).send().await
@@ -45,11 +45,11 @@ impl World {
     }
 }
 
-pub(super) fn said(text: &str) -> Value {
+pub(super) fn user_request(text: &str) -> Value {
     json!({"model": "m", "messages": [{"role": "user", "content": text}]})
 }
 
-pub(super) fn with(mut request: Value, more: &Value) -> Value {
+pub(super) fn merged(mut request: Value, more: &Value) -> Value {
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     request
 }
@@ -60,7 +60,7 @@ pub(super) fn tool(name: &str, properties: &Value) -> Value {
 }
 
 /// Adds Nod's router schema to a request.
-pub(super) fn routed(request: Value) -> Value {
+pub(super) fn with_router_schema(request: Value) -> Value {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -72,5 +72,5 @@ pub(super) fn routed(request: Value) -> Value {
     });
     let format =
         json!({"type": "json_schema", "json_schema": {"name": "route", "strict": true, "schema": schema}});
-    with(request, &json!({"response_format": format, "temperature": 0}))
+    merged(request, &json!({"response_format": format, "temperature": 0}))
 }

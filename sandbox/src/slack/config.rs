@@ -93,7 +93,7 @@ pub struct SlackConfig {
     /// Whether streams (`chat.startStream`) are accepted.
     pub streams: bool,
     /// How long the trigger of a click, a command or a form can open a form.
-    pub trigger_lives: TimeDelta,
+    pub trigger_lifetime: TimeDelta,
     /// Whether people can send DMs to the app (its "Messages" tab).
     pub messages_tab: bool,
     /// Whether the app has a Home tab.
@@ -128,7 +128,7 @@ impl SlackConfig {
             mention_order: MentionOrder::MentionFirst,
             post_limit: false,
             streams: true,
-            trigger_lives: TimeDelta::seconds(3),
+            trigger_lifetime: TimeDelta::seconds(3),
             messages_tab: true,
             home_tab: true,
         }

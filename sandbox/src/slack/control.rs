@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::entities::Message;
-use super::people::Say;
+use super::people::NewMessage;
 use super::world::World;
 
 /// How long a long poll waits.
@@ -82,8 +82,9 @@ struct Words {
 }
 
 async fn say(Extract(state): Extract<Arc<State>>, Json(words): Json<Words>) -> Response {
-    let say = Say { thread: words.thread, ..Say::new(&words.user, &words.channel, &words.text) };
-    answered(state.change(|w| w.say(say)).map(|ts| json!({"ts": ts})))
+    let say =
+        NewMessage { thread: words.thread, ..NewMessage::new(&words.user, &words.channel, &words.text) };
+    answered(state.change(|w| w.post_message(say)).map(|ts| json!({"ts": ts})))
 }
 
 #[derive(Deserialize)]
@@ -112,7 +113,7 @@ struct Press {
 }
 
 async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Response {
-    let pressed = state.change(|w| w.press(&p.user, &p.channel, &p.ts, &p.action_id));
+    let pressed = state.change(|w| w.click(&p.user, &p.channel, &p.ts, &p.action_id));
     answered(pressed.map(|envelope| json!({"envelope": envelope})))
 }
 
@@ -126,7 +127,7 @@ struct Command {
 }
 
 async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
-    let given = state.change(|w| w.slash(&c.user, &c.channel, &c.command, &c.text));
+    let given = state.change(|w| w.run_command(&c.user, &c.channel, &c.command, &c.text));
     answered(given.map(|envelope| json!({"envelope": envelope})))
 }
 
@@ -192,7 +193,7 @@ impl World {
 
     fn seen(&self, message: &Message) -> Value {
         let mut seen = serde_json::to_value(message).unwrap_or_default();
-        seen["shown"] = json!(self.shown(&message.text, &message.blocks));
+        seen["shown"] = json!(self.message_text(&message.text, &message.blocks));
         for file in seen["files"].as_array_mut().into_iter().flatten() {
             let upload = file["id"].as_str().and_then(|id| self.uploads.get(id));
             if let Some(content) = upload.and_then(|upload| upload.content.as_ref()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A person (or a foreign bot) of the workspace, or of another one (Slack Connect) if `is_stranger`.
+/// A person (or a foreign bot) of the workspace, or of another one (Slack Connect) if `is_external`.
 #[derive(Debug, Clone, Serialize)]
 pub struct User {
     pub id: String,
@@ -22,7 +22,8 @@ pub struct User {
     pub is_restricted: bool,
     pub is_ultra_restricted: bool,
     pub is_admin: bool,
-    pub is_stranger: bool,
+    #[serde(rename = "is_stranger")]
+    pub is_external: bool,
     /// The id of a stranger's workspace; `None` for the app's own.
     pub team_id: Option<String>,
     /// `conversations.open` with this person fails.
@@ -46,7 +47,7 @@ impl User {
             is_restricted: false,
             is_ultra_restricted: false,
             is_admin: false,
-            is_stranger: false,
+            is_external: false,
             team_id: None,
             refuses_dms: false,
         }
@@ -54,8 +55,8 @@ impl User {
 
     /// Makes the person a member of another workspace.
     #[must_use]
-    pub fn stranger(mut self, team_id: &str) -> Self {
-        self.is_stranger = true;
+    pub fn external(mut self, team_id: &str) -> Self {
+        self.is_external = true;
         self.team_id = Some(team_id.to_owned());
         self
     }
@@ -73,7 +74,7 @@ pub enum ChannelKind {
 impl ChannelKind {
     /// Returns the `channel_type` of events.
     #[must_use]
-    pub fn event_word(self) -> &'static str {
+    pub fn as_channel_type(self) -> &'static str {
         match self {
             Self::Public => "channel",
             Self::Private => "group",
@@ -84,7 +85,7 @@ impl ChannelKind {
 
     /// Returns the scope family: `channels`, `groups`, `im`, `mpim`.
     #[must_use]
-    pub fn scope_word(self) -> &'static str {
+    pub fn as_scope_family(self) -> &'static str {
         match self {
             Self::Public => "channels",
             Self::Private => "groups",
@@ -146,7 +147,8 @@ pub struct Message {
     pub thread_ts: Option<String>,
     pub user: String,
     /// Posted by the app under test.
-    pub by_bot: bool,
+    #[serde(rename = "by_bot")]
+    pub is_from_bot: bool,
     pub text: String,
     pub blocks: Vec<Value>,
     pub attachments: Vec<Value>,
@@ -182,7 +184,8 @@ pub struct OpenView {
     pub hash: String,
     pub view: Value,
     /// The current values of its inputs if they differ from the initial ones, by block id.
-    pub typed: BTreeMap<String, String>,
+    #[serde(rename = "typed")]
+    pub values: BTreeMap<String, String>,
     /// The payload of the last submission's acknowledgement (`response_action` …).
     pub answer: Option<Value>,
     pub open: bool,
@@ -190,7 +193,7 @@ pub struct OpenView {
 
 /// An assistant thread.
 #[derive(Debug, Clone, Serialize)]
-pub struct Pane {
+pub struct AssistantThread {
     pub user: String,
     /// The channel that the person is viewing.
     pub viewing: Option<String>,

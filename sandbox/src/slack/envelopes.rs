@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::http::Endpoint;
-use super::socket::{Connection, Out};
+use super::socket::{Connection, OutgoingFrame};
 use super::world::{World, secret};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,7 +22,7 @@ pub enum EnvelopeKind {
 }
 
 impl EnvelopeKind {
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::EventsApi => "events_api",
             Self::Interactive => "interactive",
@@ -43,7 +43,8 @@ pub enum Delivery {
     /// A click or command without a connection, or whose connection closed before it was acknowledged.
     Lost,
     /// An event that was resent as often as Slack does.
-    GivenUp,
+    #[serde(rename = "given_up")]
+    Abandoned,
 }
 
 /// One delivery to the app and its state.
@@ -92,8 +93,8 @@ pub(super) struct Sockets {
     turn: usize,
     pub(super) envelopes: Vec<Envelope>,
     pub(super) by_id: HashMap<String, (usize, bool)>,
-    pub(super) held: Vec<Value>,
-    pub(super) lose_while_away: bool,
+    pub(super) held_events: Vec<Value>,
+    pub(super) drops_events_while_disconnected: bool,
     /// If set, everything is posted here instead of sent to a socket.
     pub(super) endpoint: Option<Endpoint>,
 }
@@ -147,7 +148,7 @@ impl World {
             return self.post_out(number);
         }
         let Some(connection) = self.next_connection() else {
-            let lost = self.sockets.lose_while_away;
+            let lost = self.sockets.drops_events_while_disconnected;
             let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
             envelope.state = match envelope.kind {
                 EnvelopeKind::EventsApi if !lost => Delivery::Waiting,
@@ -162,7 +163,7 @@ impl World {
         envelope.sent_at = Some(Instant::now());
         let (kind, attempt, text) = (envelope.kind, envelope.attempt, frame(envelope, &id));
         self.sockets.by_id.insert(id, (number, false));
-        self.write(connection, Out::Text(text));
+        self.write(connection, OutgoingFrame::Text(text));
         if kind == EnvelopeKind::EventsApi {
             self.watch_over(number, attempt);
         }
@@ -175,7 +176,7 @@ impl World {
         staying.get(self.sockets.turn % staying.len().max(1)).copied()
     }
 
-    fn write(&self, connection: u64, out: Out) {
+    fn write(&self, connection: u64, out: OutgoingFrame) {
         if let Some(connection) = self.sockets.connections.iter().find(|c| c.id == connection) {
             let _ = connection.out.send(out);
         }
@@ -203,7 +204,7 @@ impl World {
         if envelope.kind != EnvelopeKind::EventsApi {
             envelope.state = Delivery::Lost;
         } else if envelope.attempt >= allowed {
-            envelope.state = Delivery::GivenUp;
+            envelope.state = Delivery::Abandoned;
         } else {
             envelope.attempt += 1;
             envelope.reason = reason;
@@ -234,7 +235,7 @@ impl World {
             });
             self.sockets.by_id.insert(id, (number, false));
         }
-        self.write(connection, Out::Text(text));
+        self.write(connection, OutgoingFrame::Text(text));
         Ok(())
     }
 }
@@ -243,7 +244,7 @@ fn frame(envelope: &Envelope, id: &str) -> String {
     let mut frame = json!({
         "envelope_id": id,
         "payload": envelope.payload,
-        "type": envelope.kind.word(),
+        "type": envelope.kind.as_str(),
         "accepts_response_payload": envelope.accepts_payload,
     });
     if envelope.kind == EnvelopeKind::EventsApi {

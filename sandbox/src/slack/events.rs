@@ -12,11 +12,11 @@ use super::world::{World, secret};
 
 /// How the events of a message reach the app.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Deliver {
+pub enum EventDelivery {
     #[default]
     Once,
     /// Each event is sent twice, with the same event id.
-    Twice,
+    Duplicated,
     /// Held until [`super::Slack::release`].
     Held,
     /// Never: the message is posted in the channel, but the app gets no event.
@@ -25,19 +25,19 @@ pub enum Deliver {
 
 impl World {
     /// Sends the app the events of a new message. `extra` is merged into each event's body.
-    pub(super) fn tell_new(&mut self, message: &Message, deliver: Deliver, extra: &Value) {
+    pub(super) fn dispatch_message(&mut self, message: &Message, deliver: EventDelivery, extra: &Value) {
         let Some(channel) = self.channels.get(&message.channel).cloned() else { return };
         let mut body = self.message_json(message, true);
         merge(
             &mut body,
             json!({
-                "channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind.event_word(),
+                "channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind.as_channel_type(),
             }),
         );
         self.stranger_parts(&mut body, message);
         let mentioned = message.text.contains(&format!("<@{}>", self.config.app.bot_user));
         let mut bodies = vec![body.clone()];
-        if mentioned && channel.kind != ChannelKind::Im && !message.by_bot {
+        if mentioned && channel.kind != ChannelKind::Im && !message.is_from_bot {
             let mut mention = body;
             mention["type"] = json!("app_mention");
             if let Some(fields) = mention.as_object_mut() {
@@ -54,7 +54,7 @@ impl World {
     }
 
     fn stranger_parts(&self, body: &mut Value, message: &Message) {
-        if !self.users.get(&message.user).is_some_and(|u| u.is_stranger) {
+        if !self.users.get(&message.user).is_some_and(|u| u.is_external) {
             return;
         }
         let (team, user) = (self.team_of(&message.user), &self.users[&message.user]);
@@ -71,7 +71,7 @@ impl World {
         );
     }
 
-    pub(super) fn tell_changed(&mut self, before: &Message, after: &Message) {
+    pub(super) fn dispatch_message_changed(&mut self, before: &Message, after: &Message) {
         let body = json!({
             "subtype": "message_changed",
             "message": self.message_json(after, true),
@@ -80,7 +80,7 @@ impl World {
         self.tell_hidden(&after.channel, body);
     }
 
-    pub(super) fn tell_deleted(&mut self, gone: &Message) {
+    pub(super) fn dispatch_message_deleted(&mut self, gone: &Message) {
         let previous = self.message_json(gone, true);
         let body = json!({"subtype": "message_deleted", "previous_message": previous, "deleted_ts": gone.ts});
         self.tell_hidden(&gone.channel, body);
@@ -93,22 +93,22 @@ impl World {
             &mut body,
             json!({
                 "type": "message", "hidden": true, "channel": channel.id, "ts": ts, "event_ts": ts,
-                "channel_type": channel.kind.event_word(),
+                "channel_type": channel.kind.as_channel_type(),
             }),
         );
-        self.tell(&channel, body, Deliver::Once);
+        self.tell(&channel, body, EventDelivery::Once);
     }
 
-    fn tell(&mut self, channel: &Channel, body: Value, deliver: Deliver) {
-        if !self.hears(channel, &body) || deliver == Deliver::Never {
+    fn tell(&mut self, channel: &Channel, body: Value, deliver: EventDelivery) {
+        if !self.hears(channel, &body) || deliver == EventDelivery::Never {
             return;
         }
         let payload = self.callback(channel, body);
-        if deliver == Deliver::Held {
-            return self.sockets.held.push(payload);
+        if deliver == EventDelivery::Held {
+            return self.sockets.held_events.push(payload);
         }
         self.send(EnvelopeKind::EventsApi, payload.clone(), Context::None);
-        if deliver == Deliver::Twice {
+        if deliver == EventDelivery::Duplicated {
             self.send(EnvelopeKind::EventsApi, payload, Context::None);
         }
     }
@@ -139,7 +139,7 @@ impl World {
         let app = &self.config.app;
         let scope = match body["type"].as_str() {
             Some("app_mention") => "app_mentions:read".to_owned(),
-            _ => format!("{}:history", channel.kind.scope_word()),
+            _ => format!("{}:history", channel.kind.as_scope_family()),
         };
         channel.members.contains(&app.bot_user) && app.scopes.contains(&scope)
     }

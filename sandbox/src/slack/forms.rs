@@ -26,7 +26,7 @@ impl World {
             let input = open.input(name).ok_or_else(|| format!("There is no field {name}."))?;
             let block = input["block_id"].as_str().unwrap_or_default().to_owned();
             fits(name, &input["element"], text)?;
-            open.typed.insert(block, text.clone());
+            open.values.insert(block, text.clone());
         }
         let values = open.values()?;
         self.submit(who, view, &values)
@@ -57,14 +57,14 @@ impl World {
     }
 
     /// Submits a form as no client would: a closed one, another person's, or with different private metadata.
-    pub(super) fn submit_forged(&mut self, forged: ForgedForm) -> Result<u64, String> {
+    pub(super) fn submit_forged_form(&mut self, forged: ForgedForm) -> Result<u64, String> {
         let user = self.user_id(&forged.user).unwrap_or(forged.user);
         let seen = self.views.iter().find(|v| v.id == forged.view).ok_or("There was never such a form.")?;
         let mut shown = seen.clone();
         if let Some(metadata) = forged.private_metadata {
             shown.view["private_metadata"] = metadata.into();
         }
-        shown.typed.extend(forged.typed);
+        shown.values.extend(forged.values);
         let values = shown.values().unwrap_or_else(|_| shown.unchecked());
         let payload = self.submission(&user, &shown, &values);
         Ok(self.send(EnvelopeKind::Interactive, payload, Context::View { id: shown.id }))
@@ -100,7 +100,7 @@ impl World {
     }
 
     /// Applies the acknowledgement of a submitted form.
-    pub(super) fn view_answered(&mut self, id: &str, answer: Option<Value>) {
+    pub(super) fn apply_view_response(&mut self, id: &str, answer: Option<Value>) {
         let answer = answer.unwrap_or_else(|| json!({}));
         let action = answer["response_action"].as_str().unwrap_or_default().to_owned();
         let Some(at) = self.views.iter().position(|v| v.id == id) else { return };
@@ -108,7 +108,7 @@ impl World {
             "" if answer.as_object().is_some_and(Map::is_empty) => vec![],
             "clear" => vec![],
             "errors" => self.views[at].errors_broken(&answer["errors"]),
-            "update" | "push" => modal_broken(&answer["view"]),
+            "update" | "push" => find_modal_violations(&answer["view"]),
             _ => vec!["unknown response_action".to_owned()],
         };
         for odd in odd {
@@ -122,20 +122,20 @@ impl World {
         view.open &= matches!(action.as_str(), "errors" | "update" | "push");
         if matches!(action.as_str(), "update" | "push") {
             view.view = answer["view"].clone();
-            view.typed.clear();
+            view.values.clear();
         }
         view.answer = Some(answer);
     }
 
     /// Returns a form as the person reads it.
     #[must_use]
-    pub fn form_shown(&self, open: &OpenView) -> String {
+    pub fn form_text(&self, open: &OpenView) -> String {
         let view = &open.view;
         let label = |field: &str| view[field]["text"].as_str().unwrap_or_default().to_owned();
         let mut out = format!("# {}\n", label("title"));
         for block in view["blocks"].as_array().into_iter().flatten() {
             if block["type"] != "input" {
-                let _ = writeln!(out, "{}", self.shown("", std::slice::from_ref(block)));
+                let _ = writeln!(out, "{}", self.message_text("", std::slice::from_ref(block)));
                 continue;
             }
             let id = block["block_id"].as_str().unwrap_or_default();
@@ -162,7 +162,7 @@ pub struct ForgedForm {
     /// Replaces the original metadata.
     pub private_metadata: Option<String>,
     /// Keyed by block id, of any length.
-    pub typed: BTreeMap<String, String>,
+    pub values: BTreeMap<String, String>,
 }
 
 impl OpenView {
@@ -177,7 +177,7 @@ impl OpenView {
     fn text(&self, input: &Value) -> String {
         let id = input["block_id"].as_str().unwrap_or_default();
         let first = input["element"]["initial_value"].as_str().unwrap_or_default();
-        self.typed.get(id).map_or(first, String::as_str).to_owned()
+        self.values.get(id).map_or(first, String::as_str).to_owned()
     }
 
     /// Returns the state that is submitted. As in Slack, a required field must be filled in.
@@ -230,7 +230,7 @@ fn fits(name: &str, element: &Value, text: &str) -> Result<(), String> {
 }
 
 /// Returns every rule that a modal breaks, as sentences.
-pub(super) fn modal_broken(view: &Value) -> Vec<String> {
+pub(super) fn find_modal_violations(view: &Value) -> Vec<String> {
     let mut broken = Vec::new();
     if view["type"] != "modal" {
         broken.push("[ERROR] only a modal can be opened".to_owned());
@@ -254,6 +254,6 @@ pub(super) fn modal_broken(view: &Value) -> Vec<String> {
             broken.push(format!("[ERROR] {field} has at most {most} characters"));
         }
     }
-    broken.extend(rules::modal_blocks_broken(blocks));
+    broken.extend(rules::find_modal_block_violations(blocks));
     broken
 }

@@ -8,27 +8,27 @@ use serde_json::Value;
 use super::entities::{Channel, User};
 use super::envelopes::{Context, Delivery, Envelope, EnvelopeKind};
 use super::forms::ForgedForm;
-use super::people::Say;
-use super::presses::Forged;
+use super::people::NewMessage;
+use super::presses::ForgedClick;
 use super::world::World;
 use super::{Slack, State};
 use crate::Faults;
 
 /// The app's answer to a click, command or form.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct InteractionResult {
     pub payload: Option<Value>,
     pub took: Duration,
 }
 
 /// A click, command or form that was sent to the app.
 #[derive(Clone)]
-pub struct Pending {
+pub struct PendingInteraction {
     slack: Slack,
     number: u64,
 }
 
-impl Pending {
+impl PendingInteraction {
     /// Returns its current envelope.
     #[must_use]
     pub fn envelope(&self) -> Option<Envelope> {
@@ -39,7 +39,7 @@ impl Pending {
     ///
     /// # Panics
     /// If it is lost or late; the message contains the transcript.
-    pub async fn acknowledged(&self, within: Duration) -> Answer {
+    pub async fn wait_for_acknowledgement(&self, within: Duration) -> InteractionResult {
         let number = self.number;
         let envelope = self
             .slack
@@ -48,12 +48,8 @@ impl Pending {
                 matches!(envelope.state, Delivery::Acknowledged | Delivery::Lost).then(|| envelope.clone())
             })
             .await;
-        assert!(
-            envelope.state == Delivery::Acknowledged,
-            "lost: no socket took it\n{}",
-            self.slack.everything()
-        );
-        Answer { payload: envelope.answer, took: envelope.took.unwrap_or_default() }
+        assert!(envelope.state == Delivery::Acknowledged, "lost: no socket took it\n{}", self.slack.dump());
+        InteractionResult { payload: envelope.answer, took: envelope.took.unwrap_or_default() }
     }
 }
 
@@ -110,17 +106,17 @@ impl Slack {
     /// # Panics
     /// If that person cannot write there.
     #[track_caller]
-    pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
-        let say = Say { thread: thread.map(str::to_owned), ..Say::new(user, channel, text) };
-        allowed(self.say_with(say))
+    pub fn post_message(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
+        let say = NewMessage { thread: thread.map(str::to_owned), ..NewMessage::new(user, channel, text) };
+        allowed(self.post_message_with(say))
     }
 
     /// Posts a message with unusual properties.
     ///
     /// # Errors
     /// A sentence if that person cannot write there.
-    pub fn say_with(&self, say: Say) -> Result<String, String> {
-        self.change(|w| w.say(say))
+    pub fn post_message_with(&self, say: NewMessage) -> Result<String, String> {
+        self.change(|w| w.post_message(say))
     }
 
     /// # Panics
@@ -158,30 +154,42 @@ impl Slack {
     /// # Panics
     /// If that person cannot give that command there.
     #[track_caller]
-    pub fn slash(&self, user: &str, channel: &str, command: &str, text: &str) -> Pending {
-        allowed(self.try_slash(user, channel, command, text))
+    pub fn run_command(&self, user: &str, channel: &str, command: &str, text: &str) -> PendingInteraction {
+        allowed(self.try_run_command(user, channel, command, text))
     }
 
     /// # Errors
     /// A sentence if that person cannot give that command there.
-    pub fn try_slash(&self, user: &str, channel: &str, command: &str, text: &str) -> Result<Pending, String> {
-        self.change(|w| w.slash(user, channel, command, text)).map(|n| self.pending(n))
+    pub fn try_run_command(
+        &self,
+        user: &str,
+        channel: &str,
+        command: &str,
+        text: &str,
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.run_command(user, channel, command, text)).map(|n| self.pending(n))
     }
 
     /// Clicks a button, identified by its action id or its text.
     ///
     /// # Errors
     /// A sentence if that person sees no such button.
-    pub fn press(&self, user: &str, channel: &str, ts: &str, button: &str) -> Result<Pending, String> {
-        self.change(|w| w.press(user, channel, ts, button)).map(|n| self.pending(n))
+    pub fn click(
+        &self,
+        user: &str,
+        channel: &str,
+        ts: &str,
+        button: &str,
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.click(user, channel, ts, button)).map(|n| self.pending(n))
     }
 
     /// Sends a click that no real client would send.
     ///
     /// # Errors
     /// Never today.
-    pub fn press_raw(&self, forged: Forged) -> Result<Pending, String> {
-        self.change(|w| w.press_forged(forged)).map(|n| self.pending(n))
+    pub fn click_forged(&self, forged: ForgedClick) -> Result<PendingInteraction, String> {
+        self.change(|w| w.click_forged(forged)).map(|n| self.pending(n))
     }
 
     /// Types into the fields of an open form, identified by label or block id, and submits it.
@@ -193,7 +201,7 @@ impl Slack {
         user: &str,
         view: &str,
         typed: &BTreeMap<String, String>,
-    ) -> Result<Pending, String> {
+    ) -> Result<PendingInteraction, String> {
         self.change(|w| w.send_form(user, view, typed)).map(|n| self.pending(n))
     }
 
@@ -201,7 +209,7 @@ impl Slack {
     ///
     /// # Errors
     /// A sentence if that person has no such form open.
-    pub fn close_form(&self, user: &str, view: &str) -> Result<Option<Pending>, String> {
+    pub fn close_form(&self, user: &str, view: &str) -> Result<Option<PendingInteraction>, String> {
         self.change(|w| w.close_form(user, view)).map(|n| n.map(|n| self.pending(n)))
     }
 
@@ -209,15 +217,15 @@ impl Slack {
     ///
     /// # Errors
     /// A sentence if no such form was ever opened.
-    pub fn submit_raw(&self, forged: ForgedForm) -> Result<Pending, String> {
-        self.change(|w| w.submit_forged(forged)).map(|n| self.pending(n))
+    pub fn submit_raw(&self, forged: ForgedForm) -> Result<PendingInteraction, String> {
+        self.change(|w| w.submit_forged_form(forged)).map(|n| self.pending(n))
     }
 
     /// Submits an open form; `values` is `{block_id: {action_id: {type, value}}}`, without a client's checks.
     ///
     /// # Errors
     /// A sentence if that person has no such form open.
-    pub fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Pending, String> {
+    pub fn submit(&self, user: &str, view: &str, values: &Value) -> Result<PendingInteraction, String> {
         self.change(|w| w.submit(user, view, values)).map(|n| self.pending(n))
     }
 
@@ -244,8 +252,8 @@ impl Slack {
     ///
     /// # Errors
     /// A sentence if that person sees no such button there.
-    pub fn press_home(&self, user: &str, button: &str) -> Result<Pending, String> {
-        self.change(|w| w.press_home(user, button)).map(|n| self.pending(n))
+    pub fn click_in_home(&self, user: &str, button: &str) -> Result<PendingInteraction, String> {
+        self.change(|w| w.click_in_home(user, button)).map(|n| self.pending(n))
     }
 
     /// Opens an assistant thread, optionally while viewing a channel; returns the thread.
@@ -254,8 +262,8 @@ impl Slack {
     /// If there is no such person or channel.
     #[track_caller]
     #[must_use]
-    pub fn open_pane(&self, user: &str, viewing: Option<&str>) -> String {
-        allowed(self.change(|w| w.open_pane(user, viewing)))
+    pub fn open_assistant_thread(&self, user: &str, viewing: Option<&str>) -> String {
+        allowed(self.change(|w| w.open_assistant_thread(user, viewing)))
     }
 
     /// Views another channel while the assistant thread is open.
@@ -263,16 +271,22 @@ impl Slack {
     /// # Panics
     /// If there is no such thread or channel.
     #[track_caller]
-    pub fn look_at(&self, user: &str, thread: &str, viewing: &str) {
-        allowed(self.change(|w| w.look_at(user, thread, viewing)));
+    pub fn switch_viewed_channel(&self, user: &str, thread: &str, viewing: &str) {
+        allowed(self.change(|w| w.switch_viewed_channel(user, thread, viewing)));
     }
 
     /// Chooses one of the app's message shortcuts, by its callback id.
     ///
     /// # Errors
     /// A sentence if that person does not see the message.
-    pub fn pick(&self, user: &str, channel: &str, ts: &str, shortcut: &str) -> Result<Pending, String> {
-        self.change(|w| w.pick(user, channel, ts, shortcut)).map(|n| self.pending(n))
+    pub fn use_shortcut(
+        &self,
+        user: &str,
+        channel: &str,
+        ts: &str,
+        shortcut: &str,
+    ) -> Result<PendingInteraction, String> {
+        self.change(|w| w.use_shortcut(user, channel, ts, shortcut)).map(|n| self.pending(n))
     }
 
     /// Stores a file; returns the value for `files` of [`Say`].
@@ -281,8 +295,8 @@ impl Slack {
         self.change(|w| w.upload(name, kind, bytes.into()))
     }
 
-    fn pending(&self, number: u64) -> Pending {
-        Pending { slack: self.clone(), number }
+    fn pending(&self, number: u64) -> PendingInteraction {
+        PendingInteraction { slack: self.clone(), number }
     }
 }
 
@@ -292,7 +306,7 @@ impl Slack {
     ///
     /// # Panics
     /// After `within`, with the transcript.
-    pub async fn connected(&self, within: Duration) {
+    pub async fn wait_until_connected(&self, within: Duration) {
         self.wait_for("a socket", within, |w| (w.sockets.count() > 0).then_some(())).await;
     }
 
@@ -317,18 +331,18 @@ impl Slack {
 
     /// Cuts every connection without a notice.
     pub fn drop_sockets(&self) {
-        self.change(World::cut_all);
+        self.change(World::drop_all);
     }
 
     /// Sets whether events are lost while no socket is open, as after a long outage. By default they wait.
-    pub fn lose_events_while_away(&self, lose: bool) {
-        self.change(|w| w.sockets.lose_while_away = lose);
+    pub fn set_drop_events_while_disconnected(&self, lose: bool) {
+        self.change(|w| w.sockets.drops_events_while_disconnected = lose);
     }
 
     /// Sends the events held back by [`super::Deliver::Held`].
     pub fn release(&self) {
         self.change(|w| {
-            for payload in std::mem::take(&mut w.sockets.held) {
+            for payload in std::mem::take(&mut w.sockets.held_events) {
                 w.send(EnvelopeKind::EventsApi, payload, Context::None);
             }
         });

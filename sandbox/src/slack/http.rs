@@ -138,9 +138,11 @@ impl World {
         let event = envelope.kind == EnvelopeKind::EventsApi;
         match outcome {
             // The content of an answer to an event is ignored.
-            Ok(answer) => self.acknowledged(number, answer.filter(|_| !event)),
-            Err((_, true)) => envelope.state = if event { Delivery::GivenUp } else { Delivery::Lost },
-            Err(("connection_failed", _)) if self.sockets.lose_while_away => envelope.state = Delivery::Lost,
+            Ok(answer) => self.record_acknowledgement(number, answer.filter(|_| !event)),
+            Err((_, true)) => envelope.state = if event { Delivery::Abandoned } else { Delivery::Lost },
+            Err(("connection_failed", _)) if self.sockets.drops_events_while_disconnected => {
+                envelope.state = Delivery::Lost
+            }
             Err((reason, _)) => self.post_again(number, attempt, reason),
         }
     }
@@ -175,7 +177,7 @@ impl Slack {
     ///
     /// # Errors
     /// A sentence if the app does not answer as it should.
-    pub async fn request_url(&self, base: &str) -> Result<(), String> {
+    pub async fn set_request_url(&self, base: &str) -> Result<(), String> {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.map_err(|error| error.to_string())?;
         let endpoint = Endpoint { base: base.trim_end_matches('/').to_owned(), client };

@@ -11,15 +11,15 @@ use crate::spec::{Spec, violations};
 type Validator = Option<Arc<jsonschema::Validator>>;
 
 /// The specification and the schemas compiled so far.
-pub(super) struct Judge {
+pub(super) struct SchemaValidator {
     spec: Spec,
     compiled: Mutex<HashMap<String, Validator>>,
 }
 
-impl Judge {
+impl SchemaValidator {
     /// Reads `slack/slack.requests.schema.json` below `specs_dir`, once per process because compiling is slow.
     pub(super) fn read(specs_dir: &Path) -> std::io::Result<Arc<Self>> {
-        static READ: OnceLock<Mutex<HashMap<PathBuf, Arc<Judge>>>> = OnceLock::new();
+        static READ: OnceLock<Mutex<HashMap<PathBuf, Arc<SchemaValidator>>>> = OnceLock::new();
         let read = READ.get_or_init(Mutex::default);
         let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(judge) = read.get(specs_dir) {
@@ -32,7 +32,7 @@ impl Judge {
     }
 
     /// Returns how these arguments violate the specification.
-    pub(super) fn violations(&self, method: &str, args: &Map<String, Value>) -> Vec<String> {
+    pub(super) fn find_violations(&self, method: &str, args: &Map<String, Value>) -> Vec<String> {
         match self.validator(method) {
             Some(validator) => violations(&validator, &Value::Object(args.clone())),
             None => vec![],

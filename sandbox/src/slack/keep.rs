@@ -9,9 +9,9 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use super::State;
 use crate::serve;
 
-/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file whose name begins with `endless` never ends, one with
+/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file whose name begins with `endless_response` never ends, one with
 /// `elsewhere` redirects to another host.
-pub(super) async fn file(
+pub(super) async fn serve_file(
     Extract(state): Extract<Arc<State>>,
     Path((id, name)): Path<(String, String)>,
     headers: HeaderMap,
@@ -23,7 +23,7 @@ pub(super) async fn file(
         let app = &w.config.app;
         (told == app.bot_token && app.scopes.contains("files:read"), w.files.get(&id).cloned())
     });
-    serve::under(state.faults.take("file"), async {
+    serve::respond_with_fault(state.faults.take("file"), async {
         match bytes {
             // Slack shows its sign-in page, with status 200.
             _ if !may => Html("<!DOCTYPE html><html><body>Sign in to Slack</body></html>").into_response(),
@@ -31,7 +31,7 @@ pub(super) async fn file(
             Some(_) if name.starts_with("elsewhere") => {
                 Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
             }
-            Some(bytes) if name.starts_with("endless") => serve::endless(bytes),
+            Some(bytes) if name.starts_with("endless") => serve::endless_response(bytes),
             Some(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
         }
     })

@@ -35,26 +35,26 @@ use axum::routing::{any, get, post};
 use tokio::sync::watch;
 
 pub use config::{ALL_SCOPES, App, Clock, MentionOrder, SlackConfig, Team};
-pub use entities::{Channel, ChannelKind, Edited, Ephemeral, Message, OpenView, Pane, User};
+pub use entities::{AssistantThread, Channel, ChannelKind, Edited, Ephemeral, Message, OpenView, User};
 pub use envelopes::{Delivery, Envelope, EnvelopeKind};
-pub use events::Deliver;
+pub use events::EventDelivery;
 pub use forms::ForgedForm;
-pub use handle::{Answer, Pending};
+pub use handle::{InteractionResult, PendingInteraction};
 pub use http::sign;
-pub use people::Say;
-pub use presses::Forged;
-pub use world::{Call, World};
+pub use people::NewMessage;
+pub use presses::ForgedClick;
+pub use world::{ApiCall, World};
 
 use crate::Faults;
 use crate::serve::Server;
-use judge::Judge;
+use judge::SchemaValidator;
 
 /// The state shared by the server's handlers and the test's handle.
 pub(crate) struct State {
     world: Mutex<World>,
     version: watch::Sender<u64>,
     faults: Faults,
-    judge: Option<Arc<Judge>>,
+    judge: Option<Arc<SchemaValidator>>,
 }
 
 impl State {
@@ -78,7 +78,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.state.change(World::cut_all);
+        self.state.change(World::drop_all);
     }
 }
 
@@ -94,7 +94,7 @@ impl Slack {
     /// # Errors
     /// If no port can be bound or the specification cannot be read.
     pub async fn start(config: SlackConfig) -> std::io::Result<Self> {
-        let judge = config.specs_dir.as_deref().map(Judge::read).transpose()?;
+        let judge = config.specs_dir.as_deref().map(SchemaValidator::read).transpose()?;
         let state = Arc::new_cyclic(|this| State {
             world: Mutex::new(World::new(config, this.clone())),
             version: watch::channel(0).0,
@@ -103,8 +103,8 @@ impl Slack {
         });
         let router = Router::new()
             .route("/api/{method}", any(web::api))
-            .route("/link/", get(socket::link))
-            .route("/files-pri/{file}/{name}", get(keep::file))
+            .route("/link/", get(socket::websocket_endpoint))
+            .route("/files-pri/{file}/{name}", get(keep::serve_file))
             .route("/upload/v1/{key}", post(web::upload))
             .route("/response/{team}/{key}", post(responses::response_url))
             .nest("/_sandbox", control::router())

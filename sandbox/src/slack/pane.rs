@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::entities::{Message, Pane};
+use super::entities::{AssistantThread, Message};
 use super::envelopes::{Context, EnvelopeKind};
 use super::presses::find_button;
 use super::world::World;
@@ -24,7 +24,7 @@ impl World {
     }
 
     /// Clicks a button of the Home tab, identified by its text.
-    pub(super) fn press_home(&mut self, who: &str, button: &str) -> Result<u64, String> {
+    pub(super) fn click_in_home(&mut self, who: &str, button: &str) -> Result<u64, String> {
         let user = self.actor(who)?;
         let view = self.homes.get(&user).cloned().ok_or("That person's Home is empty.")?;
         let blocks = view["blocks"].as_array().cloned().unwrap_or_default();
@@ -49,16 +49,20 @@ impl World {
     }
 
     /// Opens an assistant thread while viewing a channel; returns the thread.
-    pub(super) fn open_pane(&mut self, who: &str, viewing: Option<&str>) -> Result<String, String> {
+    pub(super) fn open_assistant_thread(
+        &mut self,
+        who: &str,
+        viewing: Option<&str>,
+    ) -> Result<String, String> {
         let user = self.actor(who)?;
         let (channel, viewing) = (self.open_dm(&user), viewing.map(|c| self.channel_id(c)).transpose()?);
         let ts = self.next_ts();
-        self.keep(Message {
+        self.insert_message(Message {
             channel: channel.clone(),
             ts: ts.clone(),
             thread_ts: None,
             user: self.config.app.bot_user.clone(),
-            by_bot: true,
+            is_from_bot: true,
             text: "New Assistant Thread".into(),
             blocks: vec![],
             attachments: vec![],
@@ -71,14 +75,19 @@ impl World {
             unfurl_media: None,
             reply_broadcast: false,
         });
-        let pane = Pane { user, viewing, title: None, prompts: vec![] };
+        let pane = AssistantThread { user, viewing, title: None, prompts: vec![] };
         self.panes.insert((channel.clone(), ts.clone()), pane);
         self.tell_pane("assistant_thread_started", &channel, &ts);
         Ok(ts)
     }
 
     /// Views another channel while the assistant thread is open.
-    pub(super) fn look_at(&mut self, who: &str, thread: &str, viewing: &str) -> Result<(), String> {
+    pub(super) fn switch_viewed_channel(
+        &mut self,
+        who: &str,
+        thread: &str,
+        viewing: &str,
+    ) -> Result<(), String> {
         let (channel, viewing) = (format!("dm:{who}"), self.channel_id(viewing)?);
         let channel = self.channel_id(&channel)?;
         let pane =
@@ -109,8 +118,14 @@ impl World {
     }
 
     /// Chooses one of the app's message shortcuts.
-    pub(super) fn pick(&mut self, who: &str, channel: &str, ts: &str, shortcut: &str) -> Result<u64, String> {
-        let (user, channel) = (self.actor(who)?, self.place(channel)?);
+    pub(super) fn use_shortcut(
+        &mut self,
+        who: &str,
+        channel: &str,
+        ts: &str,
+        shortcut: &str,
+    ) -> Result<u64, String> {
+        let (user, channel) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         if !self.is_member(&channel, &user) {
             return Err(format!("{who} is no member of {channel} and cannot see that."));
         }
@@ -122,7 +137,7 @@ impl World {
             "action_ts": self.next_ts(),
             "team": {"id": self.config.team.id, "domain": self.config.team.domain},
             "user": self.person_json(&user),
-            "channel": {"id": channel, "name": self.place_name(&channel)},
+            "channel": {"id": channel, "name": self.channel_display_name(&channel)},
             "is_enterprise_install": false,
             "enterprise": null,
             "callback_id": shortcut,

@@ -4,13 +4,13 @@
 use serde_json::{Value, json};
 
 use super::entities::{Edited, Message};
-use super::events::Deliver;
+use super::events::EventDelivery;
 use super::transcript;
 use super::world::{World, secret};
 
 /// A message by a person, with unusual properties.
 #[derive(Debug, Clone, Default)]
-pub struct Say {
+pub struct NewMessage {
     /// Handle or id; for the subtype `bot_message` the foreign bot's id.
     pub user: String,
     /// Name, id or `dm:handle`.
@@ -22,12 +22,12 @@ pub struct Say {
     /// `bot_message`, `file_share`, `me_message`, …
     pub subtype: Option<String>,
     pub files: Vec<Value>,
-    pub deliver: Deliver,
+    pub deliver: EventDelivery,
     /// Merged into the event's body.
     pub extra: Value,
 }
 
-impl Say {
+impl NewMessage {
     #[must_use]
     pub fn new(user: &str, channel: &str, text: &str) -> Self {
         Self { user: user.into(), channel: channel.into(), text: text.into(), ..Self::default() }
@@ -35,10 +35,10 @@ impl Say {
 }
 
 impl World {
-    pub(super) fn say(&mut self, say: Say) -> Result<String, String> {
+    pub(super) fn post_message(&mut self, say: NewMessage) -> Result<String, String> {
         let foreign = say.subtype.as_deref() == Some("bot_message");
         let user = if foreign { say.user.clone() } else { self.actor(&say.user)? };
-        let channel = self.place(&say.channel)?;
+        let channel = self.find_or_open_channel(&say.channel)?;
         if !foreign && !self.is_member(&channel, &user) {
             return Err(format!("{} is no member of {}.", say.user, say.channel));
         }
@@ -57,7 +57,7 @@ impl World {
             ts: ts.clone(),
             thread_ts: thread,
             user,
-            by_bot: false,
+            is_from_bot: false,
             text,
             blocks,
             attachments: vec![],
@@ -70,8 +70,8 @@ impl World {
             unfurl_media: None,
             reply_broadcast: false,
         };
-        self.keep(message.clone());
-        self.tell_new(&message, say.deliver, &say.extra);
+        self.insert_message(message.clone());
+        self.dispatch_message(&message, say.deliver, &say.extra);
         Ok(ts)
     }
 
@@ -86,7 +86,7 @@ impl World {
     }
 
     /// Returns a channel; a DM with the bot is opened on first use.
-    pub(super) fn place(&mut self, which: &str) -> Result<String, String> {
+    pub(super) fn find_or_open_channel(&mut self, which: &str) -> Result<String, String> {
         if let Some(who) = which.strip_prefix("dm:") {
             let user = self.user_id(who)?;
             return Ok(self.open_dm(&user));
@@ -123,16 +123,16 @@ impl World {
     }
 
     fn rich_text(&mut self, text: &str) -> Value {
-        let elements: Vec<Value> = transcript::pieces(text)
+        let elements: Vec<Value> = transcript::parse_markup(text)
             .into_iter()
             .map(|piece| match piece {
-                transcript::Piece::User(id) => json!({"type": "user", "user_id": id}),
-                transcript::Piece::Link { url, label: Some(label) } => {
+                transcript::MarkupToken::User(id) => json!({"type": "user", "user_id": id}),
+                transcript::MarkupToken::Link { url, label: Some(label) } => {
                     json!({"type": "link", "url": url, "text": label})
                 }
-                transcript::Piece::Link { url, label: None } => json!({"type": "link", "url": url}),
-                transcript::Piece::Broadcast(range) => json!({"type": "broadcast", "range": range}),
-                transcript::Piece::Text(text) => json!({"type": "text", "text": text}),
+                transcript::MarkupToken::Link { url, label: None } => json!({"type": "link", "url": url}),
+                transcript::MarkupToken::Broadcast(range) => json!({"type": "broadcast", "range": range}),
+                transcript::MarkupToken::Text(text) => json!({"type": "text", "text": text}),
             })
             .collect();
         let id = format!("rt{}", self.next_number());
@@ -153,7 +153,7 @@ impl World {
         message.blocks = blocks;
         message.edited = Some(Edited { user, ts: edit_ts });
         let after = message.clone();
-        self.tell_changed(&before, &after);
+        self.dispatch_message_changed(&before, &after);
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl World {
         let before = message.clone();
         message.attachments.push(json!({"id": 1, "title": "A page", "from_url": "https://acme.test/"}));
         let after = message.clone();
-        self.tell_changed(&before, &after);
+        self.dispatch_message_changed(&before, &after);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl World {
             if let Some(messages) = self.messages.get_mut(channel) {
                 messages.retain(|m| m.ts != ts);
             }
-            return self.tell_deleted(&message);
+            return self.dispatch_message_deleted(&message);
         }
         let Some(kept) = self.message_mut(channel, ts) else { return };
         kept.subtype = Some("tombstone".into());
@@ -200,6 +200,6 @@ impl World {
         kept.attachments.clear();
         kept.metadata = None;
         let after = kept.clone();
-        self.tell_changed(&message, &after);
+        self.dispatch_message_changed(&message, &after);
     }
 }

@@ -3,26 +3,26 @@
 use serde_json::Value;
 
 use super::Slack;
-use super::transcript::{Piece, pieces};
+use super::transcript::{MarkupToken, parse_markup};
 use super::world::World;
 
 impl Slack {
     /// Returns whom the bot's messages notified, by name; `!here` and similar unchanged.
     #[must_use]
-    pub fn pings(&self) -> Vec<String> {
-        self.read(|w| w.pings.clone())
+    pub fn mentioned_users(&self) -> Vec<String> {
+        self.read(|w| w.mentioned_users.clone())
     }
 }
 
 impl World {
     /// Records whom a new message notifies: by its blocks if it has any, because only they are shown.
-    pub(super) fn rings(&mut self, text: &str, blocks: &[Value]) {
+    pub(super) fn record_mentions(&mut self, text: &str, blocks: &[Value]) {
         let mut called = Vec::new();
         match blocks {
             [] => self.called_by(text, &mut called),
             blocks => blocks.iter().for_each(|block| self.called_in(block, &mut called)),
         }
-        self.pings.extend(called);
+        self.mentioned_users.extend(called);
     }
 
     fn called_in(&self, part: &Value, called: &mut Vec<String>) {
@@ -44,10 +44,10 @@ impl World {
     }
 
     fn called_by(&self, text: &str, called: &mut Vec<String>) {
-        called.extend(pieces(text).into_iter().filter_map(|piece| match piece {
-            Piece::User(user) => Some(self.name(&user)),
-            Piece::Broadcast(range) => Some(format!("!{range}")),
-            Piece::Text(_) | Piece::Link { .. } => None,
+        called.extend(parse_markup(text).into_iter().filter_map(|piece| match piece {
+            MarkupToken::User(user) => Some(self.name(&user)),
+            MarkupToken::Broadcast(range) => Some(format!("!{range}")),
+            MarkupToken::Text(_) | MarkupToken::Link { .. } => None,
         }));
     }
 }

@@ -9,7 +9,7 @@ use super::world::World;
 
 /// A click that no real client would send.
 #[derive(Debug, Clone, Default)]
-pub struct Forged {
+pub struct ForgedClick {
     pub user: String,
     pub channel: String,
     pub ts: String,
@@ -21,14 +21,14 @@ pub struct Forged {
 
 impl World {
     /// Returns the envelope's number.
-    pub(super) fn slash(
+    pub(super) fn run_command(
         &mut self,
         who: &str,
         channel: &str,
         command: &str,
         text: &str,
     ) -> Result<u64, String> {
-        let (user, channel) = (self.actor(who)?, self.place(channel)?);
+        let (user, channel) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         if !self.is_member(&channel, &user) {
             return Err(format!("{who} is no member of {channel}."));
         }
@@ -40,7 +40,7 @@ impl World {
         let payload = json!({
             "token": "verification-token-unused",
             "team_id": self.config.team.id, "team_domain": self.config.team.domain,
-            "channel_id": channel, "channel_name": self.place_name(&channel),
+            "channel_id": channel, "channel_name": self.channel_display_name(&channel),
             "user_id": user, "user_name": self.users[&user].name,
             "command": command, "text": text,
             "api_app_id": self.config.app.id, "is_enterprise_install": "false",
@@ -50,7 +50,7 @@ impl World {
         Ok(self.send(EnvelopeKind::SlashCommands, payload, Context::Command { user, channel }))
     }
 
-    pub(super) fn place_name(&self, channel: &str) -> String {
+    pub(super) fn channel_display_name(&self, channel: &str) -> String {
         match self.channels.get(channel) {
             Some(channel) if channel.kind == Kind::Public => channel.name.clone(),
             Some(channel) if channel.kind == Kind::Im => "directmessage".into(),
@@ -59,8 +59,8 @@ impl World {
     }
 
     /// Clicks a button that this person sees, identified by its action id or its text.
-    pub(super) fn press(&mut self, who: &str, channel: &str, ts: &str, button: &str) -> Result<u64, String> {
-        let (user, channel) = (self.actor(who)?, self.place(channel)?);
+    pub(super) fn click(&mut self, who: &str, channel: &str, ts: &str, button: &str) -> Result<u64, String> {
+        let (user, channel) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         if !self.is_member(&channel, &user) {
             return Err(format!("{who} is no member of {channel} and cannot see that."));
         }
@@ -77,7 +77,7 @@ impl World {
         Ok(self.send(EnvelopeKind::Interactive, payload, Context::None))
     }
 
-    pub(super) fn press_forged(&mut self, forged: Forged) -> Result<u64, String> {
+    pub(super) fn click_forged(&mut self, forged: ForgedClick) -> Result<u64, String> {
         let user = self.user_id(&forged.user).unwrap_or(forged.user);
         let channel = self.channel_id(&forged.channel).unwrap_or(forged.channel);
         let action = json!({
@@ -106,7 +106,7 @@ impl World {
             "team": {"id": self.config.team.id, "domain": self.config.team.domain},
             "enterprise": null,
             "is_enterprise_install": false,
-            "channel": {"id": channel, "name": self.place_name(channel)},
+            "channel": {"id": channel, "name": self.channel_display_name(channel)},
             "state": {"values": {}},
             "response_url": self.response_url(user, channel, Some(ts)),
             "actions": [action],

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Slack;
-use super::entities::{Ephemeral, Message, OpenView, Pane};
+use super::entities::{AssistantThread, Ephemeral, Message, OpenView};
 use super::envelopes::{Delivery, Envelope};
-use super::world::{Call, World};
+use super::world::{ApiCall, World};
 
 impl Slack {
     /// Returns a channel's messages, oldest first; empty if there is no such channel.
@@ -34,14 +34,14 @@ impl Slack {
 
     /// Returns the ephemeral messages of this person as text.
     #[must_use]
-    pub fn whispers(&self, user: &str) -> Vec<String> {
-        self.ephemerals(user).iter().map(|whisper| self.read(|w| w.whispered(whisper))).collect()
+    pub fn ephemeral_texts(&self, user: &str) -> Vec<String> {
+        self.ephemerals(user).iter().map(|whisper| self.read(|w| w.ephemeral_transcript(whisper))).collect()
     }
 
     /// Returns the messages of a channel that all members see, as text.
     #[must_use]
-    pub fn spoken(&self, channel: &str) -> String {
-        self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
+    pub fn channel_text(&self, channel: &str) -> String {
+        self.read(|w| w.channel_id(channel).map(|c| w.channel_text(&c)).unwrap_or_default())
     }
 
     /// Returns a person's Home tab as text.
@@ -49,14 +49,14 @@ impl Slack {
     pub fn home(&self, user: &str) -> String {
         self.read(|w| {
             let view = w.user_id(user).ok().and_then(|id| w.homes.get(&id).cloned());
-            view.map(|view| w.shown("", view["blocks"].as_array().map_or(&[], Vec::as_slice)))
+            view.map(|view| w.message_text("", view["blocks"].as_array().map_or(&[], Vec::as_slice)))
                 .unwrap_or_default()
         })
     }
 
     /// Returns an assistant thread.
     #[must_use]
-    pub fn pane(&self, user: &str, thread: &str) -> Option<Pane> {
+    pub fn find_assistant_thread(&self, user: &str, thread: &str) -> Option<AssistantThread> {
         self.read(|w| {
             let channel = w.channel_id(&format!("dm:{user}")).ok()?;
             w.panes.get(&(channel, thread.to_owned())).cloned()
@@ -68,7 +68,7 @@ impl Slack {
     pub fn file(&self, name: &str) -> Option<String> {
         self.read(|w| {
             let upload =
-                w.uploads.values().rev().find(|upload| upload.shared && upload.name.contains(name))?;
+                w.uploads.values().rev().find(|upload| upload.is_shared && upload.name.contains(name))?;
             upload.content.as_ref().map(|content| String::from_utf8_lossy(content).into_owned())
         })
     }
@@ -86,13 +86,13 @@ impl Slack {
     }
 
     #[must_use]
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<ApiCall> {
         self.read(|w| w.calls.clone())
     }
 
     /// Returns the calls of one method.
     #[must_use]
-    pub fn calls_of(&self, method: &str) -> Vec<Call> {
+    pub fn list_calls_of(&self, method: &str) -> Vec<ApiCall> {
         self.read(|w| w.calls.iter().filter(|c| c.method == method).cloned().collect())
     }
 
@@ -110,15 +110,15 @@ impl Slack {
 
     /// Returns deliveries that were not acknowledged: waiting, sent, or given up.
     #[must_use]
-    pub fn unanswered(&self) -> Vec<Envelope> {
+    pub fn list_unacknowledged(&self) -> Vec<Envelope> {
         let open = |e: &&Envelope| !matches!(e.state, Delivery::Acknowledged | Delivery::Lost);
         self.read(|w| w.sockets.envelopes().iter().filter(open).cloned().collect())
     }
 
     /// Returns how long answers took, in total.
     #[must_use]
-    pub fn spent(&self) -> Duration {
-        self.running.server.spent()
+    pub fn busy_time(&self) -> Duration {
+        self.running.server.busy_time()
     }
 
     /// Returns the times from sending an envelope to its acknowledgement, in the order of sending.
@@ -149,21 +149,21 @@ impl Slack {
         };
         match tokio::time::timeout(within, waiting).await {
             Ok(Some(found)) => found,
-            _ => panic!("waited {within:?} for {what} in vain\n{}", self.everything()),
+            _ => panic!("waited {within:?} for {what} in vain\n{}", self.dump()),
         }
     }
 
     /// Returns all channels, violations and unanswered deliveries as text.
     #[must_use]
-    pub fn everything(&self) -> String {
+    pub fn dump(&self) -> String {
         let open: Vec<String> =
-            self.unanswered().iter().map(|e| format!("{:?} {:?}", e.kind, e.state)).collect();
+            self.list_unacknowledged().iter().map(|e| format!("{:?} {:?}", e.kind, e.state)).collect();
         self.read(|w| {
             let calls: Vec<String> =
                 w.calls.iter().rev().take(10).map(|c| format!("{} {:?}", c.method, c.error)).collect();
             format!(
                 "{}violations: {:#?}\nunanswered: {open:?}\nlatest calls first: {calls:#?}",
-                w.transcript_of_all(),
+                w.full_transcript(),
                 w.violations
             )
         })

@@ -17,7 +17,7 @@ impl World {
             "image_24": "https://avatars.test/24.png", "image_72": "https://avatars.test/72.png",
             "team": team,
         });
-        let may = self.config.app.scopes.contains("users:read.email") && !user.is_stranger;
+        let may = self.config.app.scopes.contains("users:read.email") && !user.is_external;
         if let Some(email) = user.email.as_ref().filter(|_| may) {
             profile["email"] = json!(email);
         }
@@ -26,7 +26,7 @@ impl World {
             "deleted": user.deleted, "profile": profile, "is_bot": user.is_bot, "is_app_user": false,
             "updated": 1_700_000_000,
         });
-        if user.is_stranger {
+        if user.is_external {
             shown["is_stranger"] = json!(true);
         }
         if !user.deleted {
@@ -77,7 +77,7 @@ impl World {
 
     /// Returns whether people of another workspace are in the channel.
     pub(super) fn is_shared(&self, channel: &Channel) -> bool {
-        channel.members.iter().filter_map(|m| self.users.get(m)).any(|u| u.is_stranger)
+        channel.members.iter().filter_map(|m| self.users.get(m)).any(|u| u.is_external)
     }
 
     pub(super) fn bot_profile(&self) -> Value {
@@ -95,7 +95,7 @@ impl World {
             "type": "message", "user": message.user, "text": message.text, "ts": message.ts,
             "team": self.team_of(&message.user),
         });
-        if message.by_bot {
+        if message.is_from_bot {
             merge(
                 &mut shown,
                 json!({

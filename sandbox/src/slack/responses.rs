@@ -34,7 +34,7 @@ const ALLOWED: [&str; 12] = [
 
 impl World {
     /// Applies the payload of a command's acknowledgement: an ephemeral answer, or a public one on request.
-    pub(super) fn command_answered(&mut self, user: &str, channel: &str, answer: &Value) {
+    pub(super) fn apply_command_response(&mut self, user: &str, channel: &str, answer: &Value) {
         let Some(fields) = answer.as_object().cloned() else {
             return self.violation("a command's acknowledgement payload is an object");
         };
@@ -77,7 +77,7 @@ impl World {
         match fields.get("response_type").and_then(Value::as_str) {
             None | Some("ephemeral") => {
                 let thread = fields.get("thread_ts").and_then(Value::as_str).map(str::to_owned);
-                self.whisper(&url.user, &url.channel, thread, content, source);
+                self.post_ephemeral(&url.user, &url.channel, thread, content, source);
                 Ok(())
             }
             Some("in_channel") => {
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    pub(super) fn whisper(
+    pub(super) fn post_ephemeral(
         &mut self,
         user: &str,
         channel: &str,
@@ -141,7 +141,7 @@ pub(super) async fn response_url(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    serve::under(state.faults.take("response_url"), async move {
+    serve::respond_with_fault(state.faults.take("response_url"), async move {
         state.change(|w| used(w, &key, &headers, &body))
     })
     .await

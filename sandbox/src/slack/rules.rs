@@ -61,25 +61,25 @@ pub(super) struct Content {
 
 /// Why a message is rejected: Slack's error code and sentences.
 #[derive(Debug, Clone)]
-pub(super) struct Broken {
+pub(super) struct ContentError {
     pub error: &'static str,
     pub messages: Vec<String>,
 }
 
-impl Broken {
+impl ContentError {
     fn one(error: &'static str, message: impl Into<String>) -> Self {
         Self { error, messages: vec![message.into()] }
     }
 }
 
 /// Checks the content fields of `chat.*`, of acknowledgements and of response URLs.
-pub(super) fn content(args: &Map<String, Value>) -> Result<Content, Broken> {
+pub(super) fn content(args: &Map<String, Value>) -> Result<Content, ContentError> {
     let text = text(args)?;
     let blocks = list(args, "blocks")?;
     if let Some(blocks) = &blocks {
-        let broken = blocks_broken(blocks);
+        let broken = find_block_violations(blocks);
         if !broken.is_empty() {
-            return Err(Broken { error: "invalid_blocks", messages: broken });
+            return Err(ContentError { error: "invalid_blocks", messages: broken });
         }
     }
     let metadata = args.get("metadata").filter(|m| !m.is_null()).cloned();
@@ -97,63 +97,66 @@ impl Content {
     }
 }
 
-fn text(args: &Map<String, Value>) -> Result<Option<String>, Broken> {
+fn text(args: &Map<String, Value>) -> Result<Option<String>, ContentError> {
     let markdown = args.get("markdown_text").filter(|m| !m.is_null());
     let text = args.get("text").filter(|m| !m.is_null());
     let blocks = args.get("blocks").filter(|m| !m.is_null());
     let (found, max) = match (markdown, text) {
         (Some(_), Some(_)) => {
-            return Err(Broken::one("markdown_text_conflict", "markdown_text stands alone"));
+            return Err(ContentError::one("markdown_text_conflict", "markdown_text stands alone"));
         }
         (Some(_), None) if blocks.is_some() => {
-            return Err(Broken::one("markdown_text_conflict", "markdown_text stands alone"));
+            return Err(ContentError::one("markdown_text_conflict", "markdown_text stands alone"));
         }
         (Some(markdown), None) => (markdown, MARKDOWN_MAX),
         (None, Some(text)) => (text, TEXT_MAX),
         (None, None) => return Ok(None),
     };
     let Some(found) = found.as_str() else {
-        return Err(Broken::one("invalid_arguments", "[ERROR] text must be a string"));
+        return Err(ContentError::one("invalid_arguments", "[ERROR] text must be a string"));
     };
     if found.chars().count() > max {
-        return Err(Broken::one("msg_too_long", format!("text is longer than {max} characters")));
+        return Err(ContentError::one("msg_too_long", format!("text is longer than {max} characters")));
     }
     Ok(Some(found.to_owned()))
 }
 
-fn list(args: &Map<String, Value>, name: &str) -> Result<Option<Vec<Value>>, Broken> {
+fn list(args: &Map<String, Value>, name: &str) -> Result<Option<Vec<Value>>, ContentError> {
     match args.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => Ok(Some(items.clone())),
         Some(_) if name == "blocks" => {
-            Err(Broken::one("invalid_blocks_format", "blocks must be a JSON array"))
+            Err(ContentError::one("invalid_blocks_format", "blocks must be a JSON array"))
         }
-        Some(_) => Err(Broken::one("invalid_arguments", format!("[ERROR] {name} must be an array"))),
+        Some(_) => Err(ContentError::one("invalid_arguments", format!("[ERROR] {name} must be an array"))),
     }
 }
 
-fn metadata_ok(metadata: &Value) -> Result<(), Broken> {
+fn metadata_ok(metadata: &Value) -> Result<(), ContentError> {
     let shaped = metadata.as_object().is_some_and(|m| {
         m.get("event_type").and_then(Value::as_str).is_some_and(|t| !t.is_empty())
             && m.get("event_payload").is_some_and(Value::is_object)
             && m.keys().all(|k| k == "event_type" || k == "event_payload")
     });
     if !shaped {
-        return Err(Broken::one("invalid_metadata_format", "metadata is {event_type, event_payload}"));
+        return Err(ContentError::one("invalid_metadata_format", "metadata is {event_type, event_payload}"));
     }
     if metadata.to_string().len() > METADATA_MAX {
-        return Err(Broken::one("metadata_too_large", format!("metadata exceeds {METADATA_MAX} bytes")));
+        return Err(ContentError::one(
+            "metadata_too_large",
+            format!("metadata exceeds {METADATA_MAX} bytes"),
+        ));
     }
     Ok(())
 }
 
 /// Returns every rule that these blocks break, as sentences.
-pub(super) fn blocks_broken(blocks: &[Value]) -> Vec<String> {
+pub(super) fn find_block_violations(blocks: &[Value]) -> Vec<String> {
     judged(blocks, 50)
 }
 
 /// Returns the same for a modal, which allows more blocks and needs at least one.
-pub(super) fn modal_blocks_broken(blocks: &[Value]) -> Vec<String> {
+pub(super) fn find_modal_block_violations(blocks: &[Value]) -> Vec<String> {
     let mut broken = judged(blocks, 100);
     if blocks.is_empty() {
         broken.push("[ERROR] a view has 1 to 100 blocks".to_owned());
@@ -173,7 +176,7 @@ fn judged(blocks: &[Value], most: usize) -> Vec<String> {
 }
 
 /// Returns the errors in the blocks of a view, except their number.
-pub(super) fn view_broken(blocks: &[Value]) -> Vec<String> {
+pub(super) fn find_view_violations(blocks: &[Value]) -> Vec<String> {
     let mut judge = Judge::default();
     for (at, block) in blocks.iter().enumerate() {
         judge.block(&format!("/view/blocks/{at}"), block);

@@ -18,29 +18,29 @@ use super::world::{World, secret};
 pub(super) const MAX_CONNECTIONS: usize = 10;
 
 /// A message to a connection's task.
-pub(super) enum Out {
+pub(super) enum OutgoingFrame {
     Text(String),
     Close,
-    Cut,
+    Drop,
 }
 
 /// One WebSocket of the app.
 pub(super) struct Connection {
     pub id: u64,
-    pub out: UnboundedSender<Out>,
+    pub out: UnboundedSender<OutgoingFrame>,
     /// A `disconnect` was sent, so nothing new is sent here.
     pub leaving: bool,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Link {
+pub(super) struct SocketQuery {
     ticket: String,
 }
 
 /// Accepts a WebSocket: one connection per ticket.
-pub(super) async fn link(
+pub(super) async fn websocket_endpoint(
     Extract(state): Extract<Arc<State>>,
-    Query(link): Query<Link>,
+    Query(link): Query<SocketQuery>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let admitted = state.change(|w| {
@@ -60,16 +60,16 @@ async fn attend(mut socket: WebSocket, state: Arc<State>) {
     state.change(|w| w.disconnected(id));
 }
 
-async fn converse(socket: &mut WebSocket, outgoing: &mut UnboundedReceiver<Out>, state: &State) {
+async fn converse(socket: &mut WebSocket, outgoing: &mut UnboundedReceiver<OutgoingFrame>, state: &State) {
     loop {
         tokio::select! {
             out = outgoing.recv() => match out {
-                Some(Out::Text(text)) => if socket.send(Frame::Text(text.into())).await.is_err() { return },
-                Some(Out::Close) => {
+                Some(OutgoingFrame::Text(text)) => if socket.send(Frame::Text(text.into())).await.is_err() { return },
+                Some(OutgoingFrame::Close) => {
                     let _ = socket.send(Frame::Close(None)).await;
                     return;
                 }
-                Some(Out::Cut) | None => return,
+                Some(OutgoingFrame::Drop) | None => return,
             },
             received = socket.recv() => match received {
                 Some(Ok(Frame::Text(text))) => state.change(|w| w.received(text.as_str())),
@@ -89,7 +89,7 @@ impl World {
             .replacen("http", "ws", 1)
     }
 
-    fn connect(&mut self, out: UnboundedSender<Out>) -> u64 {
+    fn connect(&mut self, out: UnboundedSender<OutgoingFrame>) -> u64 {
         let id = self.next_number();
         let hello = json!({
             "type": "hello",
@@ -97,7 +97,7 @@ impl World {
             "debug_info": self.debug_info(),
             "connection_info": {"app_id": self.config.app.id},
         });
-        let _ = out.send(Out::Text(hello.to_string()));
+        let _ = out.send(OutgoingFrame::Text(hello.to_string()));
         self.sockets.connections.push(Connection { id, out, leaving: false });
         let waiting = |e: &&Envelope| e.state == Delivery::Waiting;
         let numbers: Vec<u64> = self.sockets.envelopes.iter().filter(waiting).map(|e| e.number).collect();
@@ -131,21 +131,21 @@ impl World {
         let ends = reason != "warning";
         for connection in &mut self.sockets.connections {
             connection.leaving |= ends;
-            let _ = connection.out.send(Out::Text(text.to_string()));
+            let _ = connection.out.send(OutgoingFrame::Text(text.to_string()));
             if ends {
                 let (out, grace) = (connection.out.clone(), self.config.disconnect_grace);
                 tokio::spawn(async move {
                     tokio::time::sleep(grace).await;
-                    let _ = out.send(Out::Close);
+                    let _ = out.send(OutgoingFrame::Close);
                 });
             }
         }
     }
 
     /// Cuts every connection without a notice.
-    pub(super) fn cut_all(&mut self) {
+    pub(super) fn drop_all(&mut self) {
         for connection in &self.sockets.connections {
-            let _ = connection.out.send(Out::Cut);
+            let _ = connection.out.send(OutgoingFrame::Drop);
         }
     }
 
@@ -166,12 +166,12 @@ impl World {
             Some((number, seen)) => {
                 *seen = true;
                 let number = *number;
-                self.acknowledged(number, ack.get("payload").cloned());
+                self.record_acknowledgement(number, ack.get("payload").cloned());
             }
         }
     }
 
-    pub(super) fn acknowledged(&mut self, number: usize, answer: Option<Value>) {
+    pub(super) fn record_acknowledgement(&mut self, number: usize, answer: Option<Value>) {
         let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
         if envelope.state != Delivery::Acknowledged {
             envelope.took = envelope.sent_at.map(|at| at.elapsed());
@@ -181,15 +181,15 @@ impl World {
         let (context, accepts, kind) = (envelope.context.clone(), envelope.accepts_payload, envelope.kind);
         let answer = answer.filter(|a| !a.is_null());
         if let Context::View { id } = context {
-            return self.view_answered(&id, answer);
+            return self.apply_view_response(&id, answer);
         }
         let Some(answer) = answer else { return };
         if !accepts {
-            return self.violation(format!("acknowledgement of {} carries a payload", kind.word()));
+            return self.violation(format!("acknowledgement of {} carries a payload", kind.as_str()));
         }
         match context {
             Context::None | Context::View { .. } => {}
-            Context::Command { user, channel } => self.command_answered(&user, &channel, &answer),
+            Context::Command { user, channel } => self.apply_command_response(&user, &channel, &answer),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::world::World;
 
 /// A piece of Slack's message notation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum MarkupToken {
     Text(String),
     User(String),
     Broadcast(String),
@@ -17,36 +17,36 @@ pub(super) enum Piece {
 }
 
 /// Splits `<@U1> see <https://x|here>` into its pieces; the text is unescaped.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn parse_markup(text: &str) -> Vec<MarkupToken> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         let Some((inside, tail)) = after.split_once('>') else { break };
         if !before.is_empty() {
-            pieces.push(Piece::Text(unescape(before)));
+            pieces.push(MarkupToken::Text(unescape(before)));
         }
         pieces.push(marked(inside));
         rest = tail;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(unescape(rest)));
+        pieces.push(MarkupToken::Text(unescape(rest)));
     }
     pieces
 }
 
-fn marked(inside: &str) -> Piece {
+fn marked(inside: &str) -> MarkupToken {
     let (target, label) = match inside.split_once('|') {
         Some((target, label)) => (target, Some(unescape(label))),
         None => (inside, None),
     };
     if let Some(user) = target.strip_prefix('@') {
-        return Piece::User(user.to_owned());
+        return MarkupToken::User(user.to_owned());
     }
     match target.strip_prefix('!') {
         // <!date^…^…|fallback>: the fallback is what a plain reader sees.
-        Some(date) if date.starts_with("date^") => Piece::Text(label.unwrap_or_default()),
-        Some(range) => Piece::Broadcast(range.to_owned()),
-        None => Piece::Link { url: unescape(target), label },
+        Some(date) if date.starts_with("date^") => MarkupToken::Text(label.unwrap_or_default()),
+        Some(range) => MarkupToken::Broadcast(range.to_owned()),
+        None => MarkupToken::Link { url: unescape(target), label },
     }
 }
 
@@ -58,23 +58,23 @@ impl World {
     /// Returns a channel as a member sees it, replies indented below their parent.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
-        let mut out = self.spoken(channel);
+        let mut out = self.channel_text(channel);
         for whisper in self.ephemerals.iter().filter(|e| e.channel == channel) {
-            write_lines(&mut out, "", "", &self.whispered(whisper));
+            write_lines(&mut out, "", "", &self.ephemeral_transcript(whisper));
         }
         out
     }
 
     /// Returns an ephemeral message as its reader sees it.
     #[must_use]
-    pub fn whispered(&self, whisper: &Ephemeral) -> String {
-        let shown = self.shown(&whisper.text, &whisper.blocks);
+    pub fn ephemeral_transcript(&self, whisper: &Ephemeral) -> String {
+        let shown = self.message_text(&whisper.text, &whisper.blocks);
         format!("({} only) {}: {shown}", self.name(&whisper.user), self.config.app.name)
     }
 
     /// Returns the messages that all members of a channel see, replies indented below their parent.
     #[must_use]
-    pub fn spoken(&self, channel: &str) -> String {
+    pub fn channel_text(&self, channel: &str) -> String {
         let mut out = String::new();
         let all = self.messages(channel);
         for message in all.iter().filter(|m| m.thread_ts.is_none() || m.reply_broadcast) {
@@ -91,7 +91,7 @@ impl World {
 
     /// Returns every channel's transcript, for the message of a failing test.
     #[must_use]
-    pub fn transcript_of_all(&self) -> String {
+    pub fn full_transcript(&self) -> String {
         let mut out = String::new();
         for channel in self.channels.keys() {
             let text = self.transcript(channel);
@@ -112,8 +112,8 @@ impl World {
     }
 
     fn write_message(&self, out: &mut String, message: &Message, indent: &str) {
-        let mut shown = self.shown(&message.text, &message.blocks);
-        if message.edited.is_some() && !message.by_bot {
+        let mut shown = self.message_text(&message.text, &message.blocks);
+        if message.edited.is_some() && !message.is_from_bot {
             shown.push_str(" (edited)");
         }
         for file in &message.files {
@@ -128,7 +128,7 @@ impl World {
     }
 
     /// Returns the blocks if there are any, else the text, as Slack shows it.
-    pub(super) fn shown(&self, text: &str, blocks: &[Value]) -> String {
+    pub(super) fn message_text(&self, text: &str, blocks: &[Value]) -> String {
         // A single plain rich text reads like `text`, unless it mentions a user.
         let plain =
             |block: &Value| block["type"] == "rich_text" && !block.to_string().contains("\"user_id\"");
@@ -181,14 +181,14 @@ impl World {
 
     fn plain(&self, text: &str) -> String {
         let shown = |piece| match piece {
-            Piece::Text(text) => text,
-            Piece::User(id) => format!("@{}", self.name(&id)),
-            Piece::Broadcast(range) => format!("@{range}"),
-            Piece::Link { url, label: None } => url,
-            Piece::Link { url, label: Some(label) } if url == format!("mailto:{label}") => label,
-            Piece::Link { url, label: Some(label) } => format!("{label} ({url})"),
+            MarkupToken::Text(text) => text,
+            MarkupToken::User(id) => format!("@{}", self.name(&id)),
+            MarkupToken::Broadcast(range) => format!("@{range}"),
+            MarkupToken::Link { url, label: None } => url,
+            MarkupToken::Link { url, label: Some(label) } if url == format!("mailto:{label}") => label,
+            MarkupToken::Link { url, label: Some(label) } => format!("{label} ({url})"),
         };
-        pieces(text).into_iter().map(shown).collect()
+        parse_markup(text).into_iter().map(shown).collect()
     }
 
     /// Returns a part of a rich text; each item of a list is on its own line with its marker.

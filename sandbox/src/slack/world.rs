@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::State;
 use super::config::SlackConfig;
-use super::entities::{Channel, ChannelKind, Ephemeral, Message, OpenView, Pane, User};
+use super::entities::{AssistantThread, Channel, ChannelKind, Ephemeral, Message, OpenView, User};
 use super::envelopes::Sockets;
 
 /// A request to the Web API.
 #[derive(Debug, Clone, Serialize)]
-pub struct Call {
+pub struct ApiCall {
     pub method: String,
     /// Decoded, without the token.
     pub args: Value,
@@ -44,14 +44,14 @@ pub(super) struct Upload {
     /// As announced, in bytes.
     pub length: usize,
     pub content: Option<Vec<u8>>,
-    pub shared: bool,
+    pub is_shared: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Trigger {
     pub user: String,
     pub since: DateTime<Utc>,
-    pub used: bool,
+    pub is_used: bool,
 }
 
 /// The whole workspace. Read it in [`super::Slack::wait_for`]; change it through [`super::Slack`].
@@ -67,12 +67,12 @@ pub struct World {
     /// The latest published Home tab of each person.
     pub homes: BTreeMap<String, Value>,
     /// Assistant threads, by channel and thread.
-    pub panes: BTreeMap<(String, String), Pane>,
+    pub panes: BTreeMap<(String, String), AssistantThread>,
     pub(super) files: HashMap<String, Vec<u8>>,
-    pub calls: Vec<Call>,
+    pub calls: Vec<ApiCall>,
     pub violations: Vec<String>,
     /// Whom the bot's messages notified.
-    pub(super) pings: Vec<String>,
+    pub(super) mentioned_users: Vec<String>,
     pub(super) uploads: BTreeMap<String, Upload>,
     pub(super) response_urls: HashMap<String, ResponseUrl>,
     pub(super) triggers: HashMap<String, Trigger>,
@@ -99,7 +99,7 @@ impl World {
             panes: BTreeMap::new(),
             files: HashMap::new(),
             calls: Vec::new(),
-            pings: Vec::new(),
+            mentioned_users: Vec::new(),
             violations: Vec::new(),
             uploads: BTreeMap::new(),
             response_urls: HashMap::new(),
@@ -209,7 +209,7 @@ impl World {
         self.messages.get_mut(channel)?.iter_mut().rev().find(|m| m.ts == ts)
     }
 
-    pub(super) fn keep(&mut self, message: Message) {
+    pub(super) fn insert_message(&mut self, message: Message) {
         self.messages.entry(message.channel.clone()).or_default().push(message);
     }
 
@@ -240,7 +240,7 @@ impl World {
 
     pub(super) fn trigger(&mut self, user: &str) -> String {
         let id = format!("{}.{}.{}", self.next_number(), self.now().timestamp(), secret());
-        let trigger = Trigger { user: user.to_owned(), since: self.now(), used: false };
+        let trigger = Trigger { user: user.to_owned(), since: self.now(), is_used: false };
         self.triggers.insert(id.clone(), trigger);
         id
     }

@@ -25,7 +25,7 @@ struct Counts {
 }
 
 /// The counters at one time.
-pub struct Counted {
+pub struct CountsSnapshot {
     statements: u64,
     round_trips: u64,
     commits: u64,
@@ -33,9 +33,9 @@ pub struct Counted {
 
 impl Proxy {
     /// Returns the current counters.
-    pub fn counted(&self) -> Counted {
+    pub fn snapshot(&self) -> CountsSnapshot {
         let Counts { statements, round_trips, commits } = &*self.counts;
-        Counted {
+        CountsSnapshot {
             statements: statements.load(Relaxed),
             round_trips: round_trips.load(Relaxed),
             commits: commits.load(Relaxed),
@@ -43,7 +43,7 @@ impl Proxy {
     }
 }
 
-impl Sub for Counted {
+impl Sub for CountsSnapshot {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
@@ -56,18 +56,18 @@ impl Sub for Counted {
 }
 
 /// Counts divided by turns.
-pub struct Each(f64, f64, f64);
+pub struct CountsPerTurn(f64, f64, f64);
 
-impl Counted {
+impl CountsSnapshot {
     /// Returns the counts of one turn.
     #[allow(clippy::cast_precision_loss)]
-    pub fn each(&self, turns: usize) -> Each {
+    pub fn per_turn(&self, turns: usize) -> CountsPerTurn {
         let each = |count: u64| count as f64 / turns as f64;
-        Each(each(self.statements), each(self.round_trips), each(self.commits))
+        CountsPerTurn(each(self.statements), each(self.round_trips), each(self.commits))
     }
 }
 
-impl fmt::Display for Each {
+impl fmt::Display for CountsPerTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.1} statements in {:.1} round trips, {:.1} transactions", self.0, self.1, self.2)
     }
@@ -86,18 +86,18 @@ pub async fn start(url: &str) -> Proxy {
         while let Ok((client, _)) = listener.accept().await {
             client.set_nodelay(true).unwrap();
             let (from_client, to_client) = client.into_split();
-            let (from_server, to_server) = split(server(&options).await);
-            tokio::spawn(answers(from_server, to_client, counting.clone()));
-            tokio::spawn(questions(from_client, to_server, counting.clone()));
+            let (from_server, to_server) = split(connect_server(&options).await);
+            tokio::spawn(forward_responses(from_server, to_client, counting.clone()));
+            tokio::spawn(forward_requests(from_client, to_server, counting.clone()));
         }
     });
     Proxy { url: url.to_string(), counts }
 }
 
-trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-async fn server(options: &PgConnectOptions) -> Box<dyn Line> {
+async fn connect_server(options: &PgConnectOptions) -> Box<dyn Stream> {
     let port = options.get_port();
     if let Some(folder) = options.get_socket() {
         return Box::new(UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).await.unwrap());
@@ -107,15 +107,15 @@ async fn server(options: &PgConnectOptions) -> Box<dyn Line> {
     Box::new(line)
 }
 
-async fn questions(
+async fn forward_requests(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     counts: Arc<Counts>,
 ) -> io::Result<()> {
     let mut from = BufReader::new(from);
-    to.write_all(&message(&mut from, false).await?).await?;
+    to.write_all(&read_message(&mut from, false).await?).await?;
     loop {
-        let message = message(&mut from, true).await?;
+        let message = read_message(&mut from, true).await?;
         match message[0] {
             b'E' => counts.statements.fetch_add(1, Relaxed),
             b'S' => counts.round_trips.fetch_add(1, Relaxed),
@@ -130,7 +130,7 @@ async fn questions(
 }
 
 /// Forwards the responses. A transaction ends when Postgres, after work, is ready and outside of one.
-async fn answers(
+async fn forward_responses(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     counts: Arc<Counts>,
@@ -139,7 +139,7 @@ async fn answers(
     let mut done = false;
     loop {
         let first = from.read_u8().await?;
-        let rest = message(&mut from, false).await?;
+        let rest = read_message(&mut from, false).await?;
         match first {
             b'C' => done = true,
             b'Z' if rest[4] == b'I' && std::mem::take(&mut done) => {
@@ -153,7 +153,7 @@ async fn answers(
 }
 
 /// Reads one message of the protocol, with its type byte if it has one.
-async fn message(from: &mut BufReader<impl AsyncRead + Unpin>, kind: bool) -> io::Result<Vec<u8>> {
+async fn read_message(from: &mut BufReader<impl AsyncRead + Unpin>, kind: bool) -> io::Result<Vec<u8>> {
     let mut whole = Vec::new();
     if kind {
         whole.push(from.read_u8().await?);

@@ -12,94 +12,94 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::PEOPLE;
-use crate::figures::{Shown, part};
+use crate::figures::{DisplayDuration, quantile};
 
 type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<DateTime<Utc>>>>>;
 
 /// Returns the handle of a person.
-pub fn person(number: usize) -> String {
+pub fn handle_of(number: usize) -> String {
     format!("person{number}")
 }
 
 /// Receives every answer when it is posted.
-pub struct Talk {
+pub struct ConversationLoad {
     slack: Slack,
     model: Model,
     waiting: Waiting,
-    ear: JoinHandle<()>,
+    listener: JoinHandle<()>,
 }
 
-impl Drop for Talk {
+impl Drop for ConversationLoad {
     fn drop(&mut self) {
-        self.ear.abort();
+        self.listener.abort();
     }
 }
 
 /// The turns of one measurement.
-pub struct Turns {
+pub struct TurnTimes {
     /// The time from the event until the answer is posted.
     pub walls: Vec<Duration>,
     /// The time that the fakes worked, per turn.
     fakes: Duration,
 }
 
-impl Turns {
+impl TurnTimes {
     /// Prints how long the turns took.
     pub fn print(&self) {
-        let own = |at: f64| Shown(part(&self.walls, at).0.saturating_sub(self.fakes));
+        let own = |at: f64| DisplayDuration(quantile(&self.walls, at).0.saturating_sub(self.fakes));
         println!(
             "  {} turns: median {}, p95 {}",
             self.walls.len(),
-            part(&self.walls, 0.5),
-            part(&self.walls, 0.95)
+            quantile(&self.walls, 0.5),
+            quantile(&self.walls, 0.95)
         );
         println!(
             "  without the {} in which the model and Slack make their answers: median {}, p95 {}",
-            Shown(self.fakes),
+            DisplayDuration(self.fakes),
             own(0.5),
             own(0.95)
         );
     }
 }
 
-impl Talk {
+impl ConversationLoad {
     /// Starts listening.
     pub fn listen(world: &World) -> Self {
         let waiting = Waiting::default();
-        let ear = tokio::spawn(hear(world.slack.clone(), waiting.clone()));
-        Self { slack: world.slack.clone(), model: world.model.clone(), waiting, ear }
+        let ear = tokio::spawn(listen_for_replies(world.slack.clone(), waiting.clone()));
+        Self { slack: world.slack.clone(), model: world.model.clone(), waiting, listener: ear }
     }
 
     /// Sends a message that needs no tool.
-    pub fn says(&self, number: usize) {
-        self.slack.say(&person(number), &format!("dm:{}", person(number)), None, "thanks!");
+    pub fn say(&self, number: usize) {
+        self.slack.post_message(&handle_of(number), &format!("dm:{}", handle_of(number)), None, "thanks!");
     }
 
     /// Lets this many people talk at once, each waiting for the answer before the next message.
-    pub async fn at_once(&self, people: usize, turns: usize) -> Turns {
-        self.staggered(people, turns, Duration::ZERO).await
+    pub async fn run_concurrently(&self, people: usize, turns: usize) -> TurnTimes {
+        self.run_staggered(people, turns, Duration::ZERO).await
     }
 
     /// The same, with this delay between the starts of two people.
-    pub async fn staggered(&self, people: usize, turns: usize, apart: Duration) -> Turns {
-        let before = self.slack.spent() + self.model.spent();
+    pub async fn run_staggered(&self, people: usize, turns: usize, apart: Duration) -> TurnTimes {
+        let before = self.slack.busy_time() + self.model.busy_time();
         let mut talking = JoinSet::new();
         for number in 0..people {
             let (slack, waiting) = (self.slack.clone(), self.waiting.clone());
             talking.spawn(async move {
                 tokio::time::sleep(apart * u32::try_from(number).unwrap()).await;
-                talk(&slack, &waiting, (number, people), turns).await
+                run_conversation(&slack, &waiting, (number, people), turns).await
             });
         }
         let walls: Vec<Duration> = talking.join_all().await.into_iter().flatten().collect();
-        let spent = self.slack.spent() + self.model.spent() - before;
+        let spent = self.slack.busy_time() + self.model.busy_time() - before;
         let fakes = spent / u32::try_from(walls.len()).unwrap();
-        Turns { walls, fakes }
+        TurnTimes { walls, fakes }
     }
 }
 
 /// Runs the turns in one conversation after another: Slack's rate limit is one message per second and channel.
-async fn talk(
+async fn run_conversation(
     slack: &Slack,
     waiting: &Waiting,
     (first, step): (usize, usize),
@@ -107,19 +107,19 @@ async fn talk(
 ) -> Vec<Duration> {
     let mut walls = Vec::with_capacity(turns);
     for turn in 0..turns {
-        let name = person((first + turn * step) % PEOPLE);
+        let name = handle_of((first + turn * step) % PEOPLE);
         let line = slack.dm(&name);
         let (answer, answered) = oneshot::channel();
         waiting.lock().unwrap().insert(line.clone(), answer);
         let said = Utc::now();
-        slack.say(&name, &line, None, "thanks!");
+        slack.post_message(&name, &line, None, "thanks!");
         let at = tokio::time::timeout(Duration::from_secs(30), answered).await;
         walls.push((at.expect("an answer in time").unwrap() - said).to_std().unwrap_or_default());
     }
     walls
 }
 
-async fn hear(slack: Slack, waiting: Waiting) {
+async fn listen_for_replies(slack: Slack, waiting: Waiting) {
     let mut heard = slack.calls().len();
     loop {
         let fresh = slack

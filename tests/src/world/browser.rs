@@ -2,46 +2,51 @@
 
 use nod_sandbox::discord::Discord;
 
-use super::{World, started};
-use crate::chat::Chat;
+use super::{World, expect_started};
+use crate::chat::FakeChat;
 
 impl World {
     /// Connects the user's own Google account through the private link and the consent page.
-    pub async fn connects(&mut self, user: &str) {
-        let link = self.asks_for_link(user).await;
-        let page = self.consents_as(user, &link, &format!("{user}@acme.test"), None).await;
+    pub async fn connect_google(&mut self, user: &str) {
+        let link = self.request_link(user).await;
+        let page = self.consent_as(user, &link, &format!("{user}@acme.test"), None).await;
         assert!(page.contains("is connected") || page.contains("Connected"), "{page}");
-        self.settles().await;
-        self.reads(&format!("dm:{user}"));
+        self.wait_until_idle().await;
+        self.read_new(&format!("dm:{user}"));
     }
 
     /// Makes an email address of the user known: Slack reports it, on Discord it comes from the account that they
     /// connect.
-    pub async fn can_be_written_to(&mut self, user: &str) {
-        if matches!(self.chat, Chat::Discord(_)) {
-            self.connects(user).await;
+    pub async fn make_mail_address_known(&mut self, user: &str) {
+        if matches!(self.chat, FakeChat::Discord(_)) {
+            self.connect_google(user).await;
         }
     }
 
     /// Sends `/nod connect google`, and returns the link in the answer.
-    pub async fn asks_for_link(&mut self, user: &str) -> String {
-        self.commands(user, "general", "connect google").await;
-        let newest = self.chat.newest_whisper(user).unwrap_or_else(|| panic!("no answer to connect"));
-        link_in(&newest).unwrap_or_else(|| panic!("no link in: {newest}"))
+    pub async fn request_link(&mut self, user: &str) -> String {
+        self.run_command(user, "general", "connect google").await;
+        let newest = self.chat.newest_ephemeral(user).unwrap_or_else(|| panic!("no answer to connect"));
+        find_link(&newest).unwrap_or_else(|| panic!("no link in: {newest}"))
     }
 
     /// Follows a private link as this user to Google's consent page, and returns its URL.
-    pub async fn leads_to_google(&self, user: &str, browser: &Browser, link: &str) -> String {
-        self.way_to_google(user, browser, link)
+    pub async fn follow_to_google(&self, user: &str, browser: &Browser, link: &str) -> String {
+        self.try_follow_to_google(user, browser, link)
             .await
             .unwrap_or_else(|page| panic!("no way to Google: {page}"))
     }
 
-    async fn way_to_google(&self, user: &str, browser: &Browser, link: &str) -> Result<String, String> {
-        let to = browser.begins(link).await;
+    async fn try_follow_to_google(
+        &self,
+        user: &str,
+        browser: &Browser,
+        link: &str,
+    ) -> Result<String, String> {
+        let to = browser.submit_page(link).await;
         match &self.chat {
-            Chat::Discord(discord) if to.starts_with(&discord.root_url()) => {
-                browser.signs_in(discord, &to, user).await
+            FakeChat::Discord(discord) if to.starts_with(&discord.root_url()) => {
+                browser.sign_in(discord, &to, user).await
             }
             _ => Ok(to),
         }
@@ -49,27 +54,21 @@ impl World {
 
     /// Returns the link on the newest card in the user's DM channel.
     #[must_use]
-    pub fn newest_link_for(&self, user: &str) -> String {
-        let found = self.chat.newest_link(&format!("dm:{user}"));
-        found.unwrap_or_else(|| panic!("no link for {user}:\n{}", self.chat.everything()))
+    pub fn find_newest_link(&self, user: &str) -> String {
+        let found = self.chat.find_newest_link(&format!("dm:{user}"));
+        found.unwrap_or_else(|| panic!("no link for {user}:\n{}", self.chat.dump()))
     }
 
     /// Follows a private link as this user, signing in with the platform if it is required, and consents at Google as
     /// `account`. Returns the final page.
-    pub async fn consents_as(
-        &self,
-        user: &str,
-        link: &str,
-        account: &str,
-        scopes: Option<&[&str]>,
-    ) -> String {
+    pub async fn consent_as(&self, user: &str, link: &str, account: &str, scopes: Option<&[&str]>) -> String {
         let browser = Browser::new();
-        let to = match self.way_to_google(user, &browser, link).await {
+        let to = match self.try_follow_to_google(user, &browser, link).await {
             Ok(to) => to,
             Err(page) => return page,
         };
         let back = self.google.consent(&to, account, scopes).unwrap_or_else(|e| panic!("{e}"));
-        browser.returns(&back, &to).await
+        browser.follow_callback(&back, &to).await
     }
 }
 
@@ -90,33 +89,33 @@ impl Browser {
     #[must_use]
     pub fn new() -> Self {
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
-        Self { http: started(http), cookie: std::sync::Mutex::default() }
+        Self { http: expect_started(http), cookie: std::sync::Mutex::default() }
     }
 
     /// Loads the page behind a link.
-    pub async fn looks(&self, link: &str) -> String {
-        started(started(self.http.get(link).send().await).text().await)
+    pub async fn open_page(&self, link: &str) -> String {
+        expect_started(expect_started(self.http.get(link).send().await).text().await)
     }
 
     /// Clicks the page's button, and returns the URL that it leads to.
-    pub async fn begins(&self, link: &str) -> String {
-        self.tries(link).await.unwrap_or_else(|page| panic!("no way to Google: {page}"))
+    pub async fn submit_page(&self, link: &str) -> String {
+        self.try_submit_page(link).await.unwrap_or_else(|page| panic!("no way to Google: {page}"))
     }
 
     /// The same; an error if the page leads to no other.
     ///
     /// # Errors
     /// Returns the page that explains why.
-    pub async fn tries(&self, link: &str) -> Result<String, String> {
-        let url = started(url::Url::parse(link));
+    pub async fn try_submit_page(&self, link: &str) -> Result<String, String> {
+        let url = expect_started(url::Url::parse(link));
         let token: String =
             url.query_pairs().find(|(k, _)| k == "t").map(|(_, v)| v.into_owned()).unwrap_or_default();
-        self.arrives(self.http.post(link).form(&[("t", token)])).await
+        self.follow_response(self.http.post(link).form(&[("t", token)])).await
     }
 
     /// Returns the redirect's target and keeps the cookie, or the page as an error.
-    async fn arrives(&self, request: reqwest::RequestBuilder) -> Result<String, String> {
-        let response = started(request.send().await);
+    async fn follow_response(&self, request: reqwest::RequestBuilder) -> Result<String, String> {
+        let response = expect_started(request.send().await);
         let header =
             |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let cookie = header("set-cookie").unwrap_or_default();
@@ -125,7 +124,7 @@ impl Browser {
         *self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = cookie;
         match location {
             Some(location) => Ok(location),
-            None => Err(started(response.text().await)),
+            None => Err(expect_started(response.text().await)),
         }
     }
 
@@ -133,12 +132,12 @@ impl Browser {
     ///
     /// # Errors
     /// Returns the page if it leads to no other.
-    pub async fn signs_in(&self, discord: &Discord, to: &str, user: &str) -> Result<String, String> {
-        let who = discord.read(|world| started(world.user_id(user)));
-        let agreed = started(self.http.get(format!("{to}&as={who}")).send().await);
+    pub async fn sign_in(&self, discord: &Discord, to: &str, user: &str) -> Result<String, String> {
+        let who = discord.read(|world| expect_started(world.user_id(user)));
+        let agreed = expect_started(self.http.get(format!("{to}&as={who}")).send().await);
         let back = agreed.headers().get("location").and_then(|v| v.to_str().ok()).map(str::to_owned);
         let back = back.unwrap_or_else(|| panic!("Discord refused the sign-in: {}", agreed.status()));
-        self.arrives(self.http.get(back).header("cookie", self.cookie()).header("referer", to)).await
+        self.follow_response(self.http.get(back).header("cookie", self.cookie()).header("referer", to)).await
     }
 
     fn cookie(&self) -> String {
@@ -146,16 +145,16 @@ impl Browser {
     }
 
     /// Follows the redirect back from Google.
-    pub async fn returns(&self, location: &str, from: &str) -> String {
+    pub async fn follow_callback(&self, location: &str, from: &str) -> String {
         let sent =
             self.http.get(location).header("cookie", self.cookie()).header("referer", from).send().await;
-        started(started(sent).text().await)
+        expect_started(expect_started(sent).text().await)
     }
 }
 
 /// Returns the text of a page, one line for each element.
 #[must_use]
-pub fn words_of(page: &str) -> String {
+pub fn page_text(page: &str) -> String {
     let main = page.split("<main>").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap_or(page);
     let mut words = String::new();
     for piece in main.split('<') {
@@ -176,7 +175,7 @@ pub fn words_of(page: &str) -> String {
 
 /// Returns the first URL in a text that is a link to connect.
 #[must_use]
-pub fn link_in(text: &str) -> Option<String> {
+pub fn find_link(text: &str) -> Option<String> {
     let at = text.find("/oauth/")?;
     let begin = text[..at].rfind("http")?;
     let end =

@@ -5,50 +5,54 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use nod_contract::clock::Clock;
 
-use super::{PEOPLE, World, patience};
-use crate::chat::Chat;
+use super::{PEOPLE, World, max_wait};
+use crate::chat::FakeChat;
 
 impl World {
     /// Advances the time, and lets Nod do what has become due.
-    pub async fn later(&self, time: TimeDelta) {
-        self.clock.pass(time);
+    pub async fn advance(&self, time: TimeDelta) {
+        self.clock.advance(time);
         if let Some(app) = &self.app {
             app.nod.wake();
         }
-        self.settles().await;
+        self.wait_until_idle().await;
     }
 
     /// Waits until everything that arrived is acknowledged and no job is due.
-    pub async fn settles(&self) {
+    pub async fn wait_until_idle(&self) {
         for chat in self.chats() {
-            if self.app.is_some() || chat.connections() > 0 {
-                chat.has_heard("dana").await;
+            if self.app.is_some() || chat.connection_count() > 0 {
+                chat.wait_until_delivered("dana").await;
             }
         }
         let mut look = tokio::time::interval(Duration::from_millis(5));
-        let until = tokio::time::Instant::now() + patience();
+        let until = tokio::time::Instant::now() + max_wait();
         loop {
             look.tick().await;
-            if !self.chats().any(Chat::waits) {
-                match self.to_do().await {
+            if !self.chats().any(FakeChat::has_unacknowledged) {
+                match self.load_pending_work().await {
                     (false, None) => return,
-                    (false, Some(pause)) => self.passes(pause),
+                    (false, Some(pause)) => self.advance_to(pause),
                     (true, _) => {}
                 }
             }
             if tokio::time::Instant::now() > until {
-                panic!("it never became quiet:\n{}\njobs: {:#?}", self.chat.everything(), self.jobs().await);
+                panic!(
+                    "it never became quiet:\n{}\njobs: {:#?}",
+                    self.chat.dump(),
+                    self.describe_jobs().await
+                );
             }
         }
     }
 
     /// Lets every rate-limit pause pass until the future is dropped.
-    pub(super) async fn pauses_pass(&self) {
+    pub(super) async fn advance_past_rate_limits(&self) {
         let mut look = tokio::time::interval(Duration::from_millis(5));
         loop {
             look.tick().await;
-            if let (_, Some(pause)) = self.to_do().await {
-                self.passes(pause);
+            if let (_, Some(pause)) = self.load_pending_work().await {
+                self.advance_to(pause);
             }
         }
     }
@@ -57,7 +61,7 @@ impl World {
     /// lost attempt waits for its retry, which is no such pause. One query reads both, because between two such a
     /// message could be taken up. (In real time it can be rescheduled between our reading of the clock and of the rows:
     /// hence one more second.)
-    async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
+    async fn load_pending_work(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
             "select coalesce(bool_or(l.due_at <= $1 or l.lease is not null), false), min(l.due_at) filter (
@@ -68,7 +72,7 @@ impl World {
         );
         looked
             .bind(now)
-            .bind(self.pause())
+            .bind(self.post_interval())
             .fetch_one(&self.pool)
             .await
             .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
@@ -76,27 +80,27 @@ impl World {
 
     /// Returns how long the platform's rate limit delays a message, in seconds. Slack takes one per second and channel,
     /// Discord five in five.
-    fn pause(&self) -> f64 {
-        let slack_alone = self.chats().all(|chat| matches!(chat, Chat::Slack(_)));
+    fn post_interval(&self) -> f64 {
+        let slack_alone = self.chats().all(|chat| matches!(chat, FakeChat::Slack(_)));
         let pause = if slack_alone { 1.0 } else { 5.0 };
         if self.app.is_some() { pause } else { pause + 1.0 }
     }
 
     /// Advances the story's clock to this time; real time is not changed.
-    fn passes(&self, until: chrono::DateTime<chrono::Utc>) {
+    fn advance_to(&self, until: chrono::DateTime<chrono::Utc>) {
         if let Some(app) = &self.app {
-            self.clock.pass((until - self.clock.now()).max(TimeDelta::zero()));
+            self.clock.advance((until - self.clock.now()).max(TimeDelta::zero()));
             app.nod.wake();
         }
     }
 
     /// Lets the undo window of an approval pass.
-    pub async fn the_window_passes(&self) {
-        self.later(TimeDelta::seconds(10)).await;
+    pub async fn advance_past_undo_window(&self) {
+        self.advance(TimeDelta::seconds(10)).await;
     }
 
     /// Lists the remaining jobs with their lanes, for debugging.
-    async fn jobs(&self) -> Vec<String> {
+    async fn describe_jobs(&self) -> Vec<String> {
         let all = sqlx::query_scalar(
             "select concat_ws(' ', j.work, 'try', j.attempts, j.last_error, 'due', l.due_at, 'leased until',
                  coalesce(l.leased_until::text, '—'), 'now', clock_timestamp())
@@ -107,63 +111,63 @@ impl World {
 
     /// Ends the story. It fails if a job is due, a message is unread, a script or fault is unused, or a request broke
     /// the vendor's rules.
-    pub async fn ends(mut self) {
-        self.settles().await;
+    pub async fn finish(mut self) {
+        self.wait_until_idle().await;
         let mut loose: Vec<String> = Vec::new();
         if self.app.is_some() {
-            let failed: usize = self.chats().map(Chat::failed).sum();
+            let failed: usize = self.chats().map(FakeChat::failed_interaction_count).sum();
             loose.extend(
                 (failed > 0).then(|| format!("{failed} presses, commands or forms were answered by nobody")),
             );
         }
         self.stop().await;
-        self.finds_unread(&mut loose);
-        if self.beside.is_some() {
-            self.changes_over();
-            self.finds_unread(&mut loose);
+        self.collect_unread(&mut loose);
+        if self.other_chat.is_some() {
+            self.switch_platform();
+            self.collect_unread(&mut loose);
         }
-        loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
-        loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
+        loose.extend(self.model.list_unused().into_iter().map(|s| format!("unused answer: {s}")));
+        loose.extend(self.model.list_unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
         loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
         loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
         loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
         loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
         self.pool.close().await;
-        self.database.drop_it().await;
+        self.database.drop_database().await;
         assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
     }
 
     /// Collects what no user has read on the current platform, and what should never have been requested from it.
-    fn finds_unread(&mut self, loose: &mut Vec<String>) {
-        for channel in self.chat.channels_with_nod() {
-            let transcript = self.chat.spoken(&channel);
-            if self.read.get(&channel) != Some(&transcript) {
+    fn collect_unread(&mut self, loose: &mut Vec<String>) {
+        for channel in self.chat.list_channels_with_nod() {
+            let transcript = self.chat.channel_text(&channel);
+            if self.read_texts.get(&channel) != Some(&transcript) {
                 loose.push(format!("unread in {channel}:\n{transcript}"));
             }
         }
         for user in PEOPLE {
-            let whispers = self.whispers(user);
+            let whispers = self.read_ephemerals(user);
             if !whispers.is_empty() {
                 loose.push(format!("unheard by {user}: {whispers}"));
             }
         }
         for user in PEOPLE {
-            let open = self.chat.open_form(user);
-            loose.extend(open.map(|form| format!("a form is open before {user}: {}", form.shown)));
+            let open = self.chat.find_open_form(user);
+            loose.extend(open.map(|form| format!("a form is open before {user}: {}", form.text)));
         }
         loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
         loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
     }
 
     /// Ends without checks, for code that is no story.
-    pub async fn abandoned(mut self) {
+    pub async fn discard(mut self) {
         self.stop().await;
         self.pool.close().await;
-        self.database.drop_it().await;
+        self.database.drop_database().await;
     }
 
     /// Declares that this loose end is what the story is about.
-    pub fn expects(&mut self, loose_end: &str) {
+    pub fn expect_loose_end(&mut self, loose_end: &str) {
         self.expected_violations.insert(loose_end.to_owned());
     }
 }

@@ -3,81 +3,91 @@
 use std::time::Duration;
 
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::Say;
+use nod_sandbox::slack::NewMessage;
 use serde_json::json;
 
-use super::{World, patience};
-use crate::chat::Chat;
+use super::{World, max_wait};
+use crate::chat::FakeChat;
 
 impl World {
     /// Sends a message, waits until Nod has nothing left to do, and returns the message's timestamp.
-    pub async fn says(&self, user: &str, channel: &str, text: &str) -> String {
+    pub async fn say(&self, user: &str, channel: &str, text: &str) -> String {
         let ts = self.chat.say(user, channel, None, text);
-        self.settles().await;
+        self.wait_until_idle().await;
         ts
     }
 
     /// The same in a thread.
-    pub async fn replies(&self, user: &str, channel: &str, thread: &str, text: &str) -> String {
+    pub async fn reply(&self, user: &str, channel: &str, thread: &str, text: &str) -> String {
         let ts = self.chat.say(user, channel, Some(thread), text);
-        self.settles().await;
+        self.wait_until_idle().await;
         ts
     }
 
     /// Sends a `/nod` command and returns its immediate response, as its author reads it.
-    pub async fn commands(&mut self, user: &str, channel: &str, text: &str) -> String {
-        self.chat.command(user, channel, text).await;
-        self.settles().await;
-        self.whispers(user)
+    pub async fn run_command(&mut self, user: &str, channel: &str, text: &str) -> String {
+        self.chat.run_command(user, channel, text).await;
+        self.wait_until_idle().await;
+        self.read_ephemerals(user)
     }
 
     /// Clicks the button with this label on the newest message that has it.
-    pub async fn presses(&self, user: &str, channel: &str, label: &str) {
-        let ts = self.button(channel, label);
-        self.chat.press(user, channel, &ts, label).await;
-        self.settles().await;
+    pub async fn click(&self, user: &str, channel: &str, label: &str) {
+        let ts = self.find_message_with_button(channel, label);
+        self.chat.click(user, channel, &ts, label).await;
+        self.wait_until_idle().await;
     }
 
     /// Clicks the button with this label on the user's newest ephemeral message that has it.
-    pub async fn presses_whispered(&self, user: &str, label: &str) {
-        self.chat.press_whispered(user, label).await;
-        self.settles().await;
+    pub async fn click_newest_ephemeral(&self, user: &str, label: &str) {
+        self.chat.click_ephemeral(user, label).await;
+        self.wait_until_idle().await;
     }
 
     /// Sends a message with a file.
-    pub async fn drops(&self, user: &str, channel: &str, text: &str, file: serde_json::Value) -> String {
+    pub async fn share_file_json(
+        &self,
+        user: &str,
+        channel: &str,
+        text: &str,
+        file: serde_json::Value,
+    ) -> String {
         let said = match &self.chat {
-            Chat::Slack(slack) => {
+            FakeChat::Slack(slack) => {
                 let subtype = Some("file_share".to_owned());
-                slack.say_with(Say { files: vec![file], subtype, ..Say::new(user, channel, text) })
+                slack.post_message_with(NewMessage {
+                    files: vec![file],
+                    subtype,
+                    ..NewMessage::new(user, channel, text)
+                })
             }
-            Chat::Discord(discord) => {
-                let say = nod_sandbox::discord::Say::new(user, channel, text);
-                discord.say_with(nod_sandbox::discord::Say { files: vec![file], ..say })
+            FakeChat::Discord(discord) => {
+                let say = nod_sandbox::discord::NewMessage::new(user, channel, text);
+                discord.post_message_with(nod_sandbox::discord::NewMessage { files: vec![file], ..say })
             }
         };
-        self.settles().await;
+        self.wait_until_idle().await;
         said.unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// Opens the app's Home tab.
-    pub async fn opens_home(&self, user: &str) {
+    pub async fn open_home(&self, user: &str) {
         self.slack.open_home(user);
-        self.settles().await;
+        self.wait_until_idle().await;
     }
 
     /// Clicks a button on the Home tab.
-    pub async fn presses_home(&self, user: &str, label: &str) {
-        let pending = self.slack.press_home(user, label).unwrap_or_else(|e| panic!("{e}"));
-        pending.acknowledged(patience()).await;
-        self.settles().await;
+    pub async fn click_in_home(&self, user: &str, label: &str) {
+        let pending = self.slack.click_in_home(user, label).unwrap_or_else(|e| panic!("{e}"));
+        pending.wait_for_acknowledgement(max_wait()).await;
+        self.wait_until_idle().await;
     }
 
     /// Returns the newest message of a channel that has a button with this label.
     #[must_use]
-    pub fn button(&self, channel: &str, label: &str) -> String {
-        let found = self.chat.with_button(channel, label);
-        found.unwrap_or_else(|| panic!("no button [{label}] in {channel}:\n{}", self.chat.everything()))
+    pub fn find_message_with_button(&self, channel: &str, label: &str) -> String {
+        let found = self.chat.find_message_with_button(channel, label);
+        found.unwrap_or_else(|| panic!("no button [{label}] in {channel}:\n{}", self.chat.dump()))
     }
 
     /// Returns the labels of the buttons of the newest message of a channel that has any, as one line.
@@ -89,108 +99,104 @@ impl World {
 
     /// Returns the full label of the button there that begins like this.
     #[must_use]
-    pub fn labelled(&self, channel: &str, begins: &str) -> String {
+    pub fn find_label(&self, channel: &str, begins: &str) -> String {
         let mut labels = self.chat.buttons(channel).into_iter().map(|button| button.label);
         labels
             .find(|label| label.starts_with(begins))
-            .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.chat.everything()))
+            .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.chat.dump()))
     }
 
     /// Returns the text of a channel, as people read it, and marks it as read.
-    pub fn reads(&mut self, channel: &str) -> String {
-        let transcript = self.chat.spoken(channel);
-        self.read.insert(self.named(channel), transcript.clone());
-        self.as_told(without_run_ids(&transcript))
+    pub fn read_new(&mut self, channel: &str) -> String {
+        let transcript = self.chat.channel_text(channel);
+        self.read_texts.insert(self.resolve_channel_id(channel), transcript.clone());
+        self.normalize(without_run_ids(&transcript))
     }
 
     /// Returns the part of it that was read so far.
-    pub(crate) fn was_read(&self, channel: &str) -> String {
-        let read = self.read.get(&self.named(channel));
-        read.map_or_else(String::new, |read| self.as_told(without_run_ids(read)))
+    pub(crate) fn read_so_far(&self, channel: &str) -> String {
+        let read = self.read_texts.get(&self.resolve_channel_id(channel));
+        read.map_or_else(String::new, |read| self.normalize(without_run_ids(read)))
     }
 
     /// Makes the text equal on both platforms: Discord does not report that Ana is in Lisbon, whose time is the same as
     /// UTC, and has separate commands.
-    pub(crate) fn as_told(&self, text: String) -> String {
+    pub(crate) fn normalize(&self, text: String) -> String {
         match self.chat {
-            Chat::Slack(_) => text,
-            Chat::Discord(_) => as_typed_on_slack(text.replace(" UTC", " WET")),
+            FakeChat::Slack(_) => text,
+            FakeChat::Discord(_) => to_slack_commands(text.replace(" UTC", " WET")),
         }
     }
 
     /// Returns the ephemeral messages to a user since the last call.
-    pub fn whispers(&mut self, user: &str) -> String {
-        let all = self.chat.whispers(user);
-        let from = self.heard.insert(self.ear(user), all.len()).unwrap_or_default();
-        self.as_told(all[from.min(all.len())..].join("\n"))
+    pub fn read_ephemerals(&mut self, user: &str) -> String {
+        let all = self.chat.ephemeral_texts(user);
+        let from = self.read_ephemerals.insert(self.user_key(user), all.len()).unwrap_or_default();
+        self.normalize(all[from.min(all.len())..].join("\n"))
     }
 
     /// Returns the user's key on the current platform.
-    fn ear(&self, user: &str) -> String {
+    fn user_key(&self, user: &str) -> String {
         match self.chat {
-            Chat::Slack(_) => format!("slack:{user}"),
-            Chat::Discord(_) => format!("discord:{user}"),
+            FakeChat::Slack(_) => format!("slack:{user}"),
+            FakeChat::Discord(_) => format!("discord:{user}"),
         }
     }
 
     /// Waits for an ephemeral message to a user, and returns it.
-    pub async fn hears(&mut self, user: &str) -> String {
-        let from = self.heard.get(&self.ear(user)).copied().unwrap_or_default();
-        self.comes("a whisper", || (self.chat.whispers(user).len() > from).then_some(())).await;
-        self.whispers(user)
+    pub async fn wait_for_ephemeral(&mut self, user: &str) -> String {
+        let from = self.read_ephemerals.get(&self.user_key(user)).copied().unwrap_or_default();
+        self.wait_for("a whisper", || (self.chat.ephemeral_texts(user).len() > from).then_some(())).await;
+        self.read_ephemerals(user)
     }
 
     /// Waits until a channel shows these words, and returns all of its text.
-    pub async fn stands(&self, channel: &str, words: &str) -> String {
-        let look = || Some(self.chat.spoken(channel)).filter(|said| said.contains(words));
-        self.comes(words, look).await
+    pub async fn wait_for_text(&self, channel: &str, words: &str) -> String {
+        let look = || Some(self.chat.channel_text(channel)).filter(|said| said.contains(words));
+        self.wait_for(words, look).await
     }
 
     /// Waits until `look` returns something.
-    async fn comes<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
-        let until = tokio::time::Instant::now() + patience();
+    async fn wait_for<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
+        let until = tokio::time::Instant::now() + max_wait();
         loop {
             if let Some(found) = look() {
                 return found;
             }
             let late = tokio::time::Instant::now() > until;
-            assert!(!late, "“{what}” never came:\n{}", self.chat.everything());
+            assert!(!late, "“{what}” never came:\n{}", self.chat.dump());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     /// Waits until Nod has posted this text somewhere and has nothing left to do.
-    pub async fn hears_nod(&self, channel: &str, text: &str) {
+    pub async fn wait_for_nod_message(&self, channel: &str, text: &str) {
         let heard = async {
-            let until = tokio::time::Instant::now() + patience();
-            while !self.chat.nod_said(channel, text) {
+            let until = tokio::time::Instant::now() + max_wait();
+            while !self.chat.has_nod_said(channel, text) {
                 let late = tokio::time::Instant::now() > until;
-                assert!(!late, "“{text}” was never said in {channel}:\n{}", self.chat.everything());
+                assert!(!late, "“{text}” was never said in {channel}:\n{}", self.chat.dump());
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         tokio::select! {
             () = heard => {}
-            () = self.pauses_pass() => {}
+            () = self.advance_past_rate_limits() => {}
         }
-        self.settles().await;
+        self.wait_until_idle().await;
     }
 
     /// Waits until the model got this many requests.
-    pub async fn asked(&self, times: usize) {
-        let until = tokio::time::Instant::now() + patience();
+    pub async fn wait_for_model_requests(&self, times: usize) {
+        let until = tokio::time::Instant::now() + max_wait();
         while self.model.requests().len() < times {
-            assert!(
-                tokio::time::Instant::now() < until,
-                "the model was never asked: {}",
-                self.chat.everything()
-            );
+            assert!(tokio::time::Instant::now() < until, "the model was never asked: {}", self.chat.dump());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     /// Returns every row of every table as text.
-    pub async fn rows(&self) -> String {
+    pub async fn dump_rows(&self) -> String {
         let tables: Vec<String> =
             sqlx::query_scalar("select tablename::text from pg_tables where schemaname = 'public'")
                 .fetch_all(&self.pool)
@@ -209,21 +215,21 @@ impl World {
     }
 
     /// Returns the ids of all people that Nod knows.
-    pub async fn persons(&self) -> Vec<String> {
+    pub async fn list_person_ids(&self) -> Vec<String> {
         let all = sqlx::query_scalar("select id::text from people order by id");
         all.fetch_all(&self.pool).await.unwrap_or_else(|e| panic!("{e}"))
     }
 
-    fn named(&self, channel: &str) -> String {
+    fn resolve_channel_id(&self, channel: &str) -> String {
         match (&self.chat, channel.strip_prefix("dm:")) {
-            (Chat::Slack(slack), Some(user)) => slack.dm(user),
-            (Chat::Discord(discord), Some(user)) => discord.dm(user),
+            (FakeChat::Slack(slack), Some(user)) => slack.dm(user),
+            (FakeChat::Discord(discord), Some(user)) => discord.dm(user),
             (chat, None) => chat.channel_id(channel),
         }
     }
 
     /// The router will classify the message as `intent`, and the reasoner will give these answers in order.
-    pub fn model_will(&self, intent: &str, answers: impl IntoIterator<Item = Answer>) {
+    pub fn script_model(&self, intent: &str, answers: impl IntoIterator<Item = Answer>) {
         self.model.router_will(Answer::json(&json!({ "intent": intent, "tool": null })));
         for answer in answers {
             self.model.will(answer);
@@ -232,7 +238,7 @@ impl World {
 }
 
 /// Replaces Discord's commands by the text after `/nod`.
-fn as_typed_on_slack(text: String) -> String {
+fn to_slack_commands(text: String) -> String {
     let commands =
         ["ask", "connect", "disconnect", "approvals", "memory", "runs", "settings", "admin", "help"];
     let options = ["/connect account:", "/ask question:", "/memory what:", "/admin what:"];

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use nod_bot::app;
 use nod_bot::config::Config;
-use nod_sandbox::discord::{Guild, Say};
+use nod_sandbox::discord::{Guild, NewMessage};
 use nod_sandbox::model::Answer;
-use nod_tests::{TestIds, patience};
+use nod_tests::{TestIds, max_wait};
 
 use super::*;
 
@@ -15,7 +15,7 @@ const SERVERS: &str = "NOD_DISCORD__SERVERS";
 
 /// A Nod that was added to two servers, and is not started yet.
 async fn in_two() -> (World, Discord) {
-    let world = World::without_nod_on(On::Discord).await;
+    let world = World::without_nod_on(Platform::Discord).await;
     let discord = server(&world);
     let elsewhere = Guild { id: ELSEWHERE.to_owned(), name: "Elsewhere".to_owned() };
     discord.change(|w| w.config.elsewhere = Some(elsewhere));
@@ -28,26 +28,28 @@ async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
     world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
     discord.faults().next("leave_guild", Fault::Status { code: 500, retry_after: None });
     world.start().await;
-    discord.faults().met("leave_guild", 1).await;
+    discord.faults().wait_until_triggered("leave_guild", 1).await;
     // Discord failed to leave that server, and still delivers its messages.
     let there = serde_json::json!({ "guild_id": ELSEWHERE });
-    let said = discord.say_with(Say { extra: there, ..Say::new("bo", "general", "@nod hello") }).unwrap();
-    world.settles().await;
+    let said = discord
+        .post_message_with(NewMessage { extra: there, ..NewMessage::new("bo", "general", "@nod hello") })
+        .unwrap();
+    world.wait_until_idle().await;
     discord.delete("bo", "general", &said);
     let kept: i64 = sqlx::query_scalar("select count(*) from inbound").fetch_one(&world.pool).await.unwrap();
     assert_eq!(kept, 0);
     // Eve is a member there only, so she is no member here.
-    world.says("eve", "dm:eve", "what is in the mail?").await;
-    insta::assert_snapshot!(world.reads("dm:eve"), @r"
+    world.say("eve", "dm:eve", "what is in the mail?").await;
+    insta::assert_snapshot!(world.read_new("dm:eve"), @r"
         eve: what is in the mail?
         nod: I work for members of this workspace only, so I did nothing. An admin can change that.
     ");
     assert!(world.model.requests().is_empty());
     world.stop().await;
     world.start().await;
-    discord.wait_for("that it is left", patience(), |w| w.config.elsewhere.is_none().then_some(())).await;
-    world.reads("general");
-    world.ends().await;
+    discord.wait_for("that it is left", max_wait(), |w| w.config.elsewhere.is_none().then_some(())).await;
+    world.read_new("general");
+    world.finish().await;
 }
 
 /// Members of a server that is no longer listed lose their membership at once, not only at the daily reading of the
@@ -56,23 +58,23 @@ async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
 async fn a_list_of_servers_holds_from_the_start_for_whoever_belonged_before() {
     let (mut world, discord) = in_two().await;
     world.start().await;
-    world.model_will("conversational", [Answer::text("Nothing new.")]);
-    world.says("eve", "dm:eve", "what is in the mail?").await;
-    world.model_will("conversational", [Answer::text("Hello Bo.")]);
-    world.says("bo", "dm:bo", "hello").await;
+    world.script_model("conversational", [Answer::text("Nothing new.")]);
+    world.say("eve", "dm:eve", "what is in the mail?").await;
+    world.script_model("conversational", [Answer::text("Hello Bo.")]);
+    world.say("bo", "dm:bo", "hello").await;
     world.stop().await;
     world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
     // While the members cannot be read.
     discord.faults().next("list_guild_members", Fault::Status { code: 500, retry_after: None });
     world.start().await;
-    world.says("eve", "dm:eve", "and now?").await;
-    assert!(world.reads("dm:eve").ends_with(
+    world.say("eve", "dm:eve", "and now?").await;
+    assert!(world.read_new("dm:eve").ends_with(
         "I work for members of this workspace only, so I did nothing. An admin can change that.\n"
     ));
-    world.model_will("conversational", [Answer::text("Hello again.")]);
-    world.says("bo", "dm:bo", "hello").await;
-    assert!(world.reads("dm:bo").contains("Hello again."));
-    world.ends().await;
+    world.script_model("conversational", [Answer::text("Hello again.")]);
+    world.say("bo", "dm:bo", "hello").await;
+    assert!(world.read_new("dm:bo").contains("Hello again."));
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -92,5 +94,5 @@ async fn a_public_bot_without_a_list_does_not_start() {
     );
     world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
     world.start().await;
-    world.ends().await;
+    world.finish().await;
 }

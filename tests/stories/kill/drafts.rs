@@ -4,64 +4,71 @@ use std::sync::Arc;
 
 use nod_sandbox::Fault;
 use nod_tests::World;
-use nod_tests::chat::{Deed, On};
+use nod_tests::chat::{ChatOperation, Platform};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
-use super::holds::{count, reads};
-use super::{At, CREATE, Death, NOD, Person, SEND, killed, lived, presses, suffers};
+use super::holds::{count, wait_for_text};
+use super::{
+    CREATE, CrashCase, CrashPoint, NOD, SEND, UserAction, click_approve, killed_case, run_until_crash,
+    survived_case,
+};
 
 /// Played at once, in addition to the other stories of kills.
-const AT_ONCE: usize = 2;
+const MAX_CONCURRENT: usize = 2;
 const UPDATE: &str = "gmail.users.drafts.update";
 
 /// What the person does when it happens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Step {
-    Drafts,
-    Changes,
-    SaysSend,
-    Approves,
+enum DraftStep {
+    CreateDraft,
+    ChangeDraft,
+    RequestSend,
+    Approve,
 }
 
-fn deaths() -> Vec<(Step, Death)> {
-    use Fault::{Hang, HangAfter, LoseAnswer};
-    use Step::{Approves, Changes, Drafts, SaysSend};
-    let asks = |name, at| killed(name, Person::Asks, at);
+fn crash_points() -> Vec<(DraftStep, CrashCase)> {
+    use DraftStep::{Approve, ChangeDraft, CreateDraft, RequestSend};
+    use Fault::{DropResponse, HangAfter, HangBefore};
+    let asks = |name, at| killed_case(name, UserAction::Ask, at);
     vec![
-        (Drafts, asks("before the draft", At::Google(CREATE, Hang))),
-        (Drafts, asks("after the draft", At::Google(CREATE, HangAfter))),
-        (Drafts, asks("before its card stands", At::Chat(Deed::Posts, Hang))),
-        (Changes, asks("before the change", At::Google(UPDATE, Hang))),
-        (Changes, asks("after the change", At::Google(UPDATE, HangAfter))),
-        (Changes, lived("the change's answer is lost", At::Google(UPDATE, LoseAnswer))),
-        (SaysSend, asks("\"send it\" was acknowledged", At::Acknowledged)),
-        (Approves, asks("before the draft went out", At::Google(SEND, Hang))),
-        (Approves, asks("after the draft went out", At::Google(SEND, HangAfter))),
+        (CreateDraft, asks("before the draft", CrashPoint::Google(CREATE, HangBefore))),
+        (CreateDraft, asks("after the draft", CrashPoint::Google(CREATE, HangAfter))),
+        (
+            CreateDraft,
+            asks("before its card stands", CrashPoint::Chat(ChatOperation::PostMessage, HangBefore)),
+        ),
+        (ChangeDraft, asks("before the change", CrashPoint::Google(UPDATE, HangBefore))),
+        (ChangeDraft, asks("after the change", CrashPoint::Google(UPDATE, HangAfter))),
+        (ChangeDraft, survived_case("the change's answer is lost", CrashPoint::Google(UPDATE, DropResponse))),
+        (RequestSend, asks("\"send it\" was acknowledged", CrashPoint::Acknowledged)),
+        (Approve, asks("before the draft went out", CrashPoint::Google(SEND, HangBefore))),
+        (Approve, asks("after the draft went out", CrashPoint::Google(SEND, HangAfter))),
     ]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_around_a_draft_there_is_one_draft_and_one_mail() {
-    all_deaths(On::Slack).await;
+    run_all_crashes(Platform::Slack).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_around_a_draft_there_is_one_draft_and_one_mail_on_discord() {
-    all_deaths(On::Discord).await;
+    run_all_crashes(Platform::Discord).await;
 }
 
-async fn all_deaths(platform: On) {
+async fn run_all_crashes(platform: Platform) {
     let only = std::env::var("NOD_TEST_DEATH").ok();
-    let all = deaths().into_iter().filter(|(_, death)| only.as_ref().is_none_or(|o| death.name.contains(o)));
+    let all =
+        crash_points().into_iter().filter(|(_, death)| only.as_ref().is_none_or(|o| death.name.contains(o)));
     LocalSet::new()
         .run_until(async {
-            let (mut stories, room) = (JoinSet::new(), Arc::new(Semaphore::new(AT_ONCE)));
+            let (mut stories, room) = (JoinSet::new(), Arc::new(Semaphore::new(MAX_CONCURRENT)));
             for (step, death) in all {
                 let room = room.clone();
                 stories.spawn_local(async move {
                     let _place = room.acquire_owned().await;
-                    dies(platform, step, &death).await;
+                    run_crash(platform, step, &death).await;
                 });
             }
             while let Some(ended) = stories.join_next().await {
@@ -71,35 +78,35 @@ async fn all_deaths(platform: On) {
         .await;
 }
 
-async fn dies(platform: On, step: Step, death: &Death) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn run_crash(platform: Platform, step: DraftStep, death: &CrashCase) {
+    let mut world = World::with_real_clock_on(platform).await;
     let mut nod = world.start_program(NOD).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.can_be_written_to("cho").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
     let mut thread = None;
     for (now, words, until) in [
-        (Step::Drafts, "@nod draft a mail to Bo saying I'm late", "It was not sent."),
-        (Step::Changes, "add Cho in copy", "Cc  cho@acme.test"),
-        (Step::SaysSend, "send it", "[Approve & send]"),
-        (Step::Approves, "", "Sent “Running late”"),
+        (DraftStep::CreateDraft, "@nod draft a mail to Bo saying I'm late", "It was not sent."),
+        (DraftStep::ChangeDraft, "add Cho in copy", "Cc  cho@acme.test"),
+        (DraftStep::RequestSend, "send it", "[Approve & send]"),
+        (DraftStep::Approve, "", "Sent “Running late”"),
     ] {
         let mut act = || {
-            if now == Step::Approves {
-                return presses(&world);
+            if now == DraftStep::Approve {
+                return click_approve(&world);
             }
             let said = world.chat.say("ana", "general", thread.as_deref(), words);
             thread.get_or_insert(said);
         };
         if now == step {
-            nod = suffers(&world, nod, death, act).await;
+            nod = run_until_crash(&world, nod, death, act).await;
         } else {
             act();
         }
-        reads(&world, until).await;
+        wait_for_text(&world, until).await;
     }
-    world.settles().await;
-    let sent = world.google.sent("ana@acme.test");
+    world.wait_until_idle().await;
+    let sent = world.google.list_sent("ana@acme.test");
     let [mail] = &sent[..] else { panic!("{}: not one mail: {sent:#?}", death.name) };
     assert_eq!(mail.cc, ["cho@acme.test"], "{}", death.name);
     assert!(world.google.drafts("ana@acme.test").is_empty(), "{}", death.name);
@@ -113,7 +120,7 @@ async fn dies(platform: On, step: Step, death: &Death) {
             death.name
         );
     }
-    world.reads("general");
-    world.kills(nod).await;
-    world.ends().await;
+    world.read_new("general");
+    world.kill_program(nod).await;
+    world.finish().await;
 }

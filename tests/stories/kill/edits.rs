@@ -2,11 +2,11 @@
 
 use nod_sandbox::Fault;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 
-use super::arrivals::{Came, dies_at_the_door};
-use super::holds::{Receipt, holds, reads};
-use super::{At, NOD, SEND, happens, plan, presses};
+use super::arrivals::{IngestProgress, crash_during_ingest};
+use super::holds::{ExpectedReceipt, assert_invariants, wait_for_text};
+use super::{CrashPoint, NOD, SEND, click_approve, plan, wait_for_crash_point};
 
 const TEXT: &str = "Hi Bo,\n\nan hour late.\n\nAna";
 
@@ -16,73 +16,73 @@ on_each_platform!(
     killed_after_an_edit_it_sends_what_was_edited,
 );
 
-async fn an_edit_that_was_not_stored_may_be_sent_again(platform: On) {
-    edit(platform, Came::Unstored).await;
+async fn an_edit_that_was_not_stored_may_be_sent_again(platform: Platform) {
+    crash_during_edit(platform, IngestProgress::NotStored).await;
 }
 
-async fn an_edit_that_was_stored_counts_though_the_platform_says_it_failed(platform: On) {
-    edit(platform, Came::Stored).await;
+async fn an_edit_that_was_stored_counts_though_the_platform_says_it_failed(platform: Platform) {
+    crash_during_edit(platform, IngestProgress::Stored).await;
 }
 
-fn saves(world: &World) {
-    world.chat.sends_form("ana", &[("Body".to_owned(), TEXT.to_owned())].into());
+fn save_form(world: &World) {
+    world.chat.submit_form_without_waiting("ana", &[("Body".to_owned(), TEXT.to_owned())].into());
 }
 
-async fn asked(platform: On) -> (World, nod_tests::Program) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn with_pending_request(platform: Platform) -> (World, nod_tests::Program) {
+    let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    let card = world.button("general", "Edit");
-    world.chat.press("ana", "general", &card, "Edit").await;
-    world.chat.has_form("ana").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    let card = world.find_message_with_button("general", "Edit");
+    world.chat.click("ana", "general", &card, "Edit").await;
+    world.chat.wait_for_form("ana").await;
     (world, nod)
 }
 
-async fn edit(platform: On, came: Came) {
-    let (mut world, nod) = asked(platform).await;
-    let nod = dies_at_the_door(&world, nod, came, || saves(&world)).await;
-    if came == Came::Stored {
-        reads(&world, "rev 2").await;
+async fn crash_during_edit(platform: Platform, came: IngestProgress) {
+    let (mut world, nod) = with_pending_request(platform).await;
+    let nod = crash_during_ingest(&world, nod, came, || save_form(&world)).await;
+    if came == IngestProgress::Stored {
+        wait_for_text(&world, "rev 2").await;
     }
     // The platform has shown that it failed, and the form is still open with everything that was typed.
-    saves(&world);
-    super::acknowledged(&world).await;
-    world.settles().await;
-    if came == Came::Stored {
+    save_form(&world);
+    super::wait_until_acknowledged(&world).await;
+    world.wait_until_idle().await;
+    if came == IngestProgress::Stored {
         // Slack's form stays open and says so; Discord's is closed, and an ephemeral message says it.
-        let said = world.reads_form("ana") + &world.whispers("ana");
+        let said = world.form_text("ana") + &world.read_ephemerals("ana");
         assert!(said.contains("revision 2 is what counts now"), "{said}");
-        if !world.chat.open_forms().is_empty() {
-            world.closes_form("ana");
+        if !world.chat.list_open_forms().is_empty() {
+            world.close_form("ana");
         }
     }
-    assert_eq!(world.chat.open_forms(), Vec::<String>::new());
-    reads(&world, "rev 2").await;
-    presses(&world);
-    ends_with_the_edited_mail(world, nod).await;
+    assert_eq!(world.chat.list_open_forms(), Vec::<String>::new());
+    wait_for_text(&world, "rev 2").await;
+    click_approve(&world);
+    assert_edited_mail_sent(world, nod).await;
 }
 
-async fn killed_after_an_edit_it_sends_what_was_edited(platform: On) {
-    let (world, nod) = asked(platform).await;
-    saves(&world);
-    super::acknowledged(&world).await;
-    world.kills(nod).await;
+async fn killed_after_an_edit_it_sends_what_was_edited(platform: Platform) {
+    let (world, nod) = with_pending_request(platform).await;
+    save_form(&world);
+    super::wait_until_acknowledged(&world).await;
+    world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    reads(&world, "rev 2").await;
-    let at = At::Google(SEND, Fault::HangAfter);
+    wait_for_text(&world, "rev 2").await;
+    let at = CrashPoint::Google(SEND, Fault::HangAfter);
     plan(&world, &at);
-    presses(&world);
-    happens(&world, &at, 1).await;
-    world.kills(nod).await;
+    click_approve(&world);
+    wait_for_crash_point(&world, &at, 1).await;
+    world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    ends_with_the_edited_mail(world, nod).await;
+    assert_edited_mail_sent(world, nod).await;
 }
 
-async fn ends_with_the_edited_mail(mut world: World, nod: nod_tests::Program) {
-    holds(&mut world, Receipt::Sent).await;
+async fn assert_edited_mail_sent(mut world: World, nod: nod_tests::Program) {
+    assert_invariants(&mut world, ExpectedReceipt::Sent).await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim_end(), TEXT);
-    world.kills(nod).await;
-    world.ends().await;
+    world.kill_program(nod).await;
+    world.finish().await;
 }

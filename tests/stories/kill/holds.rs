@@ -2,61 +2,61 @@
 
 use std::time::Duration;
 
-use nod_sandbox::google::Mail;
+use nod_sandbox::google::MailMessage;
 use nod_tests::World;
 use sqlx::AssertSqlSafe;
 use tokio::time::{Instant, sleep};
 
 /// An effect with an unknown outcome is looked up for about a minute.
-const LONG: Duration = Duration::from_secs(100);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// What the card finally says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Receipt {
+pub(super) enum ExpectedReceipt {
     Sent,
     NotSent,
     Unknown,
 }
 
 /// Waits until the channel shows these words.
-pub(super) async fn reads(world: &World, words: &str) {
-    let long = Instant::now() + LONG;
-    while !world.chat.spoken("general").contains(words) {
-        assert!(Instant::now() < long, "“{words}” never came:\n{}", world.chat.everything());
+pub(super) async fn wait_for_text(world: &World, words: &str) {
+    let long = Instant::now() + SETTLE_TIMEOUT;
+    while !world.chat.channel_text("general").contains(words) {
+        assert!(Instant::now() < long, "“{words}” never came:\n{}", world.chat.dump());
         sleep(Duration::from_millis(10)).await;
     }
 }
 
 /// Checks that there is one mail or none, and that the receipt, the rows and the channel say so.
-pub(super) async fn holds(world: &mut World, receipt: Receipt) {
+pub(super) async fn assert_invariants(world: &mut World, receipt: ExpectedReceipt) {
     let (words, status) = match receipt {
-        Receipt::Sent => ("→ Sent", "done"),
-        Receipt::NotSent => ("→ Not sent", "failed"),
-        Receipt::Unknown => ("→ Unknown", "unknown"),
+        ExpectedReceipt::Sent => ("→ Sent", "done"),
+        ExpectedReceipt::NotSent => ("→ Not sent", "failed"),
+        ExpectedReceipt::Unknown => ("→ Unknown", "unknown"),
     };
-    reads(world, words).await;
-    until(world, "select count(*) from runs where status = 'done'", 1).await;
-    world.settles().await;
-    one_of_each(world, status).await;
-    let read = world.reads("general");
-    let bot = world.chat.messages_of_nod("general").len();
+    wait_for_text(world, words).await;
+    wait_for_count(world, "select count(*) from runs where status = 'done'", 1).await;
+    world.wait_until_idle().await;
+    assert_single_rows(world, status).await;
+    let read = world.read_new("general");
+    let bot = world.chat.nod_message_ids("general").len();
     assert_eq!(bot, 2, "a card and an answer:\n{read}");
-    let (sent, arrived) = (world.google.sent("ana@acme.test"), world.google.inbox("bo@acme.test"));
+    let (sent, arrived) = (world.google.list_sent("ana@acme.test"), world.google.inbox("bo@acme.test"));
     assert_eq!(sent.len(), arrived.len());
     match receipt {
-        Receipt::Sent => {
+        ExpectedReceipt::Sent => {
             let [mail] = &sent[..] else { panic!("not one mail: {sent:#?}") };
             assert!(read.contains(&mail.id) && read.contains(&mail.message_id), "another receipt:\n{read}");
             assert_eq!(arrived[0].subject, "Running late");
-            assert_eq!(world.google.drafts("ana@acme.test"), Vec::<Mail>::new());
+            assert_eq!(world.google.drafts("ana@acme.test"), Vec::<MailMessage>::new());
         }
-        Receipt::NotSent => assert_eq!(sent, Vec::<Mail>::new()),
-        Receipt::Unknown => assert!(sent.len() <= 1, "{sent:#?}"),
+        ExpectedReceipt::NotSent => assert_eq!(sent, Vec::<MailMessage>::new()),
+        ExpectedReceipt::Unknown => assert!(sent.len() <= 1, "{sent:#?}"),
     }
 }
 
 /// Checks that the request, the answer and the effect each exist once.
-async fn one_of_each(world: &World, status: &str) {
+async fn assert_single_rows(world: &World, status: &str) {
     let effect: Vec<String> =
         sqlx::query_scalar("select status from effects").fetch_all(&world.pool).await.unwrap();
     assert_eq!(effect, [status]);
@@ -70,18 +70,18 @@ async fn one_of_each(world: &World, status: &str) {
         assert_eq!(count(world, &format!("select count(*) from {what}")).await, rows, "{what}");
     }
     // Jobs that start by themselves meanwhile, such as catching up, end too.
-    until(world, "select count(*) from lanes where leased_until is not null", 0).await;
-    until(world, "select count(*) from jobs where run_at <= now()", 0).await;
+    wait_for_count(world, "select count(*) from lanes where leased_until is not null", 0).await;
+    wait_for_count(world, "select count(*) from jobs where run_at <= now()", 0).await;
 }
 
 pub(super) async fn count(world: &World, query: &str) -> i64 {
     sqlx::query_scalar(AssertSqlSafe(query.to_owned())).fetch_one(&world.pool).await.unwrap()
 }
 
-pub(super) async fn until(world: &World, query: &str, wanted: i64) {
-    let long = Instant::now() + LONG;
+pub(super) async fn wait_for_count(world: &World, query: &str, wanted: i64) {
+    let long = Instant::now() + SETTLE_TIMEOUT;
     while count(world, query).await != wanted {
-        assert!(Instant::now() < long, "{query}: never {wanted}\n{}", world.chat.everything());
+        assert!(Instant::now() < long, "{query}: never {wanted}\n{}", world.chat.dump());
         sleep(Duration::from_millis(20)).await;
     }
 }

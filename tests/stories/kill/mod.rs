@@ -21,140 +21,154 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nod_sandbox::Fault;
-use nod_sandbox::model::{Answer, Lane};
-use nod_tests::chat::{Deed, On};
-use nod_tests::{Program, World, patience};
+use nod_sandbox::model::{Answer, ModelRole};
+use nod_tests::chat::{ChatOperation, Platform};
+use nod_tests::{Program, World, max_wait};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
-use holds::{Receipt, holds, reads};
+use holds::{ExpectedReceipt, assert_invariants, wait_for_text};
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 /// The number of stories at once; most of their time is waiting for the dead process's lease of ten seconds.
-const AT_ONCE: usize = 6;
+const MAX_CONCURRENT: usize = 6;
 const CREATE: &str = "gmail.users.drafts.create";
 const SEND: &str = "gmail.users.drafts.send";
-const LOOK: &str = "gmail.users.messages.get";
+const GET_MESSAGE: &str = "gmail.users.messages.get";
 
 /// Where Nod is when it happens.
 #[derive(Debug, Clone)]
-enum At {
+enum CrashPoint {
     Google(&'static str, Fault),
-    Chat(Deed, Fault),
+    Chat(ChatOperation, Fault),
     /// The model got a request and does not answer.
-    Model(Lane),
+    Model(ModelRole),
     /// The platform received the acknowledgement of what the person did, or it is stored if there is none.
     Acknowledged,
     /// At any point, this many milliseconds after that.
-    Somewhere(u64),
+    AfterMillis(u64),
 }
 
 /// What the person does meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Person {
-    Asks,
-    Presses,
+enum UserAction {
+    Ask,
+    Click,
 }
 
 /// One way to be killed.
 #[derive(Debug, Clone)]
-struct Death {
+struct CrashCase {
     name: &'static str,
-    person: Person,
+    person: UserAction,
     /// The points, one after another.
-    at: Vec<At>,
+    at: Vec<CrashPoint>,
     /// Whether Nod is killed there, or survives the fault.
-    killed: bool,
+    is_killed: bool,
     /// What happens while no Nod is running.
     meanwhile: fn(&World),
-    receipt: Receipt,
+    receipt: ExpectedReceipt,
 }
 
-fn killed(name: &'static str, person: Person, at: At) -> Death {
-    Death { name, person, at: vec![at], killed: true, meanwhile: |_| {}, receipt: Receipt::Sent }
+fn killed_case(name: &'static str, person: UserAction, at: CrashPoint) -> CrashCase {
+    CrashCase {
+        name,
+        person,
+        at: vec![at],
+        is_killed: true,
+        meanwhile: |_| {},
+        receipt: ExpectedReceipt::Sent,
+    }
 }
 
-fn lived(name: &'static str, at: At) -> Death {
-    Death { killed: false, ..killed(name, Person::Presses, at) }
+fn survived_case(name: &'static str, at: CrashPoint) -> CrashCase {
+    CrashCase { is_killed: false, ..killed_case(name, UserAction::Click, at) }
 }
 
-fn deaths() -> Vec<Death> {
-    use At::{Acknowledged, Chat, Google, Model, Somewhere};
-    use Fault::{Drop, Hang, HangAfter, LoseAnswer, Status};
-    use Person::{Asks, Presses};
+fn crash_cases() -> Vec<CrashCase> {
+    use CrashPoint::{Acknowledged, AfterMillis, Chat, Google, Model};
+    use Fault::{DropConnection, DropResponse, HangAfter, HangBefore, Status};
+    use UserAction::{Ask, Click};
     let not_acting = || Status { code: 503, retry_after: None };
     vec![
         // The slow ones first.
-        Death {
-            meanwhile: |world| throw_drafts_away(world),
-            receipt: Receipt::Unknown,
-            ..killed("the person throws the draft away meanwhile", Presses, Google(SEND, Hang))
+        CrashCase {
+            meanwhile: |world| delete_drafts(world),
+            receipt: ExpectedReceipt::Unknown,
+            ..killed_case("the person throws the draft away meanwhile", Click, Google(SEND, HangBefore))
         },
-        Death {
+        CrashCase {
             meanwhile: |world| world.google.revoke_grants("ana@acme.test"),
-            receipt: Receipt::Unknown,
-            ..killed("the person takes the access back meanwhile", Presses, Google(SEND, HangAfter))
+            receipt: ExpectedReceipt::Unknown,
+            ..killed_case("the person takes the access back meanwhile", Click, Google(SEND, HangAfter))
         },
-        Death {
-            at: vec![Google(SEND, Hang), Google(SEND, HangAfter)],
-            ..killed("twice: before it went out, and after", Presses, Acknowledged)
+        CrashCase {
+            at: vec![Google(SEND, HangBefore), Google(SEND, HangAfter)],
+            ..killed_case("twice: before it went out, and after", Click, Acknowledged)
         },
-        Death {
-            at: vec![Google(CREATE, HangAfter), Google(SEND, Hang)],
-            ..killed("twice: after the draft, and before it went out", Presses, Acknowledged)
+        CrashCase {
+            at: vec![Google(CREATE, HangAfter), Google(SEND, HangBefore)],
+            ..killed_case("twice: after the draft, and before it went out", Click, Acknowledged)
         },
-        Death {
+        CrashCase {
             meanwhile: |world| world.google.faults.next(SEND, Status { code: 403, retry_after: None }),
-            receipt: Receipt::NotSent,
-            ..killed("Gmail refuses the second try", Presses, Google(SEND, Hang))
+            receipt: ExpectedReceipt::NotSent,
+            ..killed_case("Gmail refuses the second try", Click, Google(SEND, HangBefore))
         },
-        Death {
+        CrashCase {
             meanwhile: |world| world.google.lag_search(50),
-            ..killed("the search lags", Presses, Google(SEND, HangAfter))
+            ..killed_case("the search lags", Click, Google(SEND, HangAfter))
         },
-        Death {
+        CrashCase {
             meanwhile: |world| world.google.expire_tokens("ana@acme.test"),
-            ..killed("the access token has ended meanwhile", Presses, Google(SEND, HangAfter))
+            ..killed_case("the access token has ended meanwhile", Click, Google(SEND, HangAfter))
         },
-        killed("the mention was acknowledged", Asks, Acknowledged),
-        killed("the router was asked", Asks, Model(Lane::Router)),
-        killed("the reasoner was asked", Asks, Model(Lane::Reasoner)),
-        killed("before the card stands", Asks, Chat(Deed::Posts, Hang)),
-        killed("after the card stands", Asks, Chat(Deed::Posts, HangAfter)),
-        killed("before its thread is open", Asks, Chat(Deed::OpensThread, Hang)),
-        killed("after its thread is open", Asks, Chat(Deed::OpensThread, HangAfter)),
-        killed("somewhere while it thinks", Asks, Somewhere(40)),
-        killed("somewhere later", Asks, Somewhere(120)),
-        killed("somewhere while it sends", Presses, Somewhere(15)),
-        killed("somewhere after it was sent", Presses, Somewhere(90)),
-        killed("the press was acknowledged", Presses, Acknowledged),
-        killed("before the press is answered", Presses, Chat(Deed::Answers, Hang)),
-        killed("after the press is answered", Presses, Chat(Deed::Answers, HangAfter)),
-        killed("before the draft", Presses, Google(CREATE, Hang)),
-        killed("after the draft", Presses, Google(CREATE, HangAfter)),
-        killed("before it went out", Presses, Google(SEND, Hang)),
-        killed("after it went out", Presses, Google(SEND, HangAfter)),
-        killed("before the look at what went out", Presses, Google(LOOK, Hang)),
-        killed("after the look at what went out", Presses, Google(LOOK, HangAfter)),
-        killed("before the card changed", Presses, Chat(Deed::Replaces, Hang)),
-        killed("after the card changed", Presses, Chat(Deed::Replaces, HangAfter)),
-        killed("the reasoner hears the outcome", Presses, Model(Lane::Reasoner)),
-        killed("before the answer stands", Presses, Chat(Deed::Posts, Hang)),
-        killed("after the answer stands", Presses, Chat(Deed::Posts, HangAfter)),
-        lived("the draft's answer is lost", Google(CREATE, LoseAnswer)),
-        lived("the answer is lost", Google(SEND, LoseAnswer)),
-        lived("the request is lost", Google(SEND, Drop)),
-        lived("Gmail breaks before it is sent", Google(SEND, not_acting())),
-        lived("Gmail is silent after it is sent", Google(SEND, HangAfter)),
+        killed_case("the mention was acknowledged", Ask, Acknowledged),
+        killed_case("the router was asked", Ask, Model(ModelRole::Router)),
+        killed_case("the reasoner was asked", Ask, Model(ModelRole::Reasoner)),
+        killed_case("before the card stands", Ask, Chat(ChatOperation::PostMessage, HangBefore)),
+        killed_case("after the card stands", Ask, Chat(ChatOperation::PostMessage, HangAfter)),
+        killed_case("before its thread is open", Ask, Chat(ChatOperation::OpenThread, HangBefore)),
+        killed_case("after its thread is open", Ask, Chat(ChatOperation::OpenThread, HangAfter)),
+        killed_case("somewhere while it thinks", Ask, AfterMillis(40)),
+        killed_case("somewhere later", Ask, AfterMillis(120)),
+        killed_case("somewhere while it sends", Click, AfterMillis(15)),
+        killed_case("somewhere after it was sent", Click, AfterMillis(90)),
+        killed_case("the press was acknowledged", Click, Acknowledged),
+        killed_case(
+            "before the press is answered",
+            Click,
+            Chat(ChatOperation::AnswerInteraction, HangBefore),
+        ),
+        killed_case("after the press is answered", Click, Chat(ChatOperation::AnswerInteraction, HangAfter)),
+        killed_case("before the draft", Click, Google(CREATE, HangBefore)),
+        killed_case("after the draft", Click, Google(CREATE, HangAfter)),
+        killed_case("before it went out", Click, Google(SEND, HangBefore)),
+        killed_case("after it went out", Click, Google(SEND, HangAfter)),
+        killed_case("before the look at what went out", Click, Google(GET_MESSAGE, HangBefore)),
+        killed_case("after the look at what went out", Click, Google(GET_MESSAGE, HangAfter)),
+        killed_case("before the card changed", Click, Chat(ChatOperation::UpdateMessage, HangBefore)),
+        killed_case("after the card changed", Click, Chat(ChatOperation::UpdateMessage, HangAfter)),
+        killed_case("the reasoner hears the outcome", Click, Model(ModelRole::Reasoner)),
+        killed_case("before the answer stands", Click, Chat(ChatOperation::PostMessage, HangBefore)),
+        killed_case("after the answer stands", Click, Chat(ChatOperation::PostMessage, HangAfter)),
+        survived_case("the draft's answer is lost", Google(CREATE, DropResponse)),
+        survived_case("the answer is lost", Google(SEND, DropResponse)),
+        survived_case("the request is lost", Google(SEND, DropConnection)),
+        survived_case("Gmail breaks before it is sent", Google(SEND, not_acting())),
+        survived_case("Gmail is silent after it is sent", Google(SEND, HangAfter)),
     ]
 }
 
 /// On Slack the first message opens a thread, and a click is acknowledged on the socket that delivered it.
-fn is_discords(death: &Death) -> bool {
-    matches!(death.at[..], [At::Chat(Deed::OpensThread | Deed::Answers, _)])
+fn is_discord_only(death: &CrashCase) -> bool {
+    matches!(
+        death.at[..],
+        [CrashPoint::Chat(ChatOperation::OpenThread | ChatOperation::AnswerInteraction, _)]
+    )
 }
 
-fn throw_drafts_away(world: &World) {
+fn delete_drafts(world: &World) {
     for draft in world.google.drafts("ana@acme.test") {
         assert!(world.google.delete_draft("ana@acme.test", draft.draft_id.as_deref().unwrap()));
     }
@@ -162,27 +176,29 @@ fn throw_drafts_away(world: &World) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_anywhere_it_sends_one_mail_and_says_so() {
-    LocalSet::new().run_until(all_deaths(On::Slack)).await;
+    LocalSet::new().run_until(run_all_crashes(Platform::Slack)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_anywhere_it_sends_one_mail_and_says_so_on_discord() {
-    LocalSet::new().run_until(all_deaths(On::Discord)).await;
+    LocalSet::new().run_until(run_all_crashes(Platform::Discord)).await;
 }
 
-async fn all_deaths(platform: On) {
+async fn run_all_crashes(platform: Platform) {
     let only = std::env::var("NOD_TEST_DEATH").ok();
-    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let room = Arc::new(Semaphore::new(MAX_CONCURRENT));
     let mut stories = JoinSet::new();
     let mut names = HashMap::new();
-    for death in deaths().into_iter().filter(|death| platform == On::Discord || !is_discords(death)) {
+    for death in
+        crash_cases().into_iter().filter(|death| platform == Platform::Discord || !is_discord_only(death))
+    {
         if only.as_ref().is_some_and(|only| !death.name.contains(only)) {
             continue;
         }
         let (room, name) = (room.clone(), death.name);
         let told = stories.spawn_local(async move {
             let _place = room.acquire_owned().await;
-            dies(platform, &death).await;
+            run_crash(platform, &death).await;
         });
         names.insert(told.id(), name);
     }
@@ -199,37 +215,38 @@ async fn all_deaths(platform: On) {
 /// database.
 #[tokio::test]
 async fn killed_with_its_own_database_it_sends_one_mail_too() {
-    let mut world = World::in_real_time().await;
+    let mut world = World::with_real_clock().await;
     world.env.remove("NOD_DATABASE__URL");
     let nod = world.start_program(NOD).await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
-    reads(&world, "[Approve & send]").await;
-    let death = killed("after it went out", Person::Presses, At::Google(SEND, Fault::HangAfter));
-    let nod = suffers(&world, nod, &death, || presses(&world)).await;
-    reads(&world, "→ Sent").await;
-    reads(&world, "Sent to bo@acme.test").await;
+    wait_for_text(&world, "[Approve & send]").await;
+    let death =
+        killed_case("after it went out", UserAction::Click, CrashPoint::Google(SEND, Fault::HangAfter));
+    let nod = run_until_crash(&world, nod, &death, || click_approve(&world)).await;
+    wait_for_text(&world, "→ Sent").await;
+    wait_for_text(&world, "Sent to bo@acme.test").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.settles().await;
-    world.reads("dm:ana");
-    world.reads("general");
-    world.kills(nod).await;
-    world.ends().await;
+    world.wait_until_idle().await;
+    world.read_new("dm:ana");
+    world.read_new("general");
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
-fn presses(world: &World) {
-    let card = world.button("general", "Approve & send");
-    world.chat.pushes("ana", "general", &card, "Approve & send");
+fn click_approve(world: &World) {
+    let card = world.find_message_with_button("general", "Approve & send");
+    world.chat.click_without_waiting("ana", "general", &card, "Approve & send");
 }
 
 /// Plays the story of one kill.
-async fn dies(platform: On, death: &Death) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn run_crash(platform: Platform, death: &CrashCase) {
+    let mut world = World::with_real_clock_on(platform).await;
     let mut nod = world.start_program(NOD).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    nod = if death.person == Person::Asks {
-        suffers(&world, nod, death, || {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    nod = if death.person == UserAction::Ask {
+        run_until_crash(&world, nod, death, || {
             world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
         })
         .await
@@ -237,22 +254,22 @@ async fn dies(platform: On, death: &Death) {
         world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
         nod
     };
-    reads(&world, "[Approve & send]").await;
-    nod = if death.person == Person::Presses {
-        suffers(&world, nod, death, || presses(&world)).await
+    wait_for_text(&world, "[Approve & send]").await;
+    nod = if death.person == UserAction::Click {
+        run_until_crash(&world, nod, death, || click_approve(&world)).await
     } else {
-        presses(&world);
+        click_approve(&world);
         nod
     };
-    holds(&mut world, death.receipt).await;
-    world.kills(nod).await;
-    world.ends().await;
+    assert_invariants(&mut world, death.receipt).await;
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
 /// Lets the person act, and plays the faults and kills on Nod.
-async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnce()) -> Program {
+async fn run_until_crash(world: &World, mut nod: Program, death: &CrashCase, act: impl FnOnce()) -> Program {
     let mut met: HashMap<_, usize> = HashMap::new();
-    let mut plans = |at: &At| {
+    let mut plans = |at: &CrashPoint| {
         let times = met.entry(operation(world, at)).or_default();
         plan(world, at);
         *times += 1;
@@ -262,14 +279,14 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
     let mut next = all.next().map(|at| (at, plans(at)));
     act();
     while let Some((at, times)) = next {
-        tokio::time::timeout(patience(), happens(world, at, times))
+        tokio::time::timeout(max_wait(), wait_for_crash_point(world, at, times))
             .await
-            .unwrap_or_else(|_| panic!("{}: never came to {at:?}\n{}", death.name, world.chat.everything()));
-        if !death.killed {
+            .unwrap_or_else(|_| panic!("{}: never came to {at:?}\n{}", death.name, world.chat.dump()));
+        if !death.is_killed {
             next = all.next().map(|at| (at, plans(at)));
             continue;
         }
-        world.kills(nod).await;
+        world.kill_program(nod).await;
         (death.meanwhile)(world);
         // Planned before the start: Nod might get there before the test sees it connected.
         next = all.next().map(|at| (at, plans(at)));
@@ -278,41 +295,45 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
     nod
 }
 
-fn plan(world: &World, at: &At) {
+fn plan(world: &World, at: &CrashPoint) {
     match at {
-        At::Google(operation, fault) => world.google.faults.next(operation, fault.clone()),
-        At::Chat(deed, fault) => world.chat.fails(*deed, fault.clone()),
-        At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
-        At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
-        At::Model(Lane::Summariser) => world.model.summariser_will(Answer::hang()),
-        At::Acknowledged | At::Somewhere(_) => {}
+        CrashPoint::Google(operation, fault) => world.google.faults.next(operation, fault.clone()),
+        CrashPoint::Chat(deed, fault) => world.chat.inject_fault(*deed, fault.clone()),
+        CrashPoint::Model(ModelRole::Router) => world.model.router_will(Answer::hang()),
+        CrashPoint::Model(ModelRole::Reasoner) => world.model.will(Answer::hang()),
+        CrashPoint::Model(ModelRole::Summariser) => world.model.summariser_will(Answer::hang()),
+        CrashPoint::Acknowledged | CrashPoint::AfterMillis(_) => {}
     }
 }
 
-fn operation(world: &World, at: &At) -> Option<&'static str> {
+fn operation(world: &World, at: &CrashPoint) -> Option<&'static str> {
     match at {
-        At::Google(operation, _) => Some(operation),
-        At::Chat(deed, _) => Some(world.chat.operation(*deed)),
-        At::Model(_) | At::Acknowledged | At::Somewhere(_) => None,
+        CrashPoint::Google(operation, _) => Some(operation),
+        CrashPoint::Chat(deed, _) => Some(world.chat.operation_name(*deed)),
+        CrashPoint::Model(_) | CrashPoint::Acknowledged | CrashPoint::AfterMillis(_) => None,
     }
 }
 
-async fn happens(world: &World, at: &At, times: usize) {
+async fn wait_for_crash_point(world: &World, at: &CrashPoint, times: usize) {
     match at {
-        At::Google(operation, _) => world.google.faults.met(operation, times).await,
-        At::Chat(deed, _) => world.chat.faults().met(world.chat.operation(*deed), times).await,
-        At::Model(_) => assert!(world.model.wait_for(|model| model.unused().is_empty(), patience()).await),
-        At::Acknowledged => acknowledged(world).await,
-        At::Somewhere(after) => {
-            acknowledged(world).await;
+        CrashPoint::Google(operation, _) => world.google.faults.wait_until_triggered(operation, times).await,
+        CrashPoint::Chat(deed, _) => {
+            world.chat.faults().wait_until_triggered(world.chat.operation_name(*deed), times).await
+        }
+        CrashPoint::Model(_) => {
+            assert!(world.model.wait_for(|model| model.list_unused().is_empty(), max_wait()).await)
+        }
+        CrashPoint::Acknowledged => wait_until_acknowledged(world).await,
+        CrashPoint::AfterMillis(after) => {
+            wait_until_acknowledged(world).await;
             tokio::time::sleep(Duration::from_millis(*after)).await;
         }
     }
 }
 
-async fn acknowledged(world: &World) {
-    world.chat.has_heard("dana").await;
-    while world.chat.waits() {
+async fn wait_until_acknowledged(world: &World) {
+    world.chat.wait_until_delivered("dana").await;
+    while world.chat.has_unacknowledged() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

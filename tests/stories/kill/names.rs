@@ -2,45 +2,45 @@
 
 use nod_sandbox::Fault;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use tokio::time::{Duration, sleep};
 
-use super::holds::{count, until};
-use super::{At, Death, NOD, Person, killed, suffers};
+use super::holds::{count, wait_for_count};
+use super::{CrashCase, CrashPoint, NOD, UserAction, killed_case, run_until_crash};
 
 on_each_platform!(killed_while_somebodys_mail_is_looked_at_for_a_name_it_asks_once);
 
 const ANA: &str = "ana@acme.test";
 
-async fn killed_while_somebodys_mail_is_looked_at_for_a_name_it_asks_once(platform: On) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn killed_while_somebodys_mail_is_looked_at_for_a_name_it_asks_once(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
-    world.connects("ana").await;
+    world.connect_google("ana").await;
     assert!(world.google.writes(ANA, "Zoe Kim <zoe@partner.example>", "Hello"));
-    let at = At::Google("gmail.users.messages.list", Fault::Hang);
-    let death: Death = killed("while it looks", Person::Asks, at);
-    let nod = suffers(&world, nod, &death, || {
+    let at = CrashPoint::Google("gmail.users.messages.list", Fault::HangBefore);
+    let death: CrashCase = killed_case("while it looks", UserAction::Ask, at);
+    let nod = run_until_crash(&world, nod, &death, || {
         world.chat.say("ana", "general", None, "@nod tell Zoe I'm late");
     })
     .await;
-    presses(&world, "Zoe Kim (zoe@partner.example) · from your mail").await;
-    presses(&world, "Approve & send").await;
-    until(&world, "select count(*) from effects where status = 'done'", 1).await;
-    until(&world, "select count(*) from runs where status = 'done'", 1).await;
-    world.settles().await;
+    click(&world, "Zoe Kim (zoe@partner.example) · from your mail").await;
+    click(&world, "Approve & send").await;
+    wait_for_count(&world, "select count(*) from effects where status = 'done'", 1).await;
+    wait_for_count(&world, "select count(*) from runs where status = 'done'", 1).await;
+    world.wait_until_idle().await;
     assert_eq!(count(&world, "select count(*) from questions").await, 1);
-    let read = world.reads("dm:ana");
+    let read = world.read_new("dm:ana");
     assert_eq!(read.matches("Which Zoe?").count(), 1, "{read}");
-    assert_eq!(world.google.sent(ANA).len(), 2);
-    world.reads("general");
-    world.kills(nod).await;
-    world.ends().await;
+    assert_eq!(world.google.list_sent(ANA).len(), 2);
+    world.read_new("general");
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
-async fn presses(world: &World, label: &str) {
-    while world.chat.with_button("dm:ana", label).is_none() {
+async fn click(world: &World, label: &str) {
+    while world.chat.find_message_with_button("dm:ana", label).is_none() {
         sleep(Duration::from_millis(10)).await;
     }
-    let card = world.button("dm:ana", label);
-    world.chat.pushes("ana", "dm:ana", &card, label);
+    let card = world.find_message_with_button("dm:ana", label);
+    world.chat.click_without_waiting("ana", "dm:ana", &card, label);
 }

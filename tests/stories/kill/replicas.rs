@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use nod_sandbox::Fault;
-use nod_sandbox::model::Lane;
+use nod_sandbox::model::ModelRole;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::Platform;
 use tokio::time::{Instant, sleep};
 
-use super::holds::{Receipt, holds, reads};
-use super::{At, NOD, SEND, happens, plan, presses};
+use super::holds::{ExpectedReceipt, assert_invariants, wait_for_text};
+use super::{CrashPoint, NOD, SEND, click_approve, plan, wait_for_crash_point};
 
 /// The lease, and some time for the poll and the work.
-const TAKEN_OVER: Duration = Duration::from_secs(15);
+const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(15);
 
 on_each_platform!(
     another_replica_sends_what_the_dead_one_did_not,
@@ -20,28 +20,28 @@ on_each_platform!(
     another_replica_goes_on_with_the_conversation,
 );
 
-async fn another_replica_sends_what_the_dead_one_did_not(platform: On) {
-    takes_over(platform, &At::Google(SEND, Fault::Hang)).await;
+async fn another_replica_sends_what_the_dead_one_did_not(platform: Platform) {
+    assert_takeover(platform, &CrashPoint::Google(SEND, Fault::HangBefore)).await;
 }
 
-async fn another_replica_finds_what_the_dead_one_sent(platform: On) {
-    takes_over(platform, &At::Google(SEND, Fault::HangAfter)).await;
+async fn another_replica_finds_what_the_dead_one_sent(platform: Platform) {
+    assert_takeover(platform, &CrashPoint::Google(SEND, Fault::HangAfter)).await;
 }
 
-async fn another_replica_goes_on_with_the_conversation(platform: On) {
-    takes_over(platform, &At::Model(Lane::Reasoner)).await;
+async fn another_replica_goes_on_with_the_conversation(platform: Platform) {
+    assert_takeover(platform, &CrashPoint::Model(ModelRole::Reasoner)).await;
 }
 
-async fn takes_over(platform: On, at: &At) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn assert_takeover(platform: Platform, at: &CrashPoint) {
+    let mut world = World::with_real_clock_on(platform).await;
     let first = world.start_program(NOD).await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
     world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
-    reads(&world, "[Approve & send]").await;
+    wait_for_text(&world, "[Approve & send]").await;
     plan(&world, at);
-    presses(&world);
-    happens(&world, at, 1).await;
+    click_approve(&world);
+    wait_for_crash_point(&world, at, 1).await;
 
     let second = world.start_replica(NOD).await;
     // A live replica keeps its leases, also beyond their ten seconds.
@@ -49,11 +49,11 @@ async fn takes_over(platform: On, at: &At) {
     let tries = || world.google.calls().iter().filter(|call| call.operation == SEND).count();
     assert_eq!(tries(), 1);
 
-    world.kills(first).await;
+    world.kill_program(first).await;
     let killed = Instant::now();
-    reads(&world, "Sent to bo@acme.test").await;
-    assert!(killed.elapsed() < TAKEN_OVER, "taken over after {:?}", killed.elapsed());
-    holds(&mut world, Receipt::Sent).await;
-    world.kills(second).await;
-    world.ends().await;
+    wait_for_text(&world, "Sent to bo@acme.test").await;
+    assert!(killed.elapsed() < TAKEOVER_TIMEOUT, "taken over after {:?}", killed.elapsed());
+    assert_invariants(&mut world, ExpectedReceipt::Sent).await;
+    world.kill_program(second).await;
+    world.finish().await;
 }

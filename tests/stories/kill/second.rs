@@ -2,11 +2,11 @@
 
 use nod_sandbox::Fault;
 use nod_tests::World;
-use nod_tests::chat::{Deed, On};
+use nod_tests::chat::{ChatOperation, Platform};
 use tokio::time::{Duration, sleep};
 
-use super::holds::{Receipt, count, holds, until};
-use super::{At, NOD, SEND, acknowledged, happens, plan};
+use super::holds::{ExpectedReceipt, assert_invariants, count, wait_for_count};
+use super::{CrashPoint, NOD, SEND, plan, wait_for_crash_point, wait_until_acknowledged};
 
 on_each_platform!(
     killed_after_the_owner_agreed_the_second_completes_it,
@@ -16,72 +16,76 @@ on_each_platform!(
 
 const RULES: &str = "[approvers]\nlegal = [\"<cho>\"]\n[[rule]]\ndecider = \"owner and legal\"\n";
 
-async fn asked(platform: On) -> (World, nod_tests::Program) {
-    let mut world = World::in_real_time_on(platform).await;
-    world.lays_down(RULES);
+async fn with_pending_request(platform: Platform) -> (World, nod_tests::Program) {
+    let mut world = World::with_real_clock_on(platform).await;
+    world.set_rules(RULES);
     let nod = world.start_program(NOD).await;
     // The rules name people, who are read from the platform first.
-    until(&world, "select count(*) from people where full_name = 'Cho Park' and standing = 'member'", 1)
-        .await;
-    world.connects("ana").await;
-    world.can_be_written_to("bo").await;
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    wait_for_count(
+        &world,
+        "select count(*) from people where full_name = 'Cho Park' and standing = 'member'",
+        1,
+    )
+    .await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
     (world, nod)
 }
 
-fn pushes(world: &World, user: &str, channel: &str, label: &str) {
-    let card = world.button(channel, label);
-    world.chat.pushes(user, channel, &card, label);
+fn click_without_waiting(world: &World, user: &str, channel: &str, label: &str) {
+    let card = world.find_message_with_button(channel, label);
+    world.chat.click_without_waiting(user, channel, &card, label);
 }
 
 /// Waits for the co-approver's card, which is posted once, and clicks on it.
-async fn completes(world: &World) {
-    while world.chat.with_button("dm:cho", "Approve & send").is_none() {
+async fn approve_as_co_approver(world: &World) {
+    while world.chat.find_message_with_button("dm:cho", "Approve & send").is_none() {
         sleep(Duration::from_millis(10)).await;
     }
-    pushes(world, "cho", "dm:cho", "Approve & send");
+    click_without_waiting(world, "cho", "dm:cho", "Approve & send");
 }
 
-async fn ends(mut world: World, nod: nod_tests::Program) {
-    holds(&mut world, Receipt::Sent).await;
+async fn assert_single_mail(mut world: World, nod: nod_tests::Program) {
+    assert_invariants(&mut world, ExpectedReceipt::Sent).await;
     assert_eq!(count(&world, "select count(*) from audit where action = 'approval.first_approved'").await, 1);
-    let read = world.reads("dm:cho");
+    let read = world.read_new("dm:cho");
     assert_eq!(read.matches("and by Cho Park").count(), 1, "{read}");
     assert!(!read.contains("[Approve"), "{read}");
-    world.kills(nod).await;
-    world.ends().await;
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
-async fn killed_after_the_owner_agreed_the_second_completes_it(platform: On) {
-    let (world, nod) = asked(platform).await;
-    pushes(&world, "ana", "general", "Approve");
-    acknowledged(&world).await;
-    world.kills(nod).await;
+async fn killed_after_the_owner_agreed_the_second_completes_it(platform: Platform) {
+    let (world, nod) = with_pending_request(platform).await;
+    click_without_waiting(&world, "ana", "general", "Approve");
+    wait_until_acknowledged(&world).await;
+    world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    completes(&world).await;
-    ends(world, nod).await;
+    approve_as_co_approver(&world).await;
+    assert_single_mail(world, nod).await;
 }
 
-async fn killed_while_the_second_is_asked_they_are_asked_once(platform: On) {
-    let (world, nod) = asked(platform).await;
-    let at = At::Chat(Deed::Posts, Fault::HangAfter);
+async fn killed_while_the_second_is_asked_they_are_asked_once(platform: Platform) {
+    let (world, nod) = with_pending_request(platform).await;
+    let at = CrashPoint::Chat(ChatOperation::PostMessage, Fault::HangAfter);
     plan(&world, &at);
-    pushes(&world, "ana", "general", "Approve");
-    happens(&world, &at, 1).await;
-    world.kills(nod).await;
+    click_without_waiting(&world, "ana", "general", "Approve");
+    wait_for_crash_point(&world, &at, 1).await;
+    world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    completes(&world).await;
-    ends(world, nod).await;
+    approve_as_co_approver(&world).await;
+    assert_single_mail(world, nod).await;
 }
 
-async fn killed_after_it_went_out_both_cards_tell(platform: On) {
-    let (world, nod) = asked(platform).await;
-    pushes(&world, "ana", "general", "Approve");
-    let at = At::Google(SEND, Fault::HangAfter);
+async fn killed_after_it_went_out_both_cards_tell(platform: Platform) {
+    let (world, nod) = with_pending_request(platform).await;
+    click_without_waiting(&world, "ana", "general", "Approve");
+    let at = CrashPoint::Google(SEND, Fault::HangAfter);
     plan(&world, &at);
-    completes(&world).await;
-    happens(&world, &at, 1).await;
-    world.kills(nod).await;
+    approve_as_co_approver(&world).await;
+    wait_for_crash_point(&world, &at, 1).await;
+    world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    ends(world, nod).await;
+    assert_single_mail(world, nod).await;
 }

@@ -5,78 +5,78 @@ use std::sync::Arc;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::{Deed, On};
+use nod_tests::chat::{ChatOperation, Platform};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::NOD;
-use super::holds::{reads, until};
+use super::holds::{wait_for_count, wait_for_text};
 
 const POEM: &str = "Roses are red, violets are blue. Sugar is sweet, and so are you.";
 
 /// Kills Nod where this method hangs, or where the model pauses in mid-sentence.
-async fn dies(platform: On, at: Option<(Deed, Fault)>) {
-    let mut world = World::in_real_time_on(platform).await;
+async fn run_crash(platform: Platform, at: Option<(ChatOperation, Fault)>) {
+    let mut world = World::with_real_clock_on(platform).await;
     world.env.insert("NOD_REPLIES__STREAM_AFTER".to_owned(), "0s".to_owned());
     let nod = world.start_program(NOD).await;
-    world.model_will("conversational", [Answer::text(POEM).held_after(5), Answer::text(POEM)]);
+    world.script_model("conversational", [Answer::text(POEM).with_pause_after(5), Answer::text(POEM)]);
     match &at {
-        Some((deed @ (Deed::Ends | Deed::Replaces), fault)) => {
+        Some((deed @ (ChatOperation::StopStream | ChatOperation::UpdateMessage), fault)) => {
             world.chat.say("ana", "general", None, "@nod a poem, please");
             // Now there is something to finish.
-            reads(&world, "violets").await;
-            world.chat.fails(*deed, fault.clone());
+            wait_for_text(&world, "violets").await;
+            world.chat.inject_fault(*deed, fault.clone());
             world.model.release();
-            world.chat.faults().met(world.chat.operation(*deed), 1).await;
+            world.chat.faults().wait_until_triggered(world.chat.operation_name(*deed), 1).await;
             // The answer was committed, so the model is not asked again.
             world.model.clear();
         }
         Some((deed, fault)) => {
-            world.chat.fails(*deed, fault.clone());
+            world.chat.inject_fault(*deed, fault.clone());
             world.chat.say("ana", "general", None, "@nod a poem, please");
-            world.chat.faults().met(world.chat.operation(*deed), 1).await;
+            world.chat.faults().wait_until_triggered(world.chat.operation_name(*deed), 1).await;
         }
         None => {
             world.chat.say("ana", "general", None, "@nod a poem, please");
-            reads(&world, "violets").await;
+            wait_for_text(&world, "violets").await;
         }
     }
-    world.kills(nod).await;
+    world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    reads(&world, "so are you").await;
-    until(&world, "select count(*) from runs where status = 'done'", 1).await;
-    world.settles().await;
-    let said = world.chat.messages_of_nod("general").len();
-    let read = world.reads("general");
+    wait_for_text(&world, "so are you").await;
+    wait_for_count(&world, "select count(*) from runs where status = 'done'", 1).await;
+    world.wait_until_idle().await;
+    let said = world.chat.nod_message_ids("general").len();
+    let read = world.read_new("general");
     assert_eq!(said, 1, "{at:?}:\n{read}");
     assert!(
         read.contains("Roses are red, violets are blue. Sugar is sweet, and so are you."),
         "{at:?}:\n{read}"
     );
-    world.kills(nod).await;
-    world.ends().await;
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_in_mid_stream_it_says_the_whole_answer_once() {
-    all_deaths(On::Slack).await;
+    run_all_crashes(Platform::Slack).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_in_mid_stream_it_says_the_whole_answer_once_on_discord() {
-    all_deaths(On::Discord).await;
+    run_all_crashes(Platform::Discord).await;
 }
 
-async fn all_deaths(platform: On) {
+async fn run_all_crashes(platform: Platform) {
     let deaths = [
         None,
-        Some((Deed::Begins, Fault::Hang)),
-        Some((Deed::Begins, Fault::HangAfter)),
-        Some((Deed::Grows, Fault::Hang)),
-        Some((Deed::Grows, Fault::HangAfter)),
-        Some((Deed::Ends, Fault::Hang)),
-        Some((Deed::Ends, Fault::HangAfter)),
-        Some((Deed::Replaces, Fault::HangAfter)),
+        Some((ChatOperation::StartStream, Fault::HangBefore)),
+        Some((ChatOperation::StartStream, Fault::HangAfter)),
+        Some((ChatOperation::AppendStream, Fault::HangBefore)),
+        Some((ChatOperation::AppendStream, Fault::HangAfter)),
+        Some((ChatOperation::StopStream, Fault::HangBefore)),
+        Some((ChatOperation::StopStream, Fault::HangAfter)),
+        Some((ChatOperation::UpdateMessage, Fault::HangAfter)),
     ];
     let room = Arc::new(Semaphore::new(3));
     let mut stories = JoinSet::new();
@@ -85,7 +85,7 @@ async fn all_deaths(platform: On) {
         let room = room.clone();
         let story = async move {
             let _place = room.acquire_owned().await;
-            dies(platform, death).await;
+            run_crash(platform, death).await;
         };
         stories.spawn_local_on(story, &told);
     }

@@ -64,7 +64,7 @@ mod measured {
     }
 
     /// Returns random letters, the same each time.
-    fn senseless(alphabet: &str, length: usize, mut seed: u64) -> String {
+    fn random_letters(alphabet: &str, length: usize, mut seed: u64) -> String {
         let letters: Vec<char> = alphabet.chars().collect();
         let mut next = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -4,18 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{EmbeddedError, OLDEST_MAJOR};
+use super::{EmbeddedError, MIN_MAJOR_VERSION};
 
 /// A folder with `postgres` and `initdb` of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Binaries {
-    pub(super) folder: PathBuf,
+    pub(super) dir: PathBuf,
     pub(super) major: u32,
 }
 
 impl Binaries {
     pub(super) fn program(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.dir.join(name)
     }
 }
 
@@ -25,13 +25,13 @@ pub(super) fn find(needed: Option<u32>) -> Result<Binaries, EmbeddedError> {
     let mut others = Vec::new();
     for folder in found {
         let Some(major) = version(&folder) else { continue };
-        if major >= OLDEST_MAJOR && needed.is_none_or(|n| n == major) {
-            return Ok(Binaries { folder, major });
+        if major >= MIN_MAJOR_VERSION && needed.is_none_or(|n| n == major) {
+            return Ok(Binaries { dir: folder, major });
         }
         others.push(major);
     }
     Err(match needed.filter(|_| !others.is_empty()) {
-        Some(data) => EmbeddedError::OtherVersion { data, here: others },
+        Some(data) => EmbeddedError::VersionMismatch { data, here: others },
         None => EmbeddedError::NoBinaries { too_old: others },
     })
 }
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn put(folder: &Path) -> PathBuf {
+    fn install_fake(folder: &Path) -> PathBuf {
         std::fs::create_dir_all(folder).unwrap();
         for name in ["postgres", "initdb"] {
             std::fs::write(folder.join(name), "").unwrap();
@@ -99,11 +99,11 @@ mod tests {
     #[test]
     fn the_operators_choice_comes_first_and_newer_packages_before_older() {
         let root = tempfile::tempdir().unwrap();
-        let old = put(&root.path().join("usr/lib/postgresql/9/bin"));
-        let new = put(&root.path().join("usr/lib/postgresql/16/bin"));
-        let brew = put(&root.path().join("opt/homebrew/opt/postgresql@17/bin"));
-        let own = put(&root.path().join("own"));
-        let on_path = put(&root.path().join("path"));
+        let old = install_fake(&root.path().join("usr/lib/postgresql/9/bin"));
+        let new = install_fake(&root.path().join("usr/lib/postgresql/16/bin"));
+        let brew = install_fake(&root.path().join("opt/homebrew/opt/postgresql@17/bin"));
+        let own = install_fake(&root.path().join("own"));
+        let on_path = install_fake(&root.path().join("path"));
         std::fs::create_dir_all(root.path().join("opt/homebrew/opt/node/bin")).unwrap();
         let path = std::env::join_paths([Path::new("/nowhere"), &on_path]).unwrap();
         let found = candidates(Some(own.clone().into()), Some(path), root.path());
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_link_on_the_path_leads_to_the_real_folder() {
         let root = tempfile::tempdir().unwrap();
-        let real = put(&root.path().join("usr/lib/postgresql/16/bin"));
+        let real = install_fake(&root.path().join("usr/lib/postgresql/16/bin"));
         let links = root.path().join("links");
         std::fs::create_dir(&links).unwrap();
         std::os::unix::fs::symlink(real.join("postgres"), links.join("postgres")).unwrap();

@@ -8,14 +8,14 @@ use std::process::{Child, Stdio};
 
 use super::EmbeddedError;
 use super::binaries::Binaries;
-use super::place::Place;
+use super::place::ServerPaths;
 
 /// A log larger than this is rotated at the next start.
-const LONG_LOG: u64 = 10 * 1024 * 1024;
+const MAX_LOG_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Creates the data if it does not exist. It is created under another name and then renamed, so a crash leaves either
 /// nothing or all of it.
-pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), EmbeddedError> {
+pub(super) fn create_if_missing(place: &ServerPaths, binaries: &Binaries) -> Result<(), EmbeddedError> {
     let failed = |error: io::Error| EmbeddedError::Folder { path: place.home.clone(), error };
     let data = place.data();
     if data.join("PG_VERSION").exists() {
@@ -38,7 +38,7 @@ pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), Embedd
         .map_err(failed)?;
     if !output.status.success() {
         let said = last_lines(&String::from_utf8_lossy(&output.stderr));
-        return Err(EmbeddedError::Refused { said, log: place.log() });
+        return Err(EmbeddedError::ServerError { said, log: place.log() });
     }
     fs::rename(&draft, &data).map_err(failed)?;
     File::open(&place.home).and_then(|folder| folder.sync_all()).map_err(failed)
@@ -47,13 +47,13 @@ pub(super) fn make_once(place: &Place, binaries: &Binaries) -> Result<(), Embedd
 /// Everything needed to start the server repeatedly.
 #[derive(Debug)]
 pub(super) struct Server {
-    place: Place,
+    place: ServerPaths,
     postgres: PathBuf,
     max_connections: u32,
 }
 
 impl Server {
-    pub(super) fn new(place: &Place, binaries: &Binaries, connections: u32) -> Self {
+    pub(super) fn new(place: &ServerPaths, binaries: &Binaries, connections: u32) -> Self {
         // Those of the pool, of listeners and of `nod doctor`, and those that PostgreSQL reserves.
         let max_connections = connections.saturating_add(12);
         Self { place: place.clone(), postgres: binaries.program("postgres"), max_connections }
@@ -61,7 +61,7 @@ impl Server {
 
     /// Starts it once. Must be called on a thread that lives as long as the server, because the kernel stops the server
     /// when that thread ends.
-    pub(super) fn spawn(&self) -> io::Result<(Child, LogMark)> {
+    pub(super) fn spawn(&self) -> io::Result<(Child, LogPosition)> {
         forget_stale_pid(&self.place.data());
         let (log, mark) = open_log(&self.place.log())?;
         let mut command = self.place.identity.command(&self.postgres);
@@ -114,17 +114,17 @@ fn forget_stale_pid(data: &Path) {
 
 /// The position in the log where one start of the server begins.
 #[derive(Debug)]
-pub(super) struct LogMark {
+pub(super) struct LogPosition {
     path: PathBuf,
-    from: u64,
+    offset: u64,
 }
 
-impl LogMark {
+impl LogPosition {
     /// Returns the server's last lines since then.
     pub(super) fn last_lines(&self) -> String {
         let mut text = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.from))?;
+            file.seek(SeekFrom::Start(self.offset))?;
             file.read_to_end(&mut text)
         });
         match read {
@@ -134,13 +134,13 @@ impl LogMark {
     }
 }
 
-fn open_log(path: &Path) -> io::Result<(File, LogMark)> {
-    if fs::metadata(path).is_ok_and(|meta| meta.len() > LONG_LOG) {
+fn open_log(path: &Path) -> io::Result<(File, LogPosition)> {
+    if fs::metadata(path).is_ok_and(|meta| meta.len() > MAX_LOG_BYTES) {
         fs::rename(path, path.with_extension("log.1"))?;
     }
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     let from = file.metadata()?.len();
-    Ok((file, LogMark { path: path.to_owned(), from }))
+    Ok((file, LogPosition { path: path.to_owned(), offset: from }))
 }
 
 fn last_lines(text: &str) -> String {

@@ -18,12 +18,12 @@ use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
 
-use super::OLDEST_MAJOR;
-use place::{Lock, Place};
+use super::MIN_MAJOR_VERSION;
+use place::{Lock, ServerPaths};
 use supervisor::Supervisor;
 
 /// How long starts are retried if the remains of an earlier server prevent them.
-const PATIENCE: Duration = Duration::from_secs(15);
+const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long to wait for a server that recovers after a crash.
 const RECOVERY: Duration = Duration::from_secs(120);
 
@@ -31,7 +31,7 @@ const RECOVERY: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct Embedded {
     supervisor: Supervisor,
-    place: Place,
+    paths: ServerPaths,
     lock: Lock,
 }
 
@@ -47,7 +47,7 @@ pub enum EmbeddedError {
          or move the data with pg_dump and set database.url",
         list(here)
     )]
-    OtherVersion { data: u32, here: Vec<u32> },
+    VersionMismatch { data: u32, here: Vec<u32> },
     /// Another Nod uses it.
     #[error(
         "another nod (process {pid}) uses the data folder {}: stop it, or give this one its own with data.dir; \
@@ -66,7 +66,7 @@ pub enum EmbeddedError {
         "{} exists and is not a private folder of the database's user: remove it, or set data.dir to a shorter path",
         path.display()
     )]
-    Squatted { path: PathBuf },
+    ForeignFolder { path: PathBuf },
     /// Nod runs as root and cannot switch to another user.
     #[error(
         "PostgreSQL does not run as root, and this machine allows no user namespace: run nod as another user, \
@@ -75,13 +75,13 @@ pub enum EmbeddedError {
     NoNamespace,
     /// initdb or the server failed.
     #[error("the embedded database did not start: {said} (its log: {})", log.display())]
-    Refused { said: String, log: PathBuf },
+    ServerError { said: String, log: PathBuf },
 }
 
 fn no_binaries(too_old: &[u32]) -> String {
     let found = match too_old {
         [] => "PostgreSQL's programs (postgres, initdb) were not found".to_owned(),
-        old => format!("PostgreSQL {OLDEST_MAJOR} or later is needed, and here is only {}", list(old)),
+        old => format!("PostgreSQL {MIN_MAJOR_VERSION} or later is needed, and here is only {}", list(old)),
     };
     format!(
         "{found}: install them (Debian, Ubuntu: sudo apt-get install postgresql; Mac: brew install postgresql@17), \
@@ -107,7 +107,7 @@ impl Embedded {
             error: io::Error::other(error),
         };
         let server = prepared.map_err(gone)??;
-        match server.ready().await {
+        match server.wait_until_ready().await {
             Ok(()) => Ok(server),
             Err(error) => {
                 server.stop().await;
@@ -119,7 +119,7 @@ impl Embedded {
     /// Returns the URL to connect to.
     #[must_use]
     pub fn url(&self) -> SecretString {
-        url(&self.place, "nod")
+        url(&self.paths, "nod")
     }
 
     /// Stops the server gracefully and waits until it has stopped.
@@ -135,10 +135,10 @@ impl Embedded {
     }
 
     /// Waits until it answers, and creates Nod's database in it the first time.
-    async fn ready(&self) -> Result<(), EmbeddedError> {
+    async fn wait_until_ready(&self) -> Result<(), EmbeddedError> {
         let begun = Instant::now();
         let mut connection = loop {
-            match connect(&self.place, "postgres").await {
+            match connect(&self.paths, "postgres").await {
                 Ok(connection) => break connection,
                 Err(error) => self.worth_waiting(begun.elapsed(), &error)?,
             }
@@ -151,54 +151,54 @@ impl Embedded {
             }
             connection.close().await
         };
-        made.await.map_err(|error: sqlx::Error| self.refused(&error.to_string()))
+        made.await.map_err(|error: sqlx::Error| self.server_error(&error.to_string()))
     }
 
     /// Decides whether to wait on. A server that is up and recovers gets a long time, one that exits repeatedly less,
     /// and one that exited for a permanent reason none.
     fn worth_waiting(&self, waited: Duration, error: &sqlx::Error) -> Result<(), EmbeddedError> {
-        let Some(said) = self.supervisor.why_it_ended() else {
-            return if waited < RECOVERY { Ok(()) } else { Err(self.refused(&error.to_string())) };
+        let Some(said) = self.supervisor.exit_message() else {
+            return if waited < RECOVERY { Ok(()) } else { Err(self.server_error(&error.to_string())) };
         };
         let passes = ["already exists", "still in use", "starting up", "shutting down", "Is another"];
-        if waited < PATIENCE && passes.iter().any(|sign| said.contains(sign)) {
+        if waited < START_TIMEOUT && passes.iter().any(|sign| said.contains(sign)) {
             return Ok(());
         }
-        Err(self.refused(&said))
+        Err(self.server_error(&said))
     }
 
-    fn refused(&self, said: &str) -> EmbeddedError {
-        EmbeddedError::Refused { said: said.to_owned(), log: self.place.log() }
+    fn server_error(&self, said: &str) -> EmbeddedError {
+        EmbeddedError::ServerError { said: said.to_owned(), log: self.paths.log() }
     }
 }
 
 fn prepare(data_dir: &Path, connections: u32) -> Result<Embedded, EmbeddedError> {
-    let lock = Lock::take(data_dir)?;
+    let lock = Lock::acquire(data_dir)?;
     let data_dir = data_dir
         .canonicalize()
         .map_err(|error| EmbeddedError::Folder { path: data_dir.to_owned(), error })?;
-    let binaries = binaries::find(Place::version_of(&data_dir))?;
-    let place = Place::make(&data_dir, &binaries.program("initdb"))?;
-    cluster::make_once(&place, &binaries)?;
+    let binaries = binaries::find(ServerPaths::data_version(&data_dir))?;
+    let place = ServerPaths::make(&data_dir, &binaries.program("initdb"))?;
+    cluster::create_if_missing(&place, &binaries)?;
     let supervisor = Supervisor::start(cluster::Server::new(&place, &binaries, connections));
-    Ok(Embedded { supervisor, place, lock })
+    Ok(Embedded { supervisor, paths: place, lock })
 }
 
 /// Returns the URL of the server that another Nod runs on `data_dir`.
-pub(super) fn url_of_running(data_dir: &Path) -> Result<SecretString, EmbeddedError> {
+pub(super) fn running_url(data_dir: &Path) -> Result<SecretString, EmbeddedError> {
     let not_running = || EmbeddedError::NotRunning(data_dir.to_owned());
     let data_dir = data_dir.canonicalize().map_err(|_| not_running())?;
-    Place::of_running(&data_dir).map(|place| url(&place, "nod")).ok_or_else(not_running)
+    ServerPaths::of_running(&data_dir).map(|place| url(&place, "nod")).ok_or_else(not_running)
 }
 
 /// The folder's name has only plain characters, so nothing needs escaping. Access to the folder is the only
 /// authentication.
-fn url(place: &Place, database: &str) -> SecretString {
+fn url(place: &ServerPaths, database: &str) -> SecretString {
     let socket = place.socket.display();
     SecretString::from(format!("postgres://nod@localhost:5432/{database}?host={socket}&sslmode=disable"))
 }
 
-async fn connect(place: &Place, database: &str) -> Result<PgConnection, sqlx::Error> {
+async fn connect(place: &ServerPaths, database: &str) -> Result<PgConnection, sqlx::Error> {
     use secrecy::ExposeSecret;
     let options: PgConnectOptions = url(place, database).expose_secret().parse()?;
     options.disable_statement_logging().connect().await

@@ -9,39 +9,39 @@ use nix::unistd::{Gid, Uid};
 use sha2::{Digest, Sha256};
 
 use super::EmbeddedError;
-use super::process::Identity;
+use super::process::OsIdentity;
 
 /// A socket's path holds 108 bytes on Linux and 104 elsewhere; PostgreSQL adds `/.s.PGSQL.5432` and, for its lock,
 /// `.lock`.
-const LONGEST_SOCKET_FOLDER: usize = 80;
+const MAX_SOCKET_PATH: usize = 80;
 
 /// The server's home if Nod is root and the server another user, who cannot enter root's own folders.
 const SHARED_HOME: &str = "/var/lib/nod-postgres";
 
 /// The server's folders.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct ServerPaths {
     /// Holds `data` and `server.log`.
     pub(super) home: PathBuf,
     /// Holds the socket.
     pub(super) socket: PathBuf,
-    pub(super) identity: Identity,
+    pub(super) identity: OsIdentity,
 }
 
-impl Place {
+impl ServerPaths {
     /// Returns the place of `data_dir`, creating it if it is missing. Runs `initdb` to find out what the kernel allows.
     pub(super) fn make(data_dir: &Path, initdb: &Path) -> Result<Self, EmbeddedError> {
         let failed = |error| EmbeddedError::Folder { path: data_dir.to_owned(), error };
         let identity = match owner_of(&data_dir.join("postgres")) {
             Some((uid, gid)) => identity_of(uid, gid),
-            None => settle(data_dir, initdb)?,
+            None => create_home_dir(data_dir, initdb)?,
         };
-        if matches!(identity, Identity::Namespace) && !identity.works(initdb) {
+        if matches!(identity, OsIdentity::UserNamespace) && !identity.is_usable(initdb) {
             return Err(EmbeddedError::NoNamespace);
         }
         let home = data_dir.join("postgres").canonicalize().map_err(failed)?;
-        let socket = socket_folder(&home, identity.owner());
-        private_folder(&socket, identity)?;
+        let socket = socket_dir(&home, identity.owner());
+        create_private_dir(&socket, identity)?;
         Ok(Self { home, socket, identity })
     }
 
@@ -49,7 +49,7 @@ impl Place {
     pub(super) fn of_running(data_dir: &Path) -> Option<Self> {
         let (uid, gid) = owner_of(&data_dir.join("postgres"))?;
         let home = data_dir.join("postgres").canonicalize().ok()?;
-        let socket = socket_folder(&home, uid);
+        let socket = socket_dir(&home, uid);
         Some(Self { home, socket, identity: identity_of(uid, gid) })
     }
 
@@ -62,7 +62,7 @@ impl Place {
     }
 
     /// Returns the version that created the data, if any exists.
-    pub(super) fn version_of(data_dir: &Path) -> Option<u32> {
+    pub(super) fn data_version(data_dir: &Path) -> Option<u32> {
         fs::read_to_string(data_dir.join("postgres/data/PG_VERSION")).ok()?.trim().parse().ok()
     }
 }
@@ -72,39 +72,39 @@ fn owner_of(path: &Path) -> Option<(Uid, Gid)> {
     Some((Uid::from_raw(meta.uid()), Gid::from_raw(meta.gid())))
 }
 
-fn identity_of(uid: Uid, gid: Gid) -> Identity {
+fn identity_of(uid: Uid, gid: Gid) -> OsIdentity {
     match (Uid::effective().is_root(), uid.is_root()) {
-        (false, _) => Identity::Ourselves,
-        (true, true) => Identity::Namespace,
-        (true, false) => Identity::Other { uid, gid },
+        (false, _) => OsIdentity::CurrentUser,
+        (true, true) => OsIdentity::UserNamespace,
+        (true, false) => OsIdentity::OtherUser { uid, gid },
     }
 }
 
 /// On the first start, decides which user the server runs as, and creates its folder. Later starts read the user from
 /// the folder's owner.
-fn settle(data_dir: &Path, initdb: &Path) -> Result<Identity, EmbeddedError> {
+fn create_home_dir(data_dir: &Path, initdb: &Path) -> Result<OsIdentity, EmbeddedError> {
     let home = data_dir.join("postgres");
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |error| EmbeddedError::Folder { path, error }
     };
-    let usual = if Uid::effective().is_root() { Identity::Namespace } else { Identity::Ourselves };
-    if usual == Identity::Ourselves || usual.works(initdb) {
+    let usual = if Uid::effective().is_root() { OsIdentity::UserNamespace } else { OsIdentity::CurrentUser };
+    if usual == OsIdentity::CurrentUser || usual.is_usable(initdb) {
         DirBuilder::new().mode(0o700).create(&home).map_err(failed(&home))?;
         return Ok(usual);
     }
-    let other = Identity::unprivileged().ok_or(EmbeddedError::NoNamespace)?;
+    let other = OsIdentity::unprivileged().ok_or(EmbeddedError::NoNamespace)?;
     let shared = Path::new(SHARED_HOME);
     DirBuilder::new().recursive(true).mode(0o755).create(shared).map_err(failed(shared))?;
-    let real = unused(shared, &name_of(data_dir)).map_err(failed(shared))?;
-    private_folder(&real, other)?;
+    let real = find_unused_path(shared, &short_name(data_dir)).map_err(failed(shared))?;
+    create_private_dir(&real, other)?;
     symlink(&real, &home).map_err(failed(&home))?;
     Ok(other)
 }
 
 /// Returns an unused name. A folder with that name may remain from a deleted data folder, whose rows must not come
 /// back.
-fn unused(parent: &Path, name: &str) -> io::Result<PathBuf> {
+fn find_unused_path(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let mut free = parent.join(name);
     let mut number = 1;
     while free.try_exists()? {
@@ -115,30 +115,30 @@ fn unused(parent: &Path, name: &str) -> io::Result<PathBuf> {
 }
 
 /// Returns a short name that is unique for every data folder.
-fn name_of(path: &Path) -> String {
+fn short_name(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     hex::encode(&Sha256::digest(path.as_os_str().as_bytes())[..6])
 }
 
 /// Returns a folder in the server's home, unless its path is too long for a socket or has characters that PostgreSQL's
 /// setting would misread.
-fn socket_folder(home: &Path, owner: Uid) -> PathBuf {
+fn socket_dir(home: &Path, owner: Uid) -> PathBuf {
     let inside = home.join("socket");
     let text = inside.to_string_lossy();
     let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
-    if plain && text.len() <= LONGEST_SOCKET_FOLDER {
+    if plain && text.len() <= MAX_SOCKET_PATH {
         return inside;
     }
-    PathBuf::from(format!("/tmp/nod-{owner}-{}", name_of(home)))
+    PathBuf::from(format!("/tmp/nod-{owner}-{}", short_name(home)))
 }
 
 /// Creates a folder that only its owner can enter, or verifies that an existing one is: in `/tmp` another user could
 /// have created it first.
-fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> {
+fn create_private_dir(path: &Path, identity: OsIdentity) -> Result<(), EmbeddedError> {
     let failed = |error: io::Error| EmbeddedError::Folder { path: path.to_owned(), error };
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {
-            if let Identity::Other { uid, gid } = identity {
+            if let OsIdentity::OtherUser { uid, gid } = identity {
                 chown(path, Some(uid.as_raw()), Some(gid.as_raw())).map_err(failed)?;
             }
             Ok(())
@@ -149,7 +149,7 @@ fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> 
             if ours && meta.permissions().mode() & 0o077 == 0 {
                 return Ok(());
             }
-            Err(EmbeddedError::Squatted { path: path.to_owned() })
+            Err(EmbeddedError::ForeignFolder { path: path.to_owned() })
         }
         Err(error) => Err(failed(error)),
     }
@@ -172,7 +172,7 @@ impl Drop for Lock {
 
 impl Lock {
     /// Creates the data folder if it is missing, and locks it.
-    pub(super) fn take(data_dir: &Path) -> Result<Self, EmbeddedError> {
+    pub(super) fn acquire(data_dir: &Path) -> Result<Self, EmbeddedError> {
         let failed = |error: io::Error| EmbeddedError::Folder { path: data_dir.to_owned(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(failed)?;
         let path = data_dir.join("nod.lock");
@@ -209,9 +209,9 @@ mod tests {
     #[test]
     fn long_or_special_paths_get_their_socket_elsewhere() {
         let owner = Uid::from_raw(7);
-        assert_eq!(socket_folder(Path::new("/srv/nod"), owner), Path::new("/srv/nod/socket"));
+        assert_eq!(socket_dir(Path::new("/srv/nod"), owner), Path::new("/srv/nod/socket"));
         for home in ["/srv/with, comma".to_owned(), format!("/{}", "deep/".repeat(20))] {
-            let socket = socket_folder(Path::new(&home), owner);
+            let socket = socket_dir(Path::new(&home), owner);
             assert!(socket.starts_with("/tmp") && socket.to_string_lossy().starts_with("/tmp/nod-7-"));
         }
     }
@@ -220,24 +220,27 @@ mod tests {
     fn a_folder_that_others_can_enter_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("socket");
-        private_folder(&path, Identity::Ourselves).unwrap();
-        private_folder(&path, Identity::Ourselves).unwrap();
+        create_private_dir(&path, OsIdentity::CurrentUser).unwrap();
+        create_private_dir(&path, OsIdentity::CurrentUser).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        let refused = private_folder(&path, Identity::Ourselves).unwrap_err();
-        assert!(matches!(refused, EmbeddedError::Squatted { .. }));
+        let refused = create_private_dir(&path, OsIdentity::CurrentUser).unwrap_err();
+        assert!(matches!(refused, EmbeddedError::ForeignFolder { .. }));
         let link = root.path().join("link");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
         symlink(&path, &link).unwrap();
-        assert!(matches!(private_folder(&link, Identity::Ourselves), Err(EmbeddedError::Squatted { .. })));
+        assert!(matches!(
+            create_private_dir(&link, OsIdentity::CurrentUser),
+            Err(EmbeddedError::ForeignFolder { .. })
+        ));
     }
 
     #[test]
     fn second_process_is_refused_with_the_first_pid() {
         let root = tempfile::tempdir().unwrap();
-        let first = Lock::take(root.path()).unwrap();
-        let second = Lock::take(root.path()).unwrap_err();
+        let first = Lock::acquire(root.path()).unwrap();
+        let second = Lock::acquire(root.path()).unwrap_err();
         assert!(second.to_string().contains(&std::process::id().to_string()), "{second}");
         drop(first);
-        Lock::take(root.path()).unwrap();
+        Lock::acquire(root.path()).unwrap();
     }
 }

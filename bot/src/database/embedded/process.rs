@@ -10,22 +10,22 @@ use nix::unistd::{Gid, Pid, Uid, User};
 
 /// The user that the server runs as, seen from the kernel. PostgreSQL refuses to run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Identity {
+pub(super) enum OsIdentity {
     /// The current user.
-    Ourselves,
+    CurrentUser,
     /// Root outside and 65534 inside a user namespace of its own, so that root's folders stay readable.
-    Namespace,
+    UserNamespace,
     /// An unprivileged user of this machine.
-    Other { uid: Uid, gid: Gid },
+    OtherUser { uid: Uid, gid: Gid },
 }
 
-impl Identity {
+impl OsIdentity {
     /// Returns the owner of the server's files.
     pub(super) fn owner(self) -> Uid {
         match self {
-            Self::Ourselves => Uid::effective(),
-            Self::Namespace => Uid::from_raw(0),
-            Self::Other { uid, .. } => uid,
+            Self::CurrentUser => Uid::effective(),
+            Self::UserNamespace => Uid::from_raw(0),
+            Self::OtherUser { uid, .. } => uid,
         }
     }
 
@@ -33,11 +33,11 @@ impl Identity {
     pub(super) fn unprivileged() -> Option<Self> {
         let user = |name: &str| User::from_name(name).ok().flatten();
         let found = user("postgres").or_else(|| user("nobody"))?;
-        Some(Self::Other { uid: found.uid, gid: found.gid })
+        Some(Self::OtherUser { uid: found.uid, gid: found.gid })
     }
 
     /// Returns whether the kernel allows this identity: containers often forbid namespaces.
-    pub(super) fn works(self, program: &Path) -> bool {
+    pub(super) fn is_usable(self, program: &Path) -> bool {
         let mut command = self.command(program);
         command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
@@ -51,7 +51,7 @@ impl Identity {
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_postgres_setting(name)) {
             command.env_remove(name);
         }
-        if let Self::Other { uid, gid } = self {
+        if let Self::OtherUser { uid, gid } = self {
             command.uid(uid.as_raw()).gid(gid.as_raw());
         }
         before_exec(&mut command, self);
@@ -66,15 +66,15 @@ fn is_postgres_setting(name: &OsStr) -> bool {
 
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn before_exec(command: &mut Command, identity: Identity) {
+fn before_exec(command: &mut Command, identity: OsIdentity) {
     let parent = Pid::this();
     let group = Gid::effective();
     let map = format!("65534 {group} 1");
     let prepare = move || {
-        if identity == Identity::Namespace {
+        if identity == OsIdentity::UserNamespace {
             linux::enter_namespace(&map)?;
         }
-        linux::die_with(parent)
+        linux::set_parent_death_signal(parent)
     };
     // SAFETY: between fork and exec of a program with threads only async-signal-safe calls are allowed. The
     // closure makes plain system calls (unshare, open, write, prctl, getppid) on memory that was prepared
@@ -105,19 +105,19 @@ mod linux {
     /// has given up changing groups.
     pub(super) fn enter_namespace(group_map: &str) -> io::Result<()> {
         unshare(CloneFlags::CLONE_NEWUSER)?;
-        put(c"/proc/self/setgroups", b"deny")?;
-        put(c"/proc/self/uid_map", b"65534 0 1")?;
-        put(c"/proc/self/gid_map", group_map.as_bytes())
+        write_file(c"/proc/self/setgroups", b"deny")?;
+        write_file(c"/proc/self/uid_map", b"65534 0 1")?;
+        write_file(c"/proc/self/gid_map", group_map.as_bytes())
     }
 
-    fn put(path: &CStr, text: &[u8]) -> io::Result<()> {
+    fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
         let file = open(path, OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
         write(&file, text)?;
         Ok(())
     }
 
     /// Must be called after any change of user, which clears the setting. Detects a parent that died just before.
-    pub(super) fn die_with(parent: Pid) -> io::Result<()> {
+    pub(super) fn set_parent_death_signal(parent: Pid) -> io::Result<()> {
         set_pdeathsig(Signal::SIGINT)?;
         if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
     }

@@ -12,12 +12,12 @@ use super::cluster::Server;
 use super::process::signal;
 
 /// How often a running server is checked.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The delay between an exit and the next start.
 const PAUSE: Duration = Duration::from_millis(250);
 /// How long a graceful stop can take, and then an immediate one.
-const ORDERLY: Duration = Duration::from_secs(8);
-const HASTY: Duration = Duration::from_secs(3);
+const FAST_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
+const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(super) struct Supervisor {
@@ -34,7 +34,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     stopping: bool,
-    ended: Option<String>,
+    exit_message: Option<String>,
     pid: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Shared {
     }
 
     /// Sleeps, or wakes early to stop. Returns whether to stop.
-    fn pause(&self, length: Duration) -> bool {
+    fn sleep_or_stop(&self, length: Duration) -> bool {
         let state = self.lock();
         let waited = self.changed.wait_timeout_while(state, length, |state| !state.stopping);
         waited.unwrap_or_else(PoisonError::into_inner).0.stopping
@@ -58,14 +58,14 @@ impl Supervisor {
         let thread = std::thread::Builder::new()
             .name("database".to_owned())
             .spawn(move || supervise(&server, &theirs))
-            .map_err(|error| shared.lock().ended = Some(error.to_string()))
+            .map_err(|error| shared.lock().exit_message = Some(error.to_string()))
             .ok();
         Self { shared, thread }
     }
 
     /// Returns what the server logged when it last exited by itself; `None` while it runs.
-    pub(super) fn why_it_ended(&self) -> Option<String> {
-        self.shared.lock().ended.clone()
+    pub(super) fn exit_message(&self) -> Option<String> {
+        self.shared.lock().exit_message.clone()
     }
 
     #[cfg(test)]
@@ -75,13 +75,13 @@ impl Supervisor {
 
     /// Stops the server and waits.
     pub(super) fn stop(mut self) {
-        self.tell();
+        self.request_stop();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the thread that ran the embedded database panicked");
         }
     }
 
-    fn tell(&self) {
+    fn request_stop(&self) {
         self.shared.lock().stopping = true;
         self.shared.changed.notify_all();
     }
@@ -89,7 +89,7 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.tell();
+        self.request_stop();
     }
 }
 
@@ -101,43 +101,43 @@ fn supervise(server: &Server, shared: &Shared) {
                 state.pid = Some(child.id());
                 drop(state);
                 match watch(child, shared) {
-                    Watched::Stopped => return,
-                    Watched::Ended => log.last_lines(),
+                    WatchOutcome::Stopped => return,
+                    WatchOutcome::Exited => log.last_lines(),
                 }
             }
             Err(error) => error.to_string(),
         };
         let mut state = shared.lock();
-        let first = state.ended.replace(said).is_none();
+        let first = state.exit_message.replace(said).is_none();
         state.pid = None;
         drop(state);
         if first {
             tracing::warn!("the embedded database ended by itself; starting it again");
         }
-        if shared.pause(PAUSE) {
+        if shared.sleep_or_stop(PAUSE) {
             return;
         }
     }
 }
 
-enum Watched {
+enum WatchOutcome {
     Stopped,
-    Ended,
+    Exited,
 }
 
-fn watch(mut child: Child, shared: &Shared) -> Watched {
+fn watch(mut child: Child, shared: &Shared) -> WatchOutcome {
     let begun = Instant::now();
     loop {
         if !matches!(child.try_wait(), Ok(None)) {
-            return Watched::Ended;
+            return WatchOutcome::Exited;
         }
         // A server that refuses to start exits within moments; one that still runs has started.
         if begun.elapsed() > Duration::from_secs(1) {
-            shared.lock().ended = None;
+            shared.lock().exit_message = None;
         }
-        if shared.pause(LOOK) {
+        if shared.sleep_or_stop(POLL_INTERVAL) {
             stop(&mut child);
-            return Watched::Stopped;
+            return WatchOutcome::Stopped;
         }
     }
 }
@@ -145,7 +145,9 @@ fn watch(mut child: Child, shared: &Shared) -> Watched {
 /// Stops gracefully first (clients are disconnected, everything is written), then immediately (the next start
 /// recovers).
 fn stop(child: &mut Child) {
-    for (how, patience) in [(Signal::SIGINT, ORDERLY), (Signal::SIGQUIT, HASTY)] {
+    for (how, patience) in
+        [(Signal::SIGINT, FAST_SHUTDOWN_TIMEOUT), (Signal::SIGQUIT, IMMEDIATE_SHUTDOWN_TIMEOUT)]
+    {
         if let Err(error) = signal(child, how) {
             tracing::warn!(%error, "could not signal the embedded database");
         }

@@ -10,18 +10,18 @@ use std::process::{Command, Stdio};
 use super::*;
 
 /// A folder that the unprivileged user who replaces root can also reach.
-fn folder() -> tempfile::TempDir {
+fn accessible_dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-async fn client(server: &Embedded) -> Result<PgConnection, sqlx::Error> {
+async fn connect(server: &Embedded) -> Result<PgConnection, sqlx::Error> {
     PgConnection::connect(server.url().expose_secret()).await
 }
 
 /// Connects. The killed server is restarted, which takes a moment.
-async fn client_in_time(server: &Embedded) -> PgConnection {
+async fn connect_with_retry(server: &Embedded) -> PgConnection {
     for _ in 0..300 {
-        if let Ok(connection) = client(server).await {
+        if let Ok(connection) = connect(server).await {
             return connection;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -29,32 +29,32 @@ async fn client_in_time(server: &Embedded) -> PgConnection {
     panic!("the server did not come back");
 }
 
-async fn count(connection: &mut PgConnection) -> i64 {
+async fn count_rows(connection: &mut PgConnection) -> i64 {
     sqlx::query_scalar("SELECT count(*) FROM kept").fetch_one(connection).await.unwrap()
 }
 
-async fn keep(connection: &mut PgConnection, n: i32) {
+async fn insert_row(connection: &mut PgConnection, n: i32) {
     sqlx::query("INSERT INTO kept VALUES ($1)").bind(n).execute(connection).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_survive_a_restart_and_a_killed_server() {
-    let folder = folder();
+    let folder = accessible_dir();
     let server = Embedded::start(folder.path(), 4).await.unwrap();
-    let mut connection = client(&server).await.unwrap();
+    let mut connection = connect(&server).await.unwrap();
     sqlx::query("CREATE TABLE kept (n int PRIMARY KEY)").execute(&mut connection).await.unwrap();
-    keep(&mut connection, 1).await;
+    insert_row(&mut connection, 1).await;
     server.stop().await;
     assert!(connection.ping().await.is_err(), "the server stopped");
 
     let server = Embedded::start(folder.path(), 4).await.unwrap();
     let mut written = 1;
     for _ in 0..5 {
-        let mut connection = client_in_time(&server).await;
-        assert_eq!(count(&mut connection).await, i64::from(written));
+        let mut connection = connect_with_retry(&server).await;
+        assert_eq!(count_rows(&mut connection).await, i64::from(written));
         for _ in 0..20 {
             written += 1;
-            keep(&mut connection, written).await;
+            insert_row(&mut connection, written).await;
         }
         let pid = server.supervisor.pid().unwrap();
         kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).unwrap();
@@ -62,15 +62,15 @@ async fn rows_survive_a_restart_and_a_killed_server() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    assert_eq!(count(&mut client_in_time(&server).await).await, i64::from(written));
+    assert_eq!(count_rows(&mut connect_with_retry(&server).await).await, i64::from(written));
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_listens_on_its_private_socket_alone_and_writes_to_disk() {
-    let folder = folder();
+    let folder = accessible_dir();
     let server = Embedded::start(folder.path(), 4).await.unwrap();
-    let mut connection = client(&server).await.unwrap();
+    let mut connection = connect(&server).await.unwrap();
     for (name, wanted) in [("listen_addresses", ""), ("fsync", "on"), ("synchronous_commit", "on")] {
         let set: String = sqlx::query_scalar("SELECT current_setting($1)")
             .bind(name)
@@ -82,30 +82,30 @@ async fn it_listens_on_its_private_socket_alone_and_writes_to_disk() {
     let lower: String = sqlx::query_scalar("SELECT lower('ÅSA')").fetch_one(&mut connection).await.unwrap();
     assert_eq!(lower, "åsa");
     use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(&server.place.socket).unwrap().permissions().mode();
+    let mode = std::fs::metadata(&server.paths.socket).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let second = Embedded::start(folder.path(), 4).await.unwrap_err();
     assert!(matches!(second, EmbeddedError::InUse { .. }), "{second}");
-    let joined = url_of_running(folder.path()).unwrap();
+    let joined = running_url(folder.path()).unwrap();
     PgConnection::connect(joined.expose_secret()).await.unwrap();
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deep_folder_works_too() {
-    let folder = folder();
+    let folder = accessible_dir();
     let deep = folder.path().join("deep/".repeat(30)).join("with space, and comma");
     let server = Embedded::start(&deep, 4).await.unwrap();
-    let mut connection = client(&server).await.unwrap();
+    let mut connection = connect(&server).await.unwrap();
     connection.ping().await.unwrap();
-    let socket = server.place.socket.clone();
+    let socket = server.paths.socket.clone();
     server.stop().await;
     std::fs::remove_dir_all(socket).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn data_of_another_version_says_which() {
-    let folder = folder();
+    let folder = accessible_dir();
     std::fs::create_dir_all(folder.path().join("postgres/data")).unwrap();
     std::fs::write(folder.path().join("postgres/data/PG_VERSION"), "9\n").unwrap();
     let error = Embedded::start(folder.path(), 4).await.unwrap_err().to_string();
@@ -114,32 +114,32 @@ async fn data_of_another_version_says_which() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_pid_file_of_another_program_is_no_obstacle() {
-    let folder = folder();
+    let folder = accessible_dir();
     let server = Embedded::start(folder.path(), 4).await.unwrap();
-    let data = server.place.data();
+    let data = server.paths.data();
     server.stop().await;
     let ours = std::process::id();
     std::fs::write(data.join("postmaster.pid"), format!("{ours}\n{}\n1\n5432\n", data.display())).unwrap();
     let server = Embedded::start(folder.path(), 4).await.unwrap();
-    client(&server).await.unwrap();
+    connect(&server).await.unwrap();
     server.stop().await;
 }
 
 /// Marks the process that will be killed: this same test, started a second time.
-const VICTIM: &str = "VICTIM_DATA_DIR";
+const VICTIM_DIR_VARIABLE: &str = "VICTIM_DATA_DIR";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_program_stops_its_server_and_loses_no_rows() {
-    if let Some(dir) = std::env::var_os(VICTIM) {
+    if let Some(dir) = std::env::var_os(VICTIM_DIR_VARIABLE) {
         return write_until_killed(Path::new(&dir)).await;
     }
-    let folder = folder();
+    let folder = accessible_dir();
     let mut acknowledged = 0;
     for round in 0..3 {
         let mut victim = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
             .arg("database::embedded::tests::killed_program_stops_its_server_and_loses_no_rows")
-            .env(VICTIM, folder.path())
+            .env(VICTIM_DIR_VARIABLE, folder.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -155,7 +155,7 @@ async fn killed_program_stops_its_server_and_loses_no_rows() {
         }
     }
     let server = Embedded::start(folder.path(), 4).await.unwrap();
-    let mut connection = client(&server).await.unwrap();
+    let mut connection = connect(&server).await.unwrap();
     let kept: Vec<i32> =
         sqlx::query_scalar("SELECT n FROM kept ORDER BY n").fetch_all(&mut connection).await.unwrap();
     assert!(kept.len() >= 150);
@@ -165,15 +165,15 @@ async fn killed_program_stops_its_server_and_loses_no_rows() {
 
 async fn write_until_killed(dir: &Path) {
     let server = Embedded::start(dir, 4).await.unwrap();
-    let mut connection = client(&server).await.unwrap();
+    let mut connection = connect(&server).await.unwrap();
     sqlx::query("CREATE TABLE IF NOT EXISTS kept (n int PRIMARY KEY)")
         .execute(&mut connection)
         .await
         .unwrap();
-    let mut n = i32::try_from(count(&mut connection).await).unwrap();
+    let mut n = i32::try_from(count_rows(&mut connection).await).unwrap();
     loop {
         n += 1;
-        keep(&mut connection, n).await;
+        insert_row(&mut connection, n).await;
         writeln!(io::stdout(), "row {n}").unwrap();
     }
 }

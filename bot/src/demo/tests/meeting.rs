@@ -10,15 +10,15 @@ use super::*;
 const PEOPLE: [&str; 3] = ["ana", "bo", "cho"];
 
 /// Returns a person's calendar from this week on, and the mail that Calendar sent them.
-async fn calendar(visit: &Visit, who: &str) -> Value {
-    visit.look(&format!("sandbox/google/calendar?account={who}@acme.test&weeks=3")).await
+async fn calendar(visit: &DemoFixture, who: &str) -> Value {
+    visit.get(&format!("sandbox/google/calendar?account={who}@acme.test&weeks=3")).await
 }
 
 fn events(calendar: &Value) -> Vec<Value> {
     list(&calendar["days"]).flat_map(|day| list(&day["events"])).cloned().collect()
 }
 
-fn at(event: &Value, end: &str) -> DateTime<Utc> {
+fn event_time(event: &Value, end: &str) -> DateTime<Utc> {
     event[end].as_str().unwrap().parse().unwrap()
 }
 
@@ -33,25 +33,25 @@ fn vote(state: &Value, label: &str) -> Option<(Value, Value)> {
 }
 
 fn shows(state: &Value, words: &str) -> bool {
-    said_by_nod(state).any(|message| message["shown"].as_str().is_some_and(|shown| shown.contains(words)))
+    nod_messages(state).any(|message| message["shown"].as_str().is_some_and(|shown| shown.contains(words)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn three_people_in_three_zones_find_a_time_and_are_booked() {
-    let visit = Visit::begin().await;
+    let visit = DemoFixture::start().await;
     let text = "@nod find 45 minutes with Bo and Cho next week for planning";
-    visit.act("slack/say", json!({"user": "ana", "channel": "launch", "text": text})).await;
-    let (_, connect) = visit.button("link").await;
+    visit.post("slack/say", json!({"user": "ana", "channel": "launch", "text": text})).await;
+    let (_, connect) = visit.wait_for_button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
-    let ask = visit.button("ask_others").await;
+    let ask = visit.wait_for_button("ask_others").await;
     visit.press("ana", &ask).await;
 
     for (who, label) in [("bo", "1"), ("cho", "2"), ("bo", "1"), ("bo", "2"), ("ana", "2")] {
-        let button = visit.in_slack(|state| vote(state, label)).await;
+        let button = visit.wait_in_slack(|state| vote(state, label)).await;
         visit.press(who, &button).await;
     }
-    visit.in_slack(|state| shows(state, "This suits everybody").then_some(())).await;
-    let approve = visit.button("approve").await;
+    visit.wait_in_slack(|state| shows(state, "This suits everybody").then_some(())).await;
+    let approve = visit.wait_for_button("approve").await;
     let card = approve.0["shown"].as_str().unwrap();
     assert!(
         card.contains("For guests") && card.contains("Bo Lind 1") && card.contains("Cho Park "),
@@ -60,7 +60,7 @@ async fn three_people_in_three_zones_find_a_time_and_are_booked() {
     let before = events(&calendar(&visit, "ana").await);
     assert!(before.iter().all(|event| event["title"] != "Planning"), "booked without a yes");
     visit.press("ana", &approve).await;
-    visit.in_slack(|state| shows(state, "Invitation created").then_some(())).await;
+    visit.wait_in_slack(|state| shows(state, "Invitation created").then_some(())).await;
 
     let mut instants = Vec::new();
     for who in PEOPLE {
@@ -68,8 +68,10 @@ async fn three_people_in_three_zones_find_a_time_and_are_booked() {
         let (booked, others): (Vec<Value>, Vec<Value>) =
             events(&own).into_iter().partition(|event| event["title"] == "Planning");
         let [booked] = &booked[..] else { panic!("{who}: {booked:?}") };
-        let (from, to) = (at(booked, "start"), at(booked, "end"));
-        let is_busy = |one: &Value| one["free"] == false && at(one, "start") < to && at(one, "end") > from;
+        let (from, to) = (event_time(booked, "start"), event_time(booked, "end"));
+        let is_busy = |one: &Value| {
+            one["free"] == false && event_time(one, "start") < to && event_time(one, "end") > from
+        };
         assert!(!others.iter().any(is_busy), "{who} had something else");
         let zone = TimeZone::get(own["zone"].as_str().unwrap()).unwrap();
         let clock = |at: DateTime<Utc>| zone.to_datetime(at.to_rfc3339().parse().unwrap()).time();
@@ -85,5 +87,5 @@ async fn three_people_in_three_zones_find_a_time_and_are_booked() {
     instants.dedup_by_key(|(_, zone)| zone.to_string());
     assert_eq!(instants.len(), 3, "three zones");
     assert!(instants.windows(2).all(|two| two[0].0 == two[1].0), "one time: {instants:?}");
-    visit.end().await;
+    visit.shut_down().await;
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::change::{event_schema, series_schema};
-use super::seen::{self, Meant, Of};
+use super::seen::{self, EventTarget, SeriesScope};
 use super::show;
 use crate::google::account::Accounts;
 use crate::google::arguments;
@@ -33,7 +33,7 @@ pub(super) struct CancelEvent {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     event: String,
     #[serde(default)]
     series: bool,
@@ -42,16 +42,19 @@ struct Asked {
 /// The payload that the person approves.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Cancel {
+pub(super) struct CancelPayload {
     schema: u32,
     tool: String,
     account: String,
     event: String,
-    seen: String,
-    known_as: String,
+    #[serde(rename = "seen")]
+    fingerprint: String,
+    #[serde(rename = "known_as")]
+    event_title: String,
     /// When it was to take place, for readers of the cancellation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    known_at: Option<String>,
+    #[serde(rename = "known_at")]
+    event_time: Option<String>,
 }
 
 impl CancelEvent {
@@ -77,23 +80,24 @@ impl ActTool for CancelEvent {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Asked = arguments(args)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        let Meant { event, times, .. } = seen::meant(&diary, &asked.event, asked.series).await?;
-        if !show::is_ours(&event) {
+        let asked: Arguments = arguments(args)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        let EventTarget { event, times, .. } =
+            seen::resolve_target(&diary, &asked.event, asked.series).await?;
+        if !show::is_organized_by_owner(&event) {
             let reason = "only whoever made it can cancel it; the person can decline it instead".to_owned();
             return Err(ToolError::Forbidden { reason });
         }
-        let cancel = Cancel {
+        let cancel = CancelPayload {
             schema: SCHEMA,
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
-            seen: seen::fingerprint(&event)?,
-            known_as: show::title(&event),
-            known_at: show::when(cx, &event),
+            fingerprint: seen::fingerprint(&event)?,
+            event_title: show::title(&event),
+            event_time: show::describe_event_time(cx, &event),
         };
-        preview(cx, &cancel, &event, times)
+        build_preview(cx, &cancel, &event, times)
     }
 
     fn revise(
@@ -111,18 +115,19 @@ impl ActTool for CancelEvent {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
-        let cancel = Cancel::approved(payload)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        seen::of_this_account(&cancel.account, &diary)?;
-        let (_, version) = match seen::still(cx, &diary, &cancel.event, &cancel.seen).await {
-            // An earlier attempt cancelled it, or a person did by hand a moment before.
-            Err(ToolError::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
-            still => still?,
-        };
-        match diary.delete(&cancel.event, &version).await {
+        let cancel = CancelPayload::from_payload(payload)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        seen::check_account(&cancel.account, &diary)?;
+        let (_, version) =
+            match seen::fetch_if_unchanged(cx, &diary, &cancel.event, &cancel.fingerprint).await {
+                // An earlier attempt cancelled it, or a person did by hand a moment before.
+                Err(ToolError::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
+                still => still?,
+            };
+        match diary.delete_event(&cancel.event, &version).await {
             Ok(()) => Ok(receipt(cx, &cancel)),
             Err(trouble) if trouble.is_gone() => Ok(receipt(cx, &cancel)),
-            Err(trouble) => Err(seen::unchanged(trouble)),
+            Err(trouble) => Err(seen::into_write_error(trouble)),
         }
     }
 
@@ -133,22 +138,22 @@ impl ActTool for CancelEvent {
         _: &Value,
         _: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let cancel = Cancel::approved(payload)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        if let Err(fault) = seen::of_this_account(&cancel.account, &diary) {
+        let cancel = CancelPayload::from_payload(payload)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        if let Err(fault) = seen::check_account(&cancel.account, &diary) {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
-        match diary.event(&cancel.event).await {
+        match diary.fetch_event(&cancel.event).await {
             Ok(event) if show::is_cancelled(&event) => Ok(EffectLookup::Done(receipt(cx, &cancel))),
             Ok(_) => Ok(EffectLookup::NotDone),
             Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(receipt(cx, &cancel))),
-            Err(trouble) => Err(trouble.looking("the event")),
+            Err(trouble) => Err(trouble.into_read_error("the event")),
         }
     }
 }
 
-impl Cancel {
-    fn approved(payload: &Value) -> Result<Self, ToolError> {
+impl CancelPayload {
+    fn from_payload(payload: &Value) -> Result<Self, ToolError> {
         let cancel = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if cancel.schema != SCHEMA || cancel.tool != NAME {
@@ -158,7 +163,12 @@ impl Cancel {
     }
 }
 
-fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Result<Preview, ToolError> {
+fn build_preview(
+    cx: &ToolContext,
+    cancel: &CancelPayload,
+    event: &Event,
+    which: SeriesScope,
+) -> Result<Preview, ToolError> {
     let payload = serde_json::to_value(cancel).map_err(|error| ToolError::internal(error.to_string()))?;
     let words = ActionLabels {
         approve: "Approve & cancel it".into(),
@@ -169,17 +179,21 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Resul
         recipient_noun: "cancellation".into(),
     };
     let guests = show::others(event);
-    let question = if which == Of::All { "Cancel all times of this event?" } else { "Cancel this event?" };
-    let when = cancel.known_at.clone().unwrap_or_default();
+    let question = if which == SeriesScope::WholeSeries {
+        "Cancel all times of this event?"
+    } else {
+        "Cancel this event?"
+    };
+    let when = cancel.event_time.clone().unwrap_or_default();
     let mut fields = vec![
         ("Calendar".into(), cancel.account.clone()),
-        ("Title".into(), cancel.known_as.clone()),
-        (which.when(), when.clone()),
+        ("Title".into(), cancel.event_title.clone()),
+        (which.time_label(), when.clone()),
     ];
     fields.extend(which.field());
     fields.push(("Guests".into(), guests.join(", ")));
     Ok(Preview {
-        summary: Some(show::gist("Cancel", which, &cancel.known_as, &when, &guests)),
+        summary: Some(show::event_summary("Cancel", which, &cancel.event_title, &when, &guests)),
         fields,
         topic: Some(cancel.event.clone()),
         account: cancel.account.clone(),
@@ -190,9 +204,9 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Resul
     })
 }
 
-fn receipt(cx: &ToolContext, cancel: &Cancel) -> ToolOutput {
+fn receipt(cx: &ToolContext, cancel: &CancelPayload) -> ToolOutput {
     let content = json!({
-        "status": "cancelled", "id": cancel.event, "title": cancel.known_as, "when": cancel.known_at,
+        "status": "cancelled", "id": cancel.event, "title": cancel.event_title, "when": cancel.event_time,
     });
     ToolOutput::trusted(content).private_to(cx.principal.person)
 }

@@ -9,23 +9,23 @@ use nod_when::when::ExactTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::diary::Diary;
-use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
-use super::seen::{self, Meant, Of};
+use super::diary::CalendarClient;
+use super::meeting::{self, MAX_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
+use super::seen::{self, EventTarget, SeriesScope};
 use super::show;
-use super::times::{MOST_MINUTES, Times};
+use super::times::{EventTime, MAX_MINUTES};
 use nod_contract::tool::effect::EffectKey;
 
 const SCHEMA: u32 = 1;
 
 /// The arguments from the model.
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct EventChangeArguments {
     pub(super) event: String,
     #[serde(default)]
     pub(super) series: bool,
     title: Option<String>,
-    when: Option<Begins>,
+    when: Option<NewStart>,
     minutes: Option<i64>,
     #[serde(default)]
     add_guests: Vec<String>,
@@ -35,14 +35,14 @@ pub(super) struct Asked {
     text: Option<String>,
     /// The parts to remove from the event.
     #[serde(default)]
-    without: Vec<Part>,
+    without: Vec<ClearableField>,
     #[serde(default)]
     meet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum ClearableField {
     Place,
     Text,
 }
@@ -50,27 +50,29 @@ enum Part {
 /// When it will begin; an hour without a day means that hour on the event's own day.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Begins {
+enum NewStart {
     Hour { hour: String },
-    Then(ExactTime),
+    Exact(ExactTime),
 }
 
 /// The payload that the person approves; nothing else decides what is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(super) struct EventChange {
     schema: u32,
     tool: String,
     account: String,
     pub(super) event: String,
     /// Fingerprint of the event as it was seen: later changes by other people are not overwritten.
-    pub(super) seen: String,
+    #[serde(rename = "seen")]
+    pub(super) fingerprint: String,
     /// Its title when it was seen.
-    pub(super) known_as: String,
+    #[serde(rename = "known_as")]
+    pub(super) event_title: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    times: Option<Times>,
+    times: Option<EventTime>,
     add_guests: Vec<String>,
     remove_guests: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +85,8 @@ pub(super) struct Change {
     understood: Option<String>,
     /// The new time had already begun when the change was requested; the card says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    over: bool,
+    #[serde(rename = "over")]
+    has_started: bool,
 }
 
 pub(super) fn parameters() -> Value {
@@ -95,7 +98,7 @@ pub(super) fn parameters() -> Value {
             "title": {"type": "string", "minLength": 1, "maxLength": TITLE_CHARS},
             "when": {"type": "string", "format": "when-or-hour", "minLength": 1, "maxLength": 200,
                 "description": "When it begins now, in the person's own words: “next Friday at 3”, “Mon 9–10:30”. It stays as long as it is. An hour alone (“4pm”) is one of its own day."},
-            "minutes": {"type": "integer", "minimum": 1, "maximum": MOST_MINUTES,
+            "minutes": {"type": "integer", "minimum": 1, "maximum": MAX_MINUTES,
                 "description": "Only where it shall take longer or shorter than now."},
             "add_guests": meeting::guests_schema("Who is invited too: addresses, or names of people."),
             "remove_guests": meeting::guests_schema("Who is not invited any more."),
@@ -122,20 +125,20 @@ pub(super) fn series_schema() -> Value {
         "description": "Of an event that repeats: true for all of its times; only this one if left out."})
 }
 
-impl Change {
+impl EventChange {
     /// Builds the change from the arguments.
     ///
     /// # Errors
     /// If the person cannot change this event, or nothing would change.
     pub(super) fn new(
-        asked: Asked,
-        meant: &Meant,
+        asked: EventChangeArguments,
+        meant: &EventTarget,
         tool: &str,
         account: &str,
         (zone, now): (&TimeZone, Timestamp),
     ) -> Result<Self, ToolError> {
         let event = &meant.event;
-        if !show::is_ours(event) && !event.guests_can_modify.unwrap_or(false) {
+        if !show::is_organized_by_owner(event) && !event.guests_can_modify.unwrap_or(false) {
             let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
             let whose = organizer.unwrap_or("somebody else");
             let reason = format!(
@@ -151,57 +154,67 @@ impl Change {
             return Err(ToolError::invalid(format!("{stranger} is not among its guests")));
         }
         // Models fill fields that they leave unchanged with empty strings: these remove nothing.
-        let given = |part: Part, written: Option<String>| match asked.without.contains(&part) {
+        let given = |part: ClearableField, written: Option<String>| match asked.without.contains(&part) {
             true => Some(String::new()),
             false => written.filter(|written| !written.trim().is_empty()),
         };
-        let place = given(Part::Place, asked.place);
-        let text = given(Part::Text, asked.text);
-        let moved = moved(asked.when.as_ref(), asked.minutes, meant, (zone, now))?;
+        let place = given(ClearableField::Place, asked.place);
+        let text = given(ClearableField::Text, asked.text);
+        let moved = reschedule(asked.when.as_ref(), asked.minutes, meant, (zone, now))?;
         let change = Self {
             schema: SCHEMA,
             tool: tool.to_owned(),
             account: account.to_owned(),
             event: event.id.clone().unwrap_or_default(),
-            seen: seen::fingerprint(event)?,
-            known_as: show::title(event),
-            title: asked.title.map(|title| meeting::line("title", &title, TITLE_CHARS)).transpose()?,
+            fingerprint: seen::fingerprint(event)?,
+            event_title: show::title(event),
+            title: asked
+                .title
+                .map(|title| meeting::validate_line("title", &title, TITLE_CHARS))
+                .transpose()?,
             times: moved.times,
             add_guests: add.into_iter().filter(|one| !is_in(&guests, one)).collect(),
             remove_guests: remove,
-            place: place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
+            place: place.map(|place| meeting::validate_line("place", &place, PLACE_CHARS)).transpose()?,
             text: text.map(|text| meeting::text(&text)).transpose()?,
             meet: asked.meet && event.hangout_link.is_none(),
             understood: moved.understood,
-            over: false,
+            has_started: false,
         };
         if change.title.as_ref().is_some_and(String::is_empty) {
             return Err(ToolError::invalid("an event needs a title"));
         }
-        if guests.len() + change.add_guests.len() > MOST_GUESTS {
-            return Err(ToolError::invalid(format!("{MOST_GUESTS} guests are allowed at most")));
+        if guests.len() + change.add_guests.len() > MAX_GUESTS {
+            return Err(ToolError::invalid(format!("{MAX_GUESTS} guests are allowed at most")));
         }
-        if change.is_nothing(event, zone) {
+        if change.is_empty(event, zone) {
             return Err(ToolError::invalid("it is like that already: nothing would change"));
         }
-        let over = change.is_in_time(event, zone, now);
+        let over = change.check_not_started(event, zone, now);
         if !change.new_guests(event).is_empty() {
             over.clone()?;
         }
-        Ok(Self { over: over.is_err(), ..change })
+        Ok(Self { has_started: over.is_err(), ..change })
     }
 
     /// Rejects a move to a time that has begun. A series is exempt, because its first time is usually past.
-    pub(super) fn is_in_time(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Result<(), ToolError> {
-        let begins = |times: &Times| times.ends(zone).ok().map(|(start, _)| start);
+    pub(super) fn check_not_started(
+        &self,
+        event: &Event,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<(), ToolError> {
+        let begins = |times: &EventTime| times.bounds(zone).ok().map(|(start, _)| start);
         let was = show::times(event, zone);
         match &self.times {
             Some(times)
-                if self.over || show::is_series(event) || was.as_ref().and_then(begins) == begins(times) =>
+                if self.has_started
+                    || show::is_series(event)
+                    || was.as_ref().and_then(begins) == begins(times) =>
             {
                 Ok(())
             }
-            Some(times) => times.still_ahead(zone, now),
+            Some(times) => times.check_not_started(zone, now),
             None => Ok(()),
         }
     }
@@ -210,7 +223,7 @@ impl Change {
     ///
     /// # Errors
     /// [`ToolError::Internal`] if the payload was not made by `preview`.
-    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
+    pub(super) fn from_payload(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let change = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if change.schema != SCHEMA || change.tool != tool {
@@ -220,11 +233,11 @@ impl Change {
     }
 
     /// Rejects an account other than the one on the card.
-    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), ToolError> {
-        seen::of_this_account(&self.account, diary)
+    pub(super) fn check_account(&self, diary: &CalendarClient) -> Result<(), ToolError> {
+        seen::check_account(&self.account, diary)
     }
 
-    fn is_nothing(&self, event: &Event, zone: &TimeZone) -> bool {
+    fn is_empty(&self, event: &Event, zone: &TimeZone) -> bool {
         let same = |new: &Option<String>, old: Option<&String>| {
             new.as_ref().is_none_or(|new| *new == old.map(String::as_str).unwrap_or_default())
         };
@@ -238,10 +251,10 @@ impl Change {
     }
 
     /// Builds the patch for Calendar; `now` is the event in the version that was seen.
-    pub(super) fn written(&self, now: &Event, key: EffectKey) -> Result<Event, ToolError> {
+    pub(super) fn to_patch(&self, now: &Event, key: EffectKey) -> Result<Event, ToolError> {
         let (start, end) = match &self.times {
             Some(times) => {
-                let (start, end) = times.written()?;
+                let (start, end) = times.to_calendar()?;
                 (Some(start), Some(end))
             }
             None => (None, None),
@@ -254,8 +267,8 @@ impl Change {
             attendees: guests.then(|| self.guests(now)),
             location: self.place.clone(),
             description: self.text.clone(),
-            conference_data: self.meet.then(|| meeting::with_meet(key)),
-            extended_properties: Some(seen::mark(key)),
+            conference_data: self.meet.then(|| meeting::meet_conference_data(key)),
+            extended_properties: Some(seen::effect_properties(key)),
             ..Event::default()
         })
     }
@@ -301,7 +314,7 @@ impl Change {
         stay.chain(new.map(|one| EventAttendee { email: Some(one.clone()), ..Default::default() })).collect()
     }
 
-    pub(super) fn preview(&self, cx: &ToolContext, meant: &Meant) -> Result<Preview, ToolError> {
+    pub(super) fn preview(&self, cx: &ToolContext, meant: &EventTarget) -> Result<Preview, ToolError> {
         let event = &meant.event;
         let payload = serde_json::to_value(self).map_err(|error| ToolError::internal(error.to_string()))?;
         let words = ActionLabels {
@@ -312,18 +325,21 @@ impl Change {
             noun: "event".into(),
             recipient_noun: "message".into(),
         };
-        let question =
-            if meant.times == Of::All { "Change all times of this event?" } else { "Change this event?" };
+        let question = if meant.times == SeriesScope::WholeSeries {
+            "Change all times of this event?"
+        } else {
+            "Change this event?"
+        };
         let mut recipients = show::others(event);
         recipients.extend(self.add_guests.iter().cloned());
         let zone = show::zone(&cx.principal);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
         let there: Vec<String> = recipients.iter().filter(|one| !gone(one)).cloned().collect();
-        let when = self.when(event, &zone, cx.now);
+        let when = self.describe_times(event, &zone, cx.now);
         let times = self.times.clone().or_else(|| show::times(event, &zone));
         Ok(Preview {
-            summary: Some(show::gist("Change", meant.times, &self.known_as, &when, &there)),
-            event_details: times.and_then(|times| times.gathering(there)),
+            summary: Some(show::event_summary("Change", meant.times, &self.event_title, &when, &there)),
+            event_details: times.and_then(|times| times.to_event_details(there)),
             fields: self.fields(meant, &zone, cx.now),
             topic: Some(self.event.clone()),
             body: self.text.clone().filter(|text| !text.is_empty()),
@@ -332,7 +348,7 @@ impl Change {
             audience: nod_contract::privacy::Audience::Person(cx.principal.person),
             provenance: show::provenance(std::slice::from_ref(event)),
             risks: self
-                .over
+                .has_started
                 .then(|| "that is over already, so it only writes it down".to_owned())
                 .into_iter()
                 .collect(),
@@ -341,26 +357,27 @@ impl Change {
     }
 
     /// Describes when it takes place, and when it will.
-    fn when(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> String {
-        let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
-        changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))
+    fn describe_times(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> String {
+        let was = show::times(event, zone).map_or_else(String::new, |times| times.describe(zone, now));
+        describe_change(&was, self.times.as_ref().map(|times| times.describe(zone, now)))
     }
 
-    fn fields(&self, meant: &Meant, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
+    fn fields(&self, meant: &EventTarget, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
         let event = &meant.event;
-        let place = show::place(event);
+        let place = show::event_location(event);
         let mut fields = vec![
             ("Calendar".into(), self.account.clone()),
-            ("Title".into(), changed(&self.known_as, self.title.clone())),
-            (meant.times.when(), self.when(event, zone, now)),
+            ("Title".into(), describe_change(&self.event_title, self.title.clone())),
+            (meant.times.time_label(), self.describe_times(event, zone, now)),
         ];
         let times = self.times.clone().or_else(|| show::times(event, zone));
-        let clocks = times.filter(|_| show::is_series(event)).and_then(|times| times.clocks(zone));
+        let clocks =
+            times.filter(|_| show::is_series(event)).and_then(|times| times.foreign_zone_label(zone));
         let by = clocks.map(|place| format!(", by {place}'s clocks")).unwrap_or_default();
         fields.extend(meant.times.field().map(|(name, which)| (name, which + &by)));
-        fields.push(("Guests".into(), self.guests_said(event)));
+        fields.push(("Guests".into(), self.describe_guest_changes(event)));
         if !place.is_empty() || self.place.is_some() {
-            fields.push(("Place".into(), changed(&place, self.place.clone())));
+            fields.push(("Place".into(), describe_change(&place, self.place.clone())));
         }
         let had_text = event.description.as_deref().is_some_and(|text| !text.trim().is_empty());
         fields.extend(self.text.as_ref().and_then(|text| match (had_text, text.is_empty()) {
@@ -374,7 +391,7 @@ impl Change {
     }
 
     /// Describes the guests: "bo@example.com, + cho@example.com, − dan@example.com".
-    fn guests_said(&self, event: &Event) -> String {
+    fn describe_guest_changes(&self, event: &Event) -> String {
         let stay = show::others(event);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
         let stay = stay.iter().filter(|one| !gone(one)).cloned();
@@ -383,7 +400,7 @@ impl Change {
         stay.chain(new).chain(gone).collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn new_times(&self) -> Option<&Times> {
+    pub(super) fn new_times(&self) -> Option<&EventTime> {
         self.times.as_ref()
     }
 
@@ -393,7 +410,7 @@ impl Change {
 }
 
 /// Formats a change: "Standup → Late standup", or the old value if it stays.
-fn changed(old: &str, new: Option<String>) -> String {
+fn describe_change(old: &str, new: Option<String>) -> String {
     match new {
         Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
         _ => old.to_owned(),
@@ -402,19 +419,19 @@ fn changed(old: &str, new: Option<String>) -> String {
 
 /// The new times, and what was assumed about them.
 #[derive(Default)]
-struct Moved {
-    times: Option<Times>,
+struct Reschedule {
+    times: Option<EventTime>,
     understood: Option<String>,
 }
 
 /// Computes the new times. All times of a series move by as much as the named one does, by the clocks that the series
 /// follows.
-fn moved(
-    when: Option<&Begins>,
+fn reschedule(
+    when: Option<&NewStart>,
     minutes: Option<i64>,
-    meant: &Meant,
+    meant: &EventTarget,
     (zone, now): (&TimeZone, Timestamp),
-) -> Result<Moved, ToolError> {
+) -> Result<Reschedule, ToolError> {
     let (event, instance) = (&meant.event, meant.instance.as_ref());
     let unreadable = || ToolError::invalid("Calendar does not say when it takes place");
     let first = show::times(event, zone).ok_or_else(unreadable)?;
@@ -423,29 +440,30 @@ fn moved(
         None => first.clone(),
     };
     let (exact, understood) = match when {
-        Some(Begins::Hour { hour }) => {
-            let (exact, understood) = was.hour_of_its_day(hour, (zone, now))?;
+        Some(NewStart::Hour { hour }) => {
+            let (exact, understood) = was.at_hour(hour, (zone, now))?;
             (Some(exact), understood)
         }
-        Some(Begins::Then(exact)) => (Some(exact.clone()), None),
+        Some(NewStart::Exact(exact)) => (Some(exact.clone()), None),
         None => (None, None),
     };
-    let found = |times: Times| Ok(Moved { times: Some(times), understood });
+    let found = |times: EventTime| Ok(Reschedule { times: Some(times), understood });
     let new = match (exact, minutes) {
-        (None, None) => return Ok(Moved::default()),
-        (Some(exact), minutes) => was.moved_to(&exact, minutes, zone)?,
+        (None, None) => return Ok(Reschedule::default()),
+        (Some(exact), minutes) => was.with_start(&exact, minutes, zone)?,
         // An instance that was moved by itself does not say when the others begin.
-        (None, Some(minutes)) if meant.times == Of::All => {
-            return found(first.lasting(minutes)?.placed(zone)?);
+        (None, Some(minutes)) if meant.times == SeriesScope::WholeSeries => {
+            return found(first.with_duration(minutes)?.with_named_zone(zone)?);
         }
-        (None, Some(minutes)) => was.lasting(minutes)?,
+        (None, Some(minutes)) => was.with_duration(minutes)?,
     };
-    if meant.times != Of::All {
-        return found(new.placed(zone)?);
+    if meant.times != SeriesScope::WholeSeries {
+        return found(new.with_named_zone(zone)?);
     }
-    let new = new.by_clocks_of(was.zone().unwrap_or(zone));
+    let new = new.in_time_zone(was.zone().unwrap_or(zone));
     if new.first_day() != was.first_day() {
-        let clocks = was.clocks(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
+        let clocks =
+            was.foreign_zone_label(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
         return Err(ToolError::invalid(format!(
             "all times of a series can change their hour, but not their day{clocks}: move this one alone, or cancel \
              the series and make a new one"

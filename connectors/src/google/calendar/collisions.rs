@@ -6,21 +6,26 @@ use jiff::tz::TimeZone;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::quote_title;
 
-use super::diary::{Diary, Wanted};
+use super::diary::{CalendarClient, EventQuery};
 use super::room::Room;
 use super::show;
-use super::times::Times;
+use super::times::EventTime;
 
 /// The limit of calendars in one free/busy query of Calendar.
-const MOST_LOOKED_AT: usize = 50;
-const MOST_NAMED: usize = 5;
+const MAX_CALENDARS: usize = 50;
+const MAX_NAMED: usize = 5;
 /// The maximum number of events read from the person's own calendar, to name them.
-const MOST_LISTED: usize = 20;
+const MAX_OWN_EVENTS: usize = 20;
 
 /// Returns a line if the room is taken then, or if that cannot be seen.
-pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZone) -> Option<String> {
-    let (from, until) = times.stretch(zone)?;
-    let found = diary.busy(std::slice::from_ref(&room.address), from, until).await;
+pub(super) async fn room_conflict(
+    diary: &CalendarClient,
+    room: &Room,
+    times: &EventTime,
+    zone: &TimeZone,
+) -> Option<String> {
+    let (from, until) = times.instant_range(zone)?;
+    let found = diary.query_free_busy(std::slice::from_ref(&room.address), from, until).await;
     let calendars = found.ok().and_then(|found| found.calendars);
     let of = calendars.as_ref().and_then(|all| all.get(&room.address));
     match of.filter(|of| of.errors.as_ref().is_none_or(Vec::is_empty)) {
@@ -31,27 +36,29 @@ pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZ
 
 /// Returns who is busy then. `but` is the current version of the event itself, which is no double booking. All-day
 /// times are not checked, because being free all day is rare.
-pub(super) async fn with(
-    diary: &Diary,
+pub(super) async fn describe_conflicts(
+    diary: &CalendarClient,
     guests: &[String],
-    times: &Times,
+    times: &EventTime,
     but: Option<&Event>,
     (zone, now): (&TimeZone, Timestamp),
 ) -> Vec<String> {
-    let (Times::Timed { .. }, Some((from, until))) = (times, times.stretch(zone)) else { return Vec::new() };
-    let was = but.and_then(|but| show::times(but, zone)?.stretch(zone));
+    let (EventTime::Timed { .. }, Some((from, until))) = (times, times.instant_range(zone)) else {
+        return Vec::new();
+    };
+    let was = but.and_then(|but| show::times(but, zone)?.instant_range(zone));
     let own = diary.address().to_owned();
     let all: Vec<String> =
-        std::iter::once(own.clone()).chain(guests.iter().cloned()).take(MOST_LOOKED_AT).collect();
-    let Ok(found) = diary.busy(&all, from, until).await else {
+        std::iter::once(own.clone()).chain(guests.iter().cloned()).take(MAX_CALENDARS).collect();
+    let Ok(found) = diary.query_free_busy(&all, from, until).await else {
         return vec!["I could not look whether somebody is busy then".to_owned()];
     };
     let found = found.calendars.unwrap_or_default();
     let is_busy = |address: &String| found.get(address).is_some_and(|of| busy(of, from, until, was));
     let mut lines = Vec::new();
     if is_busy(&own) {
-        let there = own_events(diary, (from, until), but, zone).await;
-        lines.push(named(&there, zone, now));
+        let there = own_conflicts(diary, (from, until), but, zone).await;
+        lines.push(describe_own_events(&there, zone, now));
     }
     let unseen = |address: &&String| {
         found.get(*address).is_none_or(|of| of.errors.as_ref().is_some_and(|errors| !errors.is_empty()))
@@ -61,12 +68,12 @@ pub(super) async fn with(
     let others: Vec<&str> = all.iter().skip(1).filter(|one| is_busy(one)).map(String::as_str).collect();
     if !others.is_empty() {
         let are = if others.len() == 1 { "is" } else { "are" };
-        lines.push(format!("{} {are} busy then", listed(&others)));
+        lines.push(format!("{} {are} busy then", join_names(&others)));
     }
     if !hidden.is_empty() {
         lines.push(format!(
             "nobody can see whether {} {} free then",
-            listed(&hidden),
+            join_names(&hidden),
             if hidden.len() == 1 { "is" } else { "are" }
         ));
     }
@@ -76,27 +83,27 @@ pub(super) async fn with(
     lines
 }
 
-fn listed(all: &[&str]) -> String {
+fn join_names(all: &[&str]) -> String {
     match all {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [first @ .., last] if all.len() <= MOST_NAMED => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] if all.len() <= MAX_NAMED => format!("{} and {last}", first.join(", ")),
         [first, ..] => format!("{first} and {} others", all.len() - 1),
     }
 }
 
 /// Lists the events of the person's own calendar at that time; empty if they cannot be read, and the line then names
 /// none.
-async fn own_events(
-    diary: &Diary,
+async fn own_conflicts(
+    diary: &CalendarClient,
     (from, until): (Timestamp, Timestamp),
     but: Option<&Event>,
     zone: &TimeZone,
 ) -> Vec<Event> {
-    let wanted = Wanted { from: Some(from), until: Some(until), query: None, max: MOST_LISTED };
-    let mut events = diary.events(wanted).await.unwrap_or_default();
+    let wanted = EventQuery { from: Some(from), until: Some(until), query: None, max: MAX_OWN_EVENTS };
+    let mut events = diary.list_events(wanted).await.unwrap_or_default();
     events.retain(|event| {
-        let then = show::times(event, zone).and_then(|times| times.stretch(zone));
+        let then = show::times(event, zone).and_then(|times| times.instant_range(zone));
         let itself = but.is_some_and(|but| but.id == event.id);
         show::takes_time(event) && !itself && then.is_some_and(|(start, end)| start < until && end > from)
     });
@@ -104,7 +111,7 @@ async fn own_events(
 }
 
 /// Names them: "your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)".
-fn named(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
+fn describe_own_events(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
     let Some(first) = there.first() else {
         return "your calendar has something else at that time".to_owned();
     };
@@ -112,7 +119,7 @@ fn named(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
-    let when = show::times(first, zone).map_or_else(String::new, |times| times.said(zone, now));
+    let when = show::times(first, zone).map_or_else(String::new, |times| times.describe(zone, now));
     format!("your calendar has {} at that time ({when}){more}", quote_title(&show::title(first)))
 }
 

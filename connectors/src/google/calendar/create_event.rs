@@ -21,9 +21,9 @@ use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diary::Diary;
-use super::free::{self, Search};
-use super::meeting::{self, Asked, Meeting};
+use super::diary::CalendarClient;
+use super::free::{self, SlotSearch};
+use super::meeting::{self, NewEvent, NewEventArguments};
 use super::room::Room;
 use super::{collisions, seen, show};
 use crate::google::account::Accounts;
@@ -32,9 +32,9 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_create_event";
 /// The length of a meeting if only a period such as a week was given.
-const USUAL_MINUTES: i64 = 30;
+const DEFAULT_MINUTES: i64 = 30;
 /// The maximum number of times to choose from.
-const MOST_SLOTS: usize = 6;
+const MAX_SLOTS: usize = 6;
 
 pub(super) struct CreateEvent {
     spec: ToolSpec,
@@ -45,7 +45,7 @@ pub(super) struct CreateEvent {
 
 /// The id under which the event is created.
 #[derive(Deserialize)]
-struct Handle {
+struct EventHandle {
     id: String,
 }
 
@@ -58,7 +58,7 @@ impl CreateEvent {
 }
 
 /// The prefix of the ids of events that Nod creates.
-const OUR_IDS: &str = "nod";
+const EVENT_ID_PREFIX: &str = "nod";
 
 #[async_trait]
 impl ActTool for CreateEvent {
@@ -67,20 +67,21 @@ impl ActTool for CreateEvent {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Asked = arguments(args)?;
-        let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
+        let asked: NewEventArguments = arguments(args)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS, FREEBUSY]).await?;
         if let ExactTime::Within { earliest, latest, phrase: said, .. } = &asked.when {
-            return Err(self.slots(cx, &diary, &asked, (earliest, latest), said).await?);
+            return Err(self.offer_slots(cx, &diary, &asked, (earliest, latest), said).await?);
         }
         let zone = show::zone(&cx.principal);
-        let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)?;
+        let meeting = NewEvent::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)?;
         let preview = meeting.preview(&zone, cx.now)?;
         let mut risks = preview.risks.clone();
         if let Some(room) = &meeting.room {
-            risks.extend(collisions::room(&diary, room, &meeting.times, &zone).await);
+            risks.extend(collisions::room_conflict(&diary, room, &meeting.times, &zone).await);
         }
         let mut private_risks =
-            collisions::with(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now)).await;
+            collisions::describe_conflicts(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now))
+                .await;
         if meeting.repeats() {
             private_risks.push("nobody looked who is busy at its later times".to_owned());
         }
@@ -95,8 +96,8 @@ impl ActTool for CreateEvent {
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("text", fault.to_string())];
-        let was = Meeting::approved(payload, NAME).map_err(broken)?;
-        let meeting = was.revised(filled, now, zone)?;
+        let was = NewEvent::from_payload(payload, NAME).map_err(broken)?;
+        let meeting = was.apply_form(filled, now, zone)?;
         let mut preview = meeting.preview(zone, now).map_err(broken)?;
         if (&was.times, &was.guests) != (&meeting.times, &meeting.guests) {
             preview.risks.push(
@@ -111,22 +112,22 @@ impl ActTool for CreateEvent {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
-        let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        meeting.of_this_account(&diary)?;
-        meeting.is_in_time(&show::zone(&cx.principal), cx.now)?;
-        match Box::pin(diary.insert(meeting.written(&id, permit.key())?)).await {
+        let (meeting, id) = (NewEvent::from_payload(payload, NAME)?, read(handle)?);
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        meeting.check_account(&diary)?;
+        meeting.check_not_started(&show::zone(&cx.principal), cx.now)?;
+        match Box::pin(diary.insert_event(meeting.to_event(&id, permit.key())?)).await {
             Ok(event) => Ok(receipt(cx, &meeting, &event)),
             // An earlier attempt created it: an id never exists twice.
             Err(trouble) if trouble.is_conflict() => {
-                match look(cx, &diary, &meeting, &id, permit.key()).await? {
+                match find_created(cx, &diary, &meeting, &id, permit.key()).await? {
                     EffectLookup::Done(output) => Ok(output),
                     _ => Err(ToolError::UnknownOutcome {
                         reason: "Calendar says that it is there, and does not show it".into(),
                     }),
                 }
             }
-            Err(trouble) => Err(trouble.acting()),
+            Err(trouble) => Err(trouble.into_write_error()),
         }
     }
 
@@ -137,36 +138,42 @@ impl ActTool for CreateEvent {
         handle: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        if let Err(fault) = meeting.of_this_account(&diary) {
+        let (meeting, id) = (NewEvent::from_payload(payload, NAME)?, read(handle)?);
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        if let Err(fault) = meeting.check_account(&diary) {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
-        look(cx, &diary, &meeting, &id, key).await
+        find_created(cx, &diary, &meeting, &id, key).await
     }
 }
 
 impl CreateEvent {
     /// Returns the error that lets the person pick a time or have the others vote: "next week" is not a time for an
     /// event, but a time can be found in it.
-    async fn slots(
+    async fn offer_slots(
         &self,
         cx: &ToolContext,
-        diary: &Diary,
-        asked: &Asked,
+        diary: &CalendarClient,
+        asked: &NewEventArguments,
         (earliest, latest): (&Zoned, &Zoned),
         said: &str,
     ) -> Result<ToolError, ToolError> {
         let mut people = asked.guests.clone();
-        people.extend(asked.room(&self.rooms)?.map(|room| room.address));
-        let minutes = asked.minutes.or(asked.when.minutes()).unwrap_or(USUAL_MINUTES);
-        let search =
-            Search { people: &people, earliest, latest, minutes, named: false, most: slots::MAX_SLOTS };
-        let found = free::look(cx, diary, &self.colleagues, &search).await?;
+        people.extend(asked.find_room(&self.rooms)?.map(|room| room.address));
+        let minutes = asked.minutes.or(asked.when.minutes()).unwrap_or(DEFAULT_MINUTES);
+        let search = SlotSearch {
+            people: &people,
+            earliest,
+            latest,
+            minutes,
+            is_exact: false,
+            limit: slots::MAX_SLOTS,
+        };
+        let found = free::search_slots(cx, diary, &self.colleagues, &search).await?;
         let zone = show::zone(&cx.principal);
         let meeting_at = |slot: &Slot| {
-            let asked = asked.clone().beginning(slot.from.to_zoned(zone.clone()), minutes);
-            Meeting::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)
+            let asked = asked.clone().with_start(slot.from.to_zoned(zone.clone()), minutes);
+            NewEvent::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)
         };
         let Some(first) = found.slots.first() else {
             return Err(ToolError::invalid(format!(
@@ -176,7 +183,8 @@ impl CreateEvent {
         // A slot at which the event could not be created is not offered or voted on.
         let slots: Vec<Slot> = found.slots.iter().filter(|slot| meeting_at(slot).is_ok()).cloned().collect();
         let meeting = meeting_at(slots.first().unwrap_or(first))?;
-        let choices = free::spread(cx, &slots, MOST_SLOTS).into_iter().map(|slot| free::choice(cx, slot));
+        let choices =
+            free::spread_over_days(cx, &slots, MAX_SLOTS).into_iter().map(|slot| free::choice(cx, slot));
         let unseen = found.unseen.into_iter().map(|one| match &meeting.room {
             Some(room) if room.address.eq_ignore_ascii_case(&one) => format!("the room {}", room.name),
             _ => one,
@@ -193,43 +201,43 @@ impl CreateEvent {
 
 /// Returns the event id, made of characters that Calendar accepts: 0–9 and a–v.
 fn id(key: EffectKey) -> String {
-    format!("{OUR_IDS}{}", key.id.0.simple())
+    format!("{EVENT_ID_PREFIX}{}", key.id.0.simple())
 }
 
 /// Returns whether Nod created the event with its person's approval: no one else chooses the id of an event. The
 /// instances of a series contain the id of the series.
-pub(super) fn is_made_here(event: &Event) -> bool {
+pub(super) fn was_created_by_nod(event: &Event) -> bool {
     let id = event.recurring_event_id.as_ref().or(event.id.as_ref());
-    id.and_then(|id| id.strip_prefix(OUR_IDS)).is_some_and(|rest| uuid::Uuid::try_parse(rest).is_ok())
+    id.and_then(|id| id.strip_prefix(EVENT_ID_PREFIX)).is_some_and(|rest| uuid::Uuid::try_parse(rest).is_ok())
 }
 
 fn read(handle: &Value) -> Result<String, ToolError> {
-    let handle = Handle::deserialize(handle)
+    let handle = EventHandle::deserialize(handle)
         .map_err(|error| ToolError::internal(format!("the effect's handle cannot be read: {error}")))?;
     Ok(handle.id)
 }
 
 /// Looks up whether the event of this id exists and is ours.
-async fn look(
+async fn find_created(
     cx: &ToolContext,
-    diary: &Diary,
-    meeting: &Meeting,
+    diary: &CalendarClient,
+    meeting: &NewEvent,
     id: &str,
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
-    match diary.event(id).await {
+    match diary.fetch_event(id).await {
         // Cancelled since, by hand: it was created all the same, and is not created a second time.
         Ok(event) if seen::carries(&event, key) || show::is_cancelled(&event) => {
             Ok(EffectLookup::Done(receipt(cx, meeting, &event)))
         }
         Ok(_) => Ok(EffectLookup::Inconclusive("another event has the id of this one".into())),
         Err(trouble) if trouble.is_gone() => Ok(EffectLookup::NotDone),
-        Err(trouble) => Err(trouble.looking("the event")),
+        Err(trouble) => Err(trouble.into_read_error("the event")),
     }
 }
 
 /// Reports what was created, and nothing else from the calendar.
-fn receipt(cx: &ToolContext, meeting: &Meeting, event: &Event) -> ToolOutput {
+fn receipt(cx: &ToolContext, meeting: &NewEvent, event: &Event) -> ToolOutput {
     let cancelled = show::is_cancelled(event);
     let mut content = json!({
         "status": if cancelled { "created, and cancelled since" } else { "created" },
@@ -237,7 +245,7 @@ fn receipt(cx: &ToolContext, meeting: &Meeting, event: &Event) -> ToolOutput {
         "link": event.html_link,
         "in": "Calendar",
         "title": meeting.title,
-        "when": meeting.times.said(&show::zone(&cx.principal), cx.now),
+        "when": meeting.times.describe(&show::zone(&cx.principal), cx.now),
         "guests": meeting.guests,
     });
     if let Some(room) = &meeting.room {

@@ -13,27 +13,27 @@ use nod_contract::clock::Timestamp;
 use tokio::time::Instant;
 use url::Url;
 
-use super::guarded::{self, Guarded};
-use crate::google::call::Calls;
+use super::guarded::{self, GuardedRequest};
+use crate::google::call::ApiCaller;
 use crate::google::http::{self, Connector, HttpClient};
 use crate::google::reading::Reading;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 
 pub(super) const PRIMARY: &str = "primary";
 /// The value of `sendUpdates` that notifies every guest; the approver has seen who they are.
-pub(super) const TELL_ALL: &str = "all";
+pub(super) const SEND_UPDATES_ALL: &str = "all";
 /// The maximum number of pages of an event list, each of at most [`PAGE`] events.
-const MOST_PAGES: usize = 4;
+const MAX_PAGES: usize = 4;
 const PAGE: i32 = 250;
 
 /// Where Calendar is, and the connection pool to it.
 #[derive(Clone)]
-pub struct Calendar {
+pub struct CalendarEndpoint {
     client: HttpClient,
     base: String,
 }
 
-impl Calendar {
+impl CalendarEndpoint {
     /// Creates it for this URL, which ends in `/calendar/v3/`.
     #[must_use]
     pub fn new(url: &Url) -> Self {
@@ -42,19 +42,19 @@ impl Calendar {
 }
 
 /// One account's calendar, for the duration of one tool call.
-pub(in crate::google) struct Diary {
+pub(in crate::google) struct CalendarClient {
     hub: google_calendar3::CalendarHub<Connector>,
     token: Box<dyn GetToken>,
     client: HttpClient,
     base: String,
     address: String,
-    calls: Calls,
+    calls: ApiCaller,
     reading: Reading,
 }
 
 /// Which events to list.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Wanted<'a> {
+pub(super) struct EventQuery<'a> {
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
     pub(super) query: Option<&'a str>,
@@ -62,11 +62,11 @@ pub(super) struct Wanted<'a> {
     pub(super) max: usize,
 }
 
-impl Diary {
+impl CalendarClient {
     /// `token` is asked before each request, and no request is waited for after `until`. `refused` tells the token's
     /// source that Google rejected its token.
     pub(in crate::google) fn new<T: GetToken + Clone + 'static>(
-        calendar: &Calendar,
+        calendar: &CalendarEndpoint,
         token: T,
         address: String,
         until: Instant,
@@ -78,7 +78,7 @@ impl Diary {
         hub.root_url(calendar.base.clone());
         hub.user_agent("nod".into());
         let (client, base) = (calendar.client.clone(), calendar.base.clone());
-        let calls = Calls::new(until).renewing(refused);
+        let calls = ApiCaller::new(until).with_token_rejected_flag(refused);
         Self { hub, token: Box::new(token), client, base, address, calls, reading }
     }
 
@@ -93,14 +93,14 @@ impl Diary {
     }
 
     /// Lists events by start time; repeating events as their single instances.
-    pub(super) async fn events(&self, wanted: Wanted<'_>) -> Result<Vec<Event>, Trouble> {
+    pub(super) async fn list_events(&self, wanted: EventQuery<'_>) -> Result<Vec<Event>, GoogleApiError> {
         let mut found: Vec<Event> = Vec::new();
         let mut page: Option<String> = None;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let size = i32::try_from(wanted.max + 1 - found.len()).map_or(PAGE, |size| size.min(PAGE));
             let list = self
                 .calls
-                .look(|| async {
+                .read(|| async {
                     let mut watch = self.calls.watch();
                     let mut call = self.hub.events().list(PRIMARY).clear_scopes().add_scope(EVENTS);
                     call = call.single_events(true).order_by("startTime").max_results(size);
@@ -130,9 +130,9 @@ impl Diary {
     }
 
     /// Reads the current version of one event, even if it was cancelled.
-    pub(super) async fn event(&self, id: &str) -> Result<Event, Trouble> {
+    pub(super) async fn fetch_event(&self, id: &str) -> Result<Event, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.events().get(PRIMARY, id).clear_scopes().add_scope(EVENTS);
                 let done = call.delegate(&mut watch).doit().await;
@@ -142,13 +142,13 @@ impl Diary {
     }
 
     /// Creates an event, which carries its id, and invites its guests.
-    pub(super) async fn insert(&self, event: Event) -> Result<Event, Trouble> {
+    pub(super) async fn insert_event(&self, event: Event) -> Result<Event, GoogleApiError> {
         let conference = i32::from(event.conference_data.is_some());
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.events().insert(event, PRIMARY).clear_scopes().add_scope(EVENTS);
-                let call = call.send_updates(TELL_ALL).conference_data_version(conference);
+                let call = call.send_updates(SEND_UPDATES_ALL).conference_data_version(conference);
                 let done = call.delegate(&mut watch).doit().await;
                 watch.outcome(done)
             })
@@ -156,43 +156,56 @@ impl Diary {
     }
 
     /// Changes an event if it is unchanged since it was seen, and notifies its guests. Fields missing in `event` stay.
-    pub(super) async fn patch(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
-        let conference = i32::from(event.conference_data.is_some());
-        self.written(id, seen, guarded::Act::Patch(event), conference).await
-    }
-
-    /// Like `patch`, but fields missing in `event` are removed, except for an existing video call.
-    pub(super) async fn put(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
-        self.written(id, seen, guarded::Act::Put(event), 1).await
-    }
-
-    async fn written(
+    pub(super) async fn patch_event(
         &self,
         id: &str,
         seen: &str,
-        act: guarded::Act<'_>,
+        event: &Event,
+    ) -> Result<Event, GoogleApiError> {
+        let conference = i32::from(event.conference_data.is_some());
+        self.send_guarded(id, seen, guarded::EventWrite::Patch(event), conference).await
+    }
+
+    /// Like `patch`, but fields missing in `event` are removed, except for an existing video call.
+    pub(super) async fn update_event(
+        &self,
+        id: &str,
+        seen: &str,
+        event: &Event,
+    ) -> Result<Event, GoogleApiError> {
+        self.send_guarded(id, seen, guarded::EventWrite::Update(event), 1).await
+    }
+
+    async fn send_guarded(
+        &self,
+        id: &str,
+        seen: &str,
+        act: guarded::EventWrite<'_>,
         conference: i32,
-    ) -> Result<Event, Trouble> {
-        let query = format!("sendUpdates={TELL_ALL}&conferenceDataVersion={conference}");
-        let written = self.calls.act(self.guarded(seen).send(act, id, &query)).await?;
-        written.ok_or_else(|| Trouble::Lost("the answer had no event".into()))
+    ) -> Result<Event, GoogleApiError> {
+        let query = format!("sendUpdates={SEND_UPDATES_ALL}&conferenceDataVersion={conference}");
+        let written = self.calls.write(self.guarded_request(seen).send(act, id, &query)).await?;
+        written.ok_or_else(|| GoogleApiError::NoResponse("the answer had no event".into()))
     }
 
     /// Cancels an event if it is unchanged since it was seen, and notifies its guests.
-    pub(super) async fn delete(&self, id: &str, seen: &str) -> Result<(), Trouble> {
-        let query = format!("sendUpdates={TELL_ALL}");
-        self.calls.act(self.guarded(seen).send(guarded::Act::Delete, id, &query)).await.map(|_| ())
+    pub(super) async fn delete_event(&self, id: &str, seen: &str) -> Result<(), GoogleApiError> {
+        let query = format!("sendUpdates={SEND_UPDATES_ALL}");
+        self.calls
+            .write(self.guarded_request(seen).send(guarded::EventWrite::Delete, id, &query))
+            .await
+            .map(|_| ())
     }
 
     /// Returns when these calendars are busy, without any details.
-    pub(super) async fn busy(
+    pub(super) async fn query_free_busy(
         &self,
         calendars: &[String],
         from: Timestamp,
         until: Timestamp,
-    ) -> Result<FreeBusyResponse, Trouble> {
+    ) -> Result<FreeBusyResponse, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let item = |id: &String| FreeBusyRequestItem { id: Some(id.clone()) };
                 let request = FreeBusyRequest {
@@ -208,13 +221,13 @@ impl Diary {
             .await
     }
 
-    fn guarded<'a>(&'a self, seen: &'a str) -> Guarded<'a> {
-        Guarded {
+    fn guarded_request<'a>(&'a self, seen: &'a str) -> GuardedRequest<'a> {
+        GuardedRequest {
             client: &self.client,
             base: &self.base,
             token: self.token.as_ref(),
             calls: &self.calls,
-            seen,
+            etag: seen,
         }
     }
 }

@@ -10,15 +10,15 @@ use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::free::{self, Search};
-use super::times::Times;
+use super::free::{self, SlotSearch};
+use super::times::EventTime;
 use super::{meeting, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
-const USUAL: usize = 5;
-const USUAL_MINUTES: i64 = 30;
-const LONGEST: i64 = 24 * 60;
+const DEFAULT_SLOTS: usize = 5;
+const DEFAULT_MINUTES: i64 = 30;
+const MAX_MINUTES: i64 = 24 * 60;
 
 pub(super) struct FindFreeSlots {
     spec: ToolSpec,
@@ -27,7 +27,7 @@ pub(super) struct FindFreeSlots {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     within: ExactTime,
     #[serde(default)]
     people: Vec<String>,
@@ -43,7 +43,7 @@ impl FindFreeSlots {
                 "within": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
                     "description": "Where to look, in the person's own words: “next week”, “tomorrow afternoon”."},
                 "people": meeting::guests_schema("Who else must have time: addresses, or names of people."),
-                "minutes": {"type": "integer", "minimum": 5, "maximum": LONGEST, "description": "How long; 30 if left out."},
+                "minutes": {"type": "integer", "minimum": 5, "maximum": MAX_MINUTES, "description": "How long; 30 if left out."},
                 "max": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many; 5 if left out."},
             },
             "required": ["within"],
@@ -63,20 +63,20 @@ impl ReadTool for FindFreeSlots {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
+        let asked: Arguments = arguments(args)?;
         let zone = show::zone(&cx.principal);
         let minutes = asked.minutes.or(asked.within.minutes());
-        let (earliest, latest) = Times::looked_at(&asked.within, minutes)?.ends(&zone)?;
-        let diary = self.accounts.diary(cx, &[FREEBUSY]).await?;
-        let search = Search {
+        let (earliest, latest) = EventTime::search_range(&asked.within, minutes)?.bounds(&zone)?;
+        let diary = self.accounts.calendar_client(cx, &[FREEBUSY]).await?;
+        let search = SlotSearch {
             people: &asked.people,
             earliest: &earliest,
             latest: &latest,
-            minutes: minutes.unwrap_or(USUAL_MINUTES),
-            named: matches!(asked.within, ExactTime::At { .. } | ExactTime::Span { .. }),
-            most: asked.max.unwrap_or(USUAL),
+            minutes: minutes.unwrap_or(DEFAULT_MINUTES),
+            is_exact: matches!(asked.within, ExactTime::At { .. } | ExactTime::Span { .. }),
+            limit: asked.max.unwrap_or(DEFAULT_SLOTS),
         };
-        let found = free::look(cx, &diary, &self.colleagues, &search).await?;
+        let found = free::search_slots(cx, &diary, &self.colleagues, &search).await?;
         let slots: Vec<Value> = found
             .slots
             .iter()

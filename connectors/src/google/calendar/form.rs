@@ -8,15 +8,15 @@ use nod_contract::clock::Timestamp;
 use nod_contract::tool::{FieldValue, ToolError};
 use nod_when::when::{self, ExactTime};
 
-use super::meeting::{self, MOST_GUESTS, Meeting, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
-use super::times::{self, Times};
-use crate::google::form::{field, keep, sentence};
+use super::meeting::{self, MAX_GUESTS, NewEvent, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
+use super::times::{self, EventTime};
+use crate::google::form::{field, sentence, store_or_report};
 
 /// Enough for a hundred addresses of the usual length.
 const PEOPLE_CHARS: usize = 10_000;
 const WHEN_CHARS: usize = 200;
 
-impl Meeting {
+impl NewEvent {
     /// Returns the event as form fields.
     pub(super) fn form(&self, when: &str) -> Vec<Field> {
         let guests = self.guests.join(", ");
@@ -33,7 +33,7 @@ impl Meeting {
     ///
     /// # Errors
     /// A sentence for each field with an invalid value.
-    pub(super) fn revised(
+    pub(super) fn apply_form(
         &self,
         filled: &BTreeMap<String, FieldValue>,
         now: Timestamp,
@@ -42,65 +42,72 @@ impl Meeting {
         let mut errors = Vec::new();
         let mut meeting = self.clone();
         if let Some(FieldValue::Text(title)) = filled.get("title") {
-            let title = meeting::line("title", title, TITLE_CHARS);
-            keep(title.map_err(why), &mut meeting.title, "title", &mut errors);
+            let title = meeting::validate_line("title", title, TITLE_CHARS);
+            store_or_report(title.map_err(error_text), &mut meeting.title, "title", &mut errors);
         }
-        if let Some(FieldValue::Text(when)) = filled.get("when").filter(|when| !self.says(when, now, zone)) {
-            let times = resolved(when, now, zone, &self.times);
-            keep(times.map_err(why), &mut meeting.times, "when", &mut errors);
+        if let Some(FieldValue::Text(when)) =
+            filled.get("when").filter(|when| !self.is_time_unchanged(when, now, zone))
+        {
+            let times = resolve_time(when, now, zone, &self.times);
+            store_or_report(times.map_err(error_text), &mut meeting.times, "when", &mut errors);
         }
         if let Some(FieldValue::Recipients(people)) = filled.get("guests") {
             let guests = meeting::guests(people, &self.account);
-            keep(guests.map_err(why), &mut meeting.guests, "guests", &mut errors);
+            store_or_report(guests.map_err(error_text), &mut meeting.guests, "guests", &mut errors);
         }
         if let Some(FieldValue::Text(place)) = filled.get("place") {
-            let place = meeting::line("place", place, PLACE_CHARS);
-            keep(place.map_err(why), &mut meeting.place, "place", &mut errors);
+            let place = meeting::validate_line("place", place, PLACE_CHARS);
+            store_or_report(place.map_err(error_text), &mut meeting.place, "place", &mut errors);
         }
         if let Some(FieldValue::Text(text)) = filled.get("text") {
-            keep(meeting::text(text).map_err(why), &mut meeting.text, "text", &mut errors);
+            store_or_report(meeting::text(text).map_err(error_text), &mut meeting.text, "text", &mut errors);
         }
         if meeting.title.is_empty() {
             errors.push(FieldError::new("title", "An event needs a title."));
         }
-        if meeting.guests.len() > MOST_GUESTS {
-            errors.push(FieldError::new("guests", format!("{MOST_GUESTS} guests are allowed at most.")));
+        if meeting.guests.len() > MAX_GUESTS {
+            errors.push(FieldError::new("guests", format!("{MAX_GUESTS} guests are allowed at most.")));
         }
-        match meeting.settled(zone, now) {
+        match meeting.into_writable(zone, now) {
             Ok(meeting) if errors.is_empty() => return Ok(meeting),
             Ok(_) => {}
-            Err(fault) => errors.push(FieldError::new("when", sentence(&why(fault)))),
+            Err(fault) => errors.push(FieldError::new("when", sentence(&error_text(fault)))),
         }
         Err(errors)
     }
 
     /// Returns whether the form field was left unchanged.
-    fn says(&self, filled: &FieldValue, now: Timestamp, zone: &TimeZone) -> bool {
-        matches!(filled, FieldValue::Text(when) if when.trim() == self.times.said(zone, now))
+    fn is_time_unchanged(&self, filled: &FieldValue, now: Timestamp, zone: &TimeZone) -> bool {
+        matches!(filled, FieldValue::Text(when) if when.trim() == self.times.describe(zone, now))
     }
 }
 
 /// Resolves the time that was typed; a text with several readings is an error.
-fn resolved(text: &str, now: Timestamp, zone: &TimeZone, was: &Times) -> Result<Times, ToolError> {
+fn resolve_time(
+    text: &str,
+    now: Timestamp,
+    zone: &TimeZone,
+    was: &EventTime,
+) -> Result<EventTime, ToolError> {
     let exact = match when::is_hour_only(text, now, zone) {
-        true => was.hour_of_its_day(text, (zone, now)).map(|(exact, _)| exact),
+        true => was.at_hour(text, (zone, now)).map(|(exact, _)| exact),
         false => {
             let said = when::resolve(text, now, zone).map_err(|why| times::unclear(text, &why));
             said.map(|said| ExactTime::from_resolved(said, text, zone))
         }
     };
-    was.moved_to(&exact.map_err(with_choices)?, None, zone)
+    was.with_start(&exact.map_err(inline_choices)?, None, zone)
 }
 
 /// A form has no buttons to choose between readings, so the error names them.
-fn with_choices(fault: ToolError) -> ToolError {
+fn inline_choices(fault: ToolError) -> ToolError {
     let ToolError::Ambiguous { choices, message: Some(why), .. } = fault else { return fault };
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     ToolError::invalid(format!("{why} ({})", labels.join("; ")))
 }
 
 /// Returns the reason without the kind of error.
-fn why(fault: ToolError) -> String {
+fn error_text(fault: ToolError) -> String {
     match fault {
         ToolError::InvalidArguments { reason } => reason,
         other => other.to_string(),

@@ -9,41 +9,41 @@ use nod_people::people::working_hours::WorkingTime;
 use nod_when::slots::{self, Attendee, Interval, Slot, SlotQuery};
 use nod_when::when;
 
-use super::diary::Diary;
+use super::diary::CalendarClient;
 use super::show;
 use super::times::{instant, utc};
 
 /// Slots begin on the half hour, short ones on the quarter hour.
 const STEP: i64 = 30;
-const SHORT_STEP: i64 = 15;
+const SHORT_SLOT_STEP_MINUTES: i64 = 15;
 /// The maximum number of slots per day to choose from.
-const A_DAY: usize = 2;
+const MAX_PER_DAY: usize = 2;
 
 /// What to search for.
-pub(super) struct Search<'a> {
+pub(super) struct SlotSearch<'a> {
     pub(super) people: &'a [String],
     pub(super) earliest: &'a Zoned,
     pub(super) latest: &'a Zoned,
     pub(super) minutes: i64,
     /// The hour was named, so it is tried whatever the step is.
-    pub(super) named: bool,
-    pub(super) most: usize,
+    pub(super) is_exact: bool,
+    pub(super) limit: usize,
 }
 
 /// The result of a search.
-pub(super) struct Found {
+pub(super) struct SlotSearchResult {
     pub(super) slots: Vec<Slot>,
     /// People whose calendars we are not allowed to see.
     pub(super) unseen: Vec<String>,
 }
 
 /// Finds the best times for the person and these others.
-pub(super) async fn look(
+pub(super) async fn search_slots(
     cx: &ToolContext,
-    diary: &Diary,
+    diary: &CalendarClient,
     colleagues: &Colleagues,
-    search: &Search<'_>,
-) -> Result<Found, ToolError> {
+    search: &SlotSearch<'_>,
+) -> Result<SlotSearchResult, ToolError> {
     let own = diary.address().to_lowercase();
     let mut all = vec![own.clone()];
     all.extend(search.people.iter().map(|one| one.to_lowercase()).filter(|one| *one != own));
@@ -68,8 +68,11 @@ pub(super) async fn look(
     let from = search.earliest.timestamp().checked_sub(buffer).ok().and_then(utc).ok_or_else(far)?;
     let until = search.latest.timestamp().checked_add(buffer).ok().and_then(utc).ok_or_else(far)?;
     // Checked before Calendar is queried, so that an invalid search costs no request.
-    let wish = wish(cx, search)?;
-    let busy = diary.busy(&all, from, until).await.map_err(|trouble| trouble.looking("the calendars"))?;
+    let wish = to_slot_query(cx, search)?;
+    let busy = diary
+        .query_free_busy(&all, from, until)
+        .await
+        .map_err(|trouble| trouble.into_read_error("the calendars"))?;
     let busy = busy.calendars.unwrap_or_default();
     let mut unseen = Vec::new();
     let mut people = Vec::new();
@@ -79,33 +82,33 @@ pub(super) async fn look(
         if calendar.is_none() {
             unseen.push(address.clone());
         }
-        let person = Person {
+        let person = Participant {
             name: match known.get(address) {
                 Some(known) => &known.name,
                 None if *address == own => &cx.principal.name,
                 None => address,
             },
             working: working(address),
-            asks: *address == own,
+            is_asker: *address == own,
         };
         people.push(person.attends(calendar));
     }
     let slots =
         slots::find_slots(&wish, &people).map_err(|refused| ToolError::invalid(refused.to_string()))?;
-    Ok(Found { slots, unseen })
+    Ok(SlotSearchResult { slots, unseen })
 }
 
-fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<SlotQuery, ToolError> {
+fn to_slot_query(cx: &ToolContext, search: &SlotSearch<'_>) -> Result<SlotQuery, ToolError> {
     let now = instant(cx.now).ok_or_else(|| ToolError::internal("there is no such time"))?;
-    let step = if search.minutes < STEP { SHORT_STEP } else { STEP };
+    let step = if search.minutes < STEP { SHORT_SLOT_STEP_MINUTES } else { STEP };
     let wish = SlotQuery {
         now,
         window: Interval { from: search.earliest.timestamp(), to: search.latest.timestamp() },
         duration: SignedDuration::from_mins(search.minutes),
         step: SignedDuration::from_mins(step),
-        preferred_start: search.named.then(|| search.earliest.timestamp()),
+        preferred_start: search.is_exact.then(|| search.earliest.timestamp()),
         zone: show::zone(&cx.principal),
-        limit: search.most,
+        limit: search.limit,
     };
     // Without attendees: this only checks that the search is valid.
     slots::find_slots(&wish, &[]).map_err(|refused| ToolError::invalid(refused.to_string()))?;
@@ -113,20 +116,20 @@ fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<SlotQuery, ToolError> {
 }
 
 /// What is known of one attendee.
-struct Person<'a> {
+struct Participant<'a> {
     name: &'a str,
     working: Option<&'a WorkingTime>,
     /// The person who asks: slots are shown by their clocks.
-    asks: bool,
+    is_asker: bool,
 }
 
-impl Person<'_> {
+impl Participant<'_> {
     fn attends(&self, calendar: Option<&FreeBusyCalendar>) -> Attendee {
         let period = |period: &google_calendar3::api::TimePeriod| {
             Some(Interval { from: instant(period.start?)?, to: instant(period.end?)? })
         };
         // Working hours are unknown without a known zone. The asker then reads the slots in UTC, and is told so.
-        let hours = self.working.filter(|working| working.is_zone_known || self.asks);
+        let hours = self.working.filter(|working| working.is_zone_known || self.is_asker);
         Attendee {
             name: self.name.to_owned(),
             hours: hours.map(|working| working.hours.clone()),
@@ -144,14 +147,14 @@ impl Person<'_> {
 
 /// Spreads the slots over several days: at most two per day, as long as there are enough. Slots outside a person's
 /// working hours are dropped if there are slots within the hours of all.
-pub(super) fn spread<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Vec<&'a Slot> {
+pub(super) fn spread_over_days<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Vec<&'a Slot> {
     let zone = show::zone(&cx.principal);
     let day = |slot: &Slot| slot.from.to_zoned(zone.clone()).date();
     let in_hours = slots.iter().any(|slot| slot.out_of_hours.is_empty());
     let (mut first, mut more): (Vec<&Slot>, Vec<&Slot>) = (Vec::new(), Vec::new());
     for slot in slots.iter().filter(|slot| slot.out_of_hours.is_empty() || !in_hours) {
         let same_day = first.iter().filter(|other| day(other) == day(slot)).count();
-        if same_day < A_DAY { first.push(slot) } else { more.push(slot) }
+        if same_day < MAX_PER_DAY { first.push(slot) } else { more.push(slot) }
     }
     let mut some: Vec<&Slot> = first.into_iter().chain(more).take(most).collect();
     some.sort_by_key(|slot| slot.from);

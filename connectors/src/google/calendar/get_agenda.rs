@@ -9,13 +9,13 @@ use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diary::Wanted;
+use super::diary::EventQuery;
 use super::show;
-use super::times::Times;
+use super::times::EventTime;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
-const MOST: usize = 100;
+const MAX_EVENTS: usize = 100;
 
 pub(super) struct GetAgenda {
     spec: ToolSpec,
@@ -23,7 +23,7 @@ pub(super) struct GetAgenda {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     when: ExactTime,
     query: Option<String>,
 }
@@ -55,19 +55,21 @@ impl ReadTool for GetAgenda {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
+        let asked: Arguments = arguments(args)?;
         let zone = show::zone(&cx.principal);
-        let times = Times::looked_at(&asked.when, None)?;
-        let (from, until) = times.stretch(&zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        let times = EventTime::search_range(&asked.when, None)?;
+        let (from, until) =
+            times.instant_range(&zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         let query = asked.query.as_deref();
-        let wanted = Wanted { from: Some(from), until: Some(until), query, max: MOST };
-        let mut events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
-        let (from, until) = times.ends(&zone)?;
-        events.retain(|event| show::is_of_days(event, &from, Some(&until), &zone));
-        let more = events.len() > MOST;
-        let mut output = show::list(cx, &diary, &events[..events.len().min(MOST)], more).await;
-        output.content["asked_for"] = json!(times.said(&zone, cx.now));
+        let wanted = EventQuery { from: Some(from), until: Some(until), query, max: MAX_EVENTS };
+        let mut events =
+            diary.list_events(wanted).await.map_err(|trouble| trouble.into_read_error("the calendar"))?;
+        let (from, until) = times.bounds(&zone)?;
+        events.retain(|event| show::overlaps_days(event, &from, Some(&until), &zone));
+        let more = events.len() > MAX_EVENTS;
+        let mut output = show::list(cx, &diary, &events[..events.len().min(MAX_EVENTS)], more).await;
+        output.content["asked_for"] = json!(times.describe(&zone, cx.now));
         Ok(output)
     }
 }

@@ -13,77 +13,89 @@ use nod_contract::tool::ToolError;
 use serde_json::Value;
 
 use super::diary::PRIMARY;
-use crate::google::call::Calls;
+use crate::google::call::ApiCaller;
 use crate::google::http::HttpClient;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 
 /// The maximum size of a response; an event with two hundred guests and the longest description is well below.
-const LARGEST: usize = 4 << 20;
+const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
 /// The change to make to an event.
 #[derive(Clone, Copy)]
-pub(super) enum Act<'a> {
+pub(super) enum EventWrite<'a> {
     /// Changes the fields that this event sets.
     Patch(&'a Event),
     /// Replaces the whole event.
-    Put(&'a Event),
+    Update(&'a Event),
     /// Cancels it.
     Delete,
 }
 
 /// What a guarded request needs.
-pub(super) struct Guarded<'a> {
+pub(super) struct GuardedRequest<'a> {
     pub(super) client: &'a HttpClient,
     pub(super) base: &'a str,
     pub(super) token: &'a dyn GetToken,
-    pub(super) calls: &'a Calls,
+    pub(super) calls: &'a ApiCaller,
     /// The ETag of the version that was seen.
-    pub(super) seen: &'a str,
+    pub(super) etag: &'a str,
 }
 
-impl Guarded<'_> {
+impl GuardedRequest<'_> {
     /// Sends the change. Returns [`Trouble::Refused`] with status 412 if the event changed since it was seen. After a
     /// 401 it retries once, with another token.
-    pub(super) async fn send(&self, act: Act<'_>, id: &str, query: &str) -> Result<Option<Event>, Trouble> {
+    pub(super) async fn send(
+        &self,
+        act: EventWrite<'_>,
+        id: &str,
+        query: &str,
+    ) -> Result<Option<Event>, GoogleApiError> {
         let mut watch = self.calls.watch();
         loop {
-            let response = self.client.request(self.request(act, id, query).await?).await;
+            let response = self.client.request(self.build_request(act, id, query).await?).await;
             let response = response.map_err(|error| match error.is_connect() {
-                true => Trouble::Unreached("no connection"),
-                false => Trouble::Lost("the connection broke off".into()),
+                true => GoogleApiError::NotSent("no connection"),
+                false => GoogleApiError::NoResponse("the connection broke off".into()),
             })?;
             let (parts, body) = response.into_parts();
-            let read = Limited::new(body, LARGEST).collect().await;
-            let bytes = read.map_err(|_| Trouble::Lost("the answer broke off".into()))?.to_bytes();
+            let read = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
+            let bytes =
+                read.map_err(|_| GoogleApiError::NoResponse("the answer broke off".into()))?.to_bytes();
             if parts.status.is_success() {
                 return match act {
-                    Act::Delete => Ok(None),
-                    Act::Patch(_) | Act::Put(_) => serde_json::from_slice(&bytes)
+                    EventWrite::Delete => Ok(None),
+                    EventWrite::Patch(_) | EventWrite::Update(_) => serde_json::from_slice(&bytes)
                         .map(Some)
-                        .map_err(|_| Trouble::Lost("the answer could not be read".into())),
+                        .map_err(|_| GoogleApiError::NoResponse("the answer could not be read".into())),
                 };
             }
             let said: Option<Value> = serde_json::from_slice(&bytes).ok();
-            if let Some(trouble) = watch.refused(&Response::from_parts(parts, empty()), said.as_ref()) {
+            if let Some(trouble) = watch.on_rejection(&Response::from_parts(parts, empty()), said.as_ref()) {
                 return Err(trouble);
             }
         }
     }
 
-    async fn request(&self, act: Act<'_>, id: &str, query: &str) -> Result<Request<Body>, Trouble> {
+    async fn build_request(
+        &self,
+        act: EventWrite<'_>,
+        id: &str,
+        query: &str,
+    ) -> Result<Request<Body>, GoogleApiError> {
         let token = match self.token.get_token(&[EVENTS]).await {
             Ok(Some(token)) => token,
-            Ok(None) => return Err(Trouble::Token(ToolError::internal("no access token"))),
-            Err(error) => return Err(Trouble::no_token(error)),
+            Ok(None) => return Err(GoogleApiError::NoToken(ToolError::internal("no access token"))),
+            Err(error) => return Err(GoogleApiError::no_token(error)),
         };
-        let unfit = |_| Trouble::Unreached("the request cannot be written");
+        let unfit = |_| GoogleApiError::NotSent("the request cannot be written");
         let (method, body) = match act {
-            Act::Delete => (Method::DELETE, Vec::new()),
-            Act::Patch(event) | Act::Put(event) => {
-                let mut change = serde_json::to_value(event).map_err(|_| Trouble::Unreached("no JSON"))?;
+            EventWrite::Delete => (Method::DELETE, Vec::new()),
+            EventWrite::Patch(event) | EventWrite::Update(event) => {
+                let mut change =
+                    serde_json::to_value(event).map_err(|_| GoogleApiError::NotSent("no JSON"))?;
                 // Like the generated client: missing fields stay unchanged, and Calendar rejects a null.
                 remove_json_null_values(&mut change);
-                let method = if matches!(act, Act::Put(_)) { Method::PUT } else { Method::PATCH };
+                let method = if matches!(act, EventWrite::Update(_)) { Method::PUT } else { Method::PATCH };
                 (method, change.to_string().into_bytes())
             }
         };
@@ -92,9 +104,9 @@ impl Guarded<'_> {
             .method(method)
             .uri(format!("{}calendars/{PRIMARY}/events/{id}?{query}", self.base))
             .header(AUTHORIZATION, format!("Bearer {token}"))
-            .header(IF_MATCH, self.seen)
+            .header(IF_MATCH, self.etag)
             .header(USER_AGENT, "nod");
-        if !matches!(act, Act::Delete) {
+        if !matches!(act, EventWrite::Delete) {
             request = request.header(CONTENT_TYPE, "application/json");
         }
         request.body(Full::new(body.into()).map_err(|never| match never {}).boxed()).map_err(unfit)

@@ -8,14 +8,14 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolResult, To
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diary::Wanted;
+use super::diary::EventQuery;
 use super::show;
 use super::times::instant;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
-const USUAL: usize = 10;
-const MOST: usize = 50;
+const DEFAULT_EVENTS: usize = 10;
+const MAX_EVENTS: usize = 50;
 
 pub(super) struct ListUpcoming {
     spec: ToolSpec,
@@ -23,7 +23,7 @@ pub(super) struct ListUpcoming {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     max: Option<usize>,
     query: Option<String>,
 }
@@ -33,7 +33,7 @@ impl ListUpcoming {
         let parameters = json!({
             "type": "object",
             "properties": {
-                "max": {"type": "integer", "minimum": 1, "maximum": MOST, "description": "How many; 10 if left out."},
+                "max": {"type": "integer", "minimum": 1, "maximum": MAX_EVENTS, "description": "How many; 10 if left out."},
                 "query": {"type": "string", "minLength": 1, "maxLength": 200,
                     "description": "Only events that have these words in their title, text, place or guests."},
             },
@@ -53,17 +53,19 @@ impl ReadTool for ListUpcoming {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        let max = asked.max.unwrap_or(USUAL);
-        let wanted = Wanted { from: Some(cx.now), query: asked.query.as_deref(), max, ..Wanted::default() };
-        let mut events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
+        let asked: Arguments = arguments(args)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        let max = asked.max.unwrap_or(DEFAULT_EVENTS);
+        let wanted =
+            EventQuery { from: Some(cx.now), query: asked.query.as_deref(), max, ..EventQuery::default() };
+        let mut events =
+            diary.list_events(wanted).await.map_err(|trouble| trouble.into_read_error("the calendar"))?;
         let more = events.len() > max;
         let zone = show::zone(&cx.principal);
         let now = instant(cx.now)
             .ok_or_else(|| ToolError::internal("there is no such time"))?
             .to_zoned(zone.clone());
-        events.retain(|event| show::is_of_days(event, &now, None, &zone));
+        events.retain(|event| show::overlaps_days(event, &now, None, &zone));
         Ok(show::list(cx, &diary, &events[..events.len().min(max)], more).await)
     }
 }

@@ -1,6 +1,6 @@
 //! Calendar with a person's own account: reads it, and changes it as that person approved.
 //!
-//! [`Diary`] is the only access to Calendar; each tool has its own file.
+//! [`CalendarClient`] is the only access to Calendar; each tool has its own file.
 
 mod cancel_event;
 mod change;
@@ -31,12 +31,12 @@ use serde_json::Value;
 use super::account::Accounts;
 use nod_contract::provider::Provider;
 
-pub use diary::Calendar;
-pub(in crate::google) use diary::Diary;
+pub(in crate::google) use diary::CalendarClient;
+pub use diary::CalendarEndpoint;
 pub use room::Room;
 
 /// The names of the tools that change something, for the policy rules of an administrator.
-pub(super) const ACTS: [&str; 4] =
+pub(super) const WRITE_TOOLS: [&str; 4] =
     [create_event::NAME, update_event::NAME, cancel_event::NAME, respond::NAME];
 
 /// Calendar's tools.
@@ -77,10 +77,10 @@ fn spec(
 pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
     use super::yesterday_tests::again;
     match tool {
-        "calendar_create_event" => Some(again::<meeting::Meeting>(payload)),
-        "calendar_update_event" => Some(again::<change::Change>(payload)),
-        "calendar_cancel_event" => Some(again::<cancel_event::Cancel>(payload)),
-        "calendar_respond" => Some(again::<respond::Response>(payload)),
+        "calendar_create_event" => Some(again::<meeting::NewEvent>(payload)),
+        "calendar_update_event" => Some(again::<change::EventChange>(payload)),
+        "calendar_cancel_event" => Some(again::<cancel_event::CancelPayload>(payload)),
+        "calendar_respond" => Some(again::<respond::ResponsePayload>(payload)),
         _ => None,
     }
 }

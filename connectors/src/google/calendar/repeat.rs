@@ -9,13 +9,13 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::times::Times;
+use super::times::EventTime;
 
-const MOST_TIMES: u32 = 730;
-const MOST_APART: u32 = 52;
+const MAX_COUNT: u32 = 730;
+const MAX_INTERVAL: u32 = 52;
 /// The card warns about a series that lasts longer than this.
-const LONG_YEARS: i64 = 5;
-const DAYS: [(&str, &str, Weekday); 7] = [
+const LONG_RECURRENCE_YEARS: i64 = 5;
+const WEEKDAYS: [(&str, &str, Weekday); 7] = [
     ("mo", "Monday", Weekday::Monday),
     ("tu", "Tuesday", Weekday::Tuesday),
     ("we", "Wednesday", Weekday::Wednesday),
@@ -28,11 +28,12 @@ const DAYS: [(&str, &str, Weekday); 7] = [
 /// The repetition that the model asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Repeat {
-    every: Every,
+pub(super) struct Recurrence {
+    every: Frequency,
     /// Every `apart` units.
-    #[serde(default = "one")]
-    apart: u32,
+    #[serde(default = "default_interval")]
+    #[serde(rename = "apart")]
+    interval: u32,
     /// The days of the week; the weekday of the start if empty.
     #[serde(default)]
     on: Vec<String>,
@@ -65,14 +66,14 @@ fn last_day<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Date>, D::Error
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Every {
+enum Frequency {
     Day,
     Week,
     Month,
     Year,
 }
 
-fn one() -> u32 {
+fn default_interval() -> u32 {
     1
 }
 
@@ -83,12 +84,12 @@ pub(super) fn schema() -> Value {
         "description": "Only where it repeats. It follows the zone of its start through daylight saving.",
         "properties": {
             "every": {"type": "string", "enum": ["day", "week", "month", "year"]},
-            "apart": {"type": "integer", "minimum": 1, "maximum": MOST_APART,
+            "apart": {"type": "integer", "minimum": 1, "maximum": MAX_INTERVAL,
                 "description": "2 for every second week; 1 if left out."},
             "on": {"type": "array", "maxItems": 7, "uniqueItems": true,
                 "items": {"type": "string", "enum": ["mo", "tu", "we", "th", "fr", "sa", "su"]},
                 "description": "With week alone: on which days. The start must be on one of them."},
-            "times": {"type": "integer", "minimum": 2, "maximum": MOST_TIMES, "description": "How often in all."},
+            "times": {"type": "integer", "minimum": 2, "maximum": MAX_COUNT, "description": "How often in all."},
             "until": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
                 "description": "The last day, in the person's own words: “the end of June”."},
         },
@@ -97,26 +98,27 @@ pub(super) fn schema() -> Value {
     })
 }
 
-impl Repeat {
+impl Recurrence {
     /// Returns Calendar's rule (RFC 5545) for an event that first takes place at `times`.
     ///
     /// # Errors
     /// [`ToolError::InvalidArguments`] if the rule would mean something other than it says.
-    pub(super) fn rule(&self, times: &Times) -> Result<String, ToolError> {
+    pub(super) fn rule(&self, times: &EventTime) -> Result<String, ToolError> {
         if self.times.is_some() && self.until.is_some() {
             return Err(ToolError::invalid("it repeats `times` times or `until` a day, not both"));
         }
-        if times.is_by_offset() {
+        if times.has_fixed_offset() {
             return Err(ToolError::invalid(
                 "by which place's clocks does it repeat? An offset from UTC does not say when they change",
             ));
         }
-        if !self.on.is_empty() && self.every != Every::Week {
+        if !self.on.is_empty() && self.every != Frequency::Week {
             return Err(ToolError::invalid("`on` is for what repeats by the week"));
         }
         let first = times.first_day();
         if !self.on.is_empty() && !self.days().any(|(_, _, day)| *day == first.weekday()) {
-            let day = DAYS.iter().find(|(_, _, day)| *day == first.weekday()).map_or("", |(_, name, _)| name);
+            let day =
+                WEEKDAYS.iter().find(|(_, _, day)| *day == first.weekday()).map_or("", |(_, name, _)| name);
             return Err(ToolError::invalid(format!(
                 "it would begin on a {day}, which is none of the days on which it repeats"
             )));
@@ -125,14 +127,14 @@ impl Repeat {
             return Err(ToolError::invalid("it would end before it begins"));
         }
         let every = match self.every {
-            Every::Day => "DAILY",
-            Every::Week => "WEEKLY",
-            Every::Month => "MONTHLY",
-            Every::Year => "YEARLY",
+            Frequency::Day => "DAILY",
+            Frequency::Week => "WEEKLY",
+            Frequency::Month => "MONTHLY",
+            Frequency::Year => "YEARLY",
         };
         let mut rule = format!("RRULE:FREQ={every}");
-        if self.apart > 1 {
-            rule.push_str(&format!(";INTERVAL={}", self.apart));
+        if self.interval > 1 {
+            rule.push_str(&format!(";INTERVAL={}", self.interval));
         }
         if !self.on.is_empty() {
             let days: Vec<String> = self.days().map(|(code, ..)| code.to_uppercase()).collect();
@@ -148,18 +150,18 @@ impl Repeat {
     }
 
     fn days(&self) -> impl Iterator<Item = &(&'static str, &'static str, Weekday)> {
-        DAYS.iter().filter(|(code, ..)| self.on.iter().any(|on| on == code))
+        WEEKDAYS.iter().filter(|(code, ..)| self.on.iter().any(|on| on == code))
     }
 
     /// Describes it: "every 2 weeks on Monday and Friday, 10 times", for an event that first takes place at `times`.
-    pub(super) fn said(&self, times: &Times) -> String {
+    pub(super) fn describe(&self, times: &EventTime) -> String {
         let unit = match self.every {
-            Every::Day => "day",
-            Every::Week => "week",
-            Every::Month => "month",
-            Every::Year => "year",
+            Frequency::Day => "day",
+            Frequency::Week => "week",
+            Frequency::Month => "month",
+            Frequency::Year => "year",
         };
-        let mut said = match self.apart {
+        let mut said = match self.interval {
             1 => format!("every {unit}"),
             apart => format!("every {apart} {unit}s"),
         };
@@ -181,8 +183,8 @@ impl Repeat {
     /// Describes which months or years are left out because they lack that day: Calendar uses no other day instead.
     fn skips(&self, first: Date) -> Option<String> {
         match (self.every, first.day()) {
-            (Every::Month, day @ 29..=31) => Some(format!(" on day {day}, none in months without one")),
-            (Every::Year, 29) if first.month() == 2 => {
+            (Frequency::Month, day @ 29..=31) => Some(format!(" on day {day}, none in months without one")),
+            (Frequency::Year, 29) if first.month() == 2 => {
                 Some(" on 29 February, none in years without one".to_owned())
             }
             _ => None,
@@ -190,35 +192,35 @@ impl Repeat {
     }
 
     /// Returns a risk line if it repeats without an end, or for longer than people usually plan.
-    pub(super) fn risk(&self, times: &Times) -> Option<String> {
+    pub(super) fn risk(&self, times: &EventTime) -> Option<String> {
         let first = times.first_day();
         let last = match (self.times, self.until) {
             (None, None) => return Some("it repeats without an end".to_owned()),
             (_, Some(until)) => Some(until),
-            (Some(times), None) => self.after(first, i64::from(times.saturating_sub(1))),
+            (Some(times), None) => self.date_after(first, i64::from(times.saturating_sub(1))),
         };
-        let long = first.checked_add(Span::new().years(LONG_YEARS)).ok();
+        let long = first.checked_add(Span::new().years(LONG_RECURRENCE_YEARS)).ok();
         let last = last.filter(|last| long.is_none_or(|long| *last <= long));
-        last.is_none().then(|| format!("it repeats for more than {LONG_YEARS} years"))
+        last.is_none().then(|| format!("it repeats for more than {LONG_RECURRENCE_YEARS} years"))
     }
 
     /// Returns the day at most this many steps later; `None` if it is beyond the range of dates.
-    fn after(&self, first: Date, steps: i64) -> Option<Date> {
+    fn date_after(&self, first: Date, steps: i64) -> Option<Date> {
         // With several days per week, the same number of times takes fewer weeks.
-        let steps = steps / i64::try_from(self.on.len().max(1)).ok()? * i64::from(self.apart);
+        let steps = steps / i64::try_from(self.on.len().max(1)).ok()? * i64::from(self.interval);
         let span = match self.every {
-            Every::Day => Span::new().try_days(steps),
-            Every::Week => Span::new().try_weeks(steps),
-            Every::Month => Span::new().try_months(steps),
-            Every::Year => Span::new().try_years(steps),
+            Frequency::Day => Span::new().try_days(steps),
+            Frequency::Week => Span::new().try_weeks(steps),
+            Frequency::Month => Span::new().try_months(steps),
+            Frequency::Year => Span::new().try_years(steps),
         };
         first.checked_add(span.ok()?).ok()
     }
 }
 
 /// Formats the end of that day in the event's zone, as the rule requires.
-fn last(until: Date, times: &Times) -> Result<String, ToolError> {
-    let Times::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
+fn last(until: Date, times: &EventTime) -> Result<String, ToolError> {
+    let EventTime::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
     let far = |_| ToolError::invalid("that is too far off");
     let end = until.tomorrow().map_err(far)?.to_zoned(start.time_zone().clone()).map_err(far)?;
     let end = end.with_time_zone(TimeZone::UTC).saturating_sub(Span::new().seconds(1));
@@ -231,12 +233,12 @@ mod tests {
 
     use super::*;
 
-    fn friday() -> Times {
+    fn friday() -> EventTime {
         let start = "2026-03-06T15:00:00+01:00[Europe/Berlin]".parse().unwrap();
-        Times::Timed { end: "2026-03-06T15:30:00+01:00[Europe/Berlin]".parse().unwrap(), start }
+        EventTime::Timed { end: "2026-03-06T15:30:00+01:00[Europe/Berlin]".parse().unwrap(), start }
     }
 
-    fn asked(value: Value) -> Repeat {
+    fn recurrence(value: Value) -> Recurrence {
         serde_json::from_value(value).unwrap()
     }
 
@@ -257,32 +259,32 @@ mod tests {
             ),
         ];
         for (value, rule, said) in table {
-            let repeat = asked(value);
+            let repeat = recurrence(value);
             assert_eq!(
-                (repeat.rule(&friday()).unwrap().as_str(), repeat.said(&friday()).as_str()),
+                (repeat.rule(&friday()).unwrap().as_str(), repeat.describe(&friday()).as_str()),
                 (rule, said)
             );
         }
-        let days = |day: &str| Times::Days { day: day.parse().unwrap(), last_day: day.parse().unwrap() };
-        let monthly = asked(json!({"every": "month", "times": 12}));
+        let days = |day: &str| EventTime::Days { day: day.parse().unwrap(), last_day: day.parse().unwrap() };
+        let monthly = recurrence(json!({"every": "month", "times": 12}));
         assert_eq!(
-            monthly.said(&days("2026-01-31")),
+            monthly.describe(&days("2026-01-31")),
             "every month on day 31, none in months without one, 12 times"
         );
-        assert_eq!(monthly.said(&days("2026-01-28")), "every month, 12 times");
+        assert_eq!(monthly.describe(&days("2026-01-28")), "every month, 12 times");
         assert_eq!(
-            asked(json!({"every": "year"})).said(&days("2028-02-29")),
+            recurrence(json!({"every": "year"})).describe(&days("2028-02-29")),
             "every year on 29 February, none in years without one, without an end"
         );
         let days =
-            Times::Days { day: "2026-03-06".parse().unwrap(), last_day: "2026-03-06".parse().unwrap() };
-        let yearly = asked(json!({"every": "year", "until": "2030-12-31"})).rule(&days).unwrap();
+            EventTime::Days { day: "2026-03-06".parse().unwrap(), last_day: "2026-03-06".parse().unwrap() };
+        let yearly = recurrence(json!({"every": "year", "until": "2030-12-31"})).rule(&days).unwrap();
         assert_eq!(yearly, "RRULE:FREQ=YEARLY;UNTIL=20301231");
     }
 
     #[test]
     fn endless_recurrence_is_a_risk() {
-        let risk = |value: Value| asked(value).risk(&friday());
+        let risk = |value: Value| recurrence(value).risk(&friday());
         let long = Some("it repeats for more than 5 years".to_owned());
         assert_eq!(risk(json!({"every": "week"})).as_deref(), Some("it repeats without an end"));
         assert_eq!(risk(json!({"every": "week", "until": "2031-03-06"})), None);
@@ -296,7 +298,8 @@ mod tests {
     #[test]
     fn until_is_read_as_resolved() {
         let until = |value: Value| {
-            let repeat: Result<Repeat, _> = serde_json::from_value(json!({"every": "week", "until": value}));
+            let repeat: Result<Recurrence, _> =
+                serde_json::from_value(json!({"every": "week", "until": value}));
             repeat.map(|repeat| repeat.until.unwrap().to_string()).map_err(|error| error.to_string())
         };
         let june = json!({"earliest": "2026-06-01T00:00:00+02:00[Europe/Berlin]",
@@ -304,11 +307,11 @@ mod tests {
         assert_eq!(until(json!({"day": "2026-06-30"})).unwrap(), "2026-06-30");
         assert_eq!(until(json!({"at": "2026-06-30T17:00:00+02:00[Europe/Berlin]"})).unwrap(), "2026-06-30");
         assert!(until(june).unwrap_err().contains("“June” is no day"));
-        let by_offset = Times::Timed {
+        let by_offset = EventTime::Timed {
             start: "2026-03-06T15:00:00+02:00[+02:00]".parse().unwrap(),
             end: "2026-03-06T15:30:00+02:00[+02:00]".parse().unwrap(),
         };
-        assert!(asked(json!({"every": "week"})).rule(&by_offset).is_err());
+        assert!(recurrence(json!({"every": "week"})).rule(&by_offset).is_err());
     }
 
     #[test]
@@ -320,7 +323,7 @@ mod tests {
             json!({"every": "day", "until": "2026-03-05"}),
         ] {
             assert!(
-                matches!(asked(value.clone()).rule(&friday()), Err(ToolError::InvalidArguments { .. })),
+                matches!(recurrence(value.clone()).rule(&friday()), Err(ToolError::InvalidArguments { .. })),
                 "{value}"
             );
         }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::change::{event_schema, series_schema};
-use super::seen::{self, Meant, Of};
+use super::seen::{self, EventTarget, SeriesScope};
 use super::{meeting, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
@@ -34,17 +34,17 @@ pub(super) struct Respond {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     event: String,
     #[serde(default)]
     series: bool,
-    answer: Answer,
+    answer: Attendance,
     note: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum Attendance {
     Yes,
     No,
     Maybe,
@@ -53,7 +53,7 @@ enum Answer {
 /// The payload that the person approves.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Response {
+pub(super) struct ResponsePayload {
     schema: u32,
     tool: String,
     account: String,
@@ -61,12 +61,15 @@ pub(super) struct Response {
     #[serde(default)]
     guest: Option<String>,
     event: String,
-    seen: String,
-    known_as: String,
+    #[serde(rename = "seen")]
+    fingerprint: String,
+    #[serde(rename = "known_as")]
+    event_title: String,
     /// When it takes place, for readers of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    known_at: Option<String>,
-    answer: Answer,
+    #[serde(rename = "known_at")]
+    event_time: Option<String>,
+    answer: Attendance,
     note: Option<String>,
 }
 
@@ -97,30 +100,31 @@ impl ActTool for Respond {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Asked = arguments(args)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        let Meant { event, times, .. } = seen::meant(&diary, &asked.event, asked.series).await?;
-        let own = show::own(&event).filter(|_| !show::is_ours(&event));
+        let asked: Arguments = arguments(args)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        let EventTarget { event, times, .. } =
+            seen::resolve_target(&diary, &asked.event, asked.series).await?;
+        let own = show::own_attendee(&event).filter(|_| !show::is_organized_by_owner(&event));
         let own = own.ok_or_else(|| {
             ToolError::invalid("the person is no guest of that event, so there is nothing to answer")
         })?;
-        if own.response_status.as_deref() == Some(asked.answer.word()) && asked.note.is_none() {
+        if own.response_status.as_deref() == Some(asked.answer.as_response_status()) && asked.note.is_none() {
             return Err(ToolError::invalid("the person has given that answer already"));
         }
-        let note = asked.note.map(|note| meeting::line("note", &note, NOTE_CHARS)).transpose()?;
-        let response = Response {
+        let note = asked.note.map(|note| meeting::validate_line("note", &note, NOTE_CHARS)).transpose()?;
+        let response = ResponsePayload {
             schema: SCHEMA,
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
             guest: own.email.clone(),
-            seen: seen::fingerprint(&event)?,
-            known_as: show::title(&event),
-            known_at: show::when(cx, &event),
+            fingerprint: seen::fingerprint(&event)?,
+            event_title: show::title(&event),
+            event_time: show::describe_event_time(cx, &event),
             answer: asked.answer,
             note,
         };
-        preview(cx, &response, &event, times)
+        build_preview(cx, &response, &event, times)
     }
 
     fn revise(
@@ -138,13 +142,14 @@ impl ActTool for Respond {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
-        let response = Response::approved(payload)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        seen::of_this_account(&response.account, &diary)?;
-        let (_, version) = seen::still(cx, &diary, &response.event, &response.seen).await?;
-        match diary.patch(&response.event, &version, &response.written(permit.key())).await {
+        let response = ResponsePayload::from_payload(payload)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        seen::check_account(&response.account, &diary)?;
+        let (_, version) =
+            seen::fetch_if_unchanged(cx, &diary, &response.event, &response.fingerprint).await?;
+        match diary.patch_event(&response.event, &version, &response.to_patch(permit.key())).await {
             Ok(_) => Ok(receipt(cx, &response)),
-            Err(trouble) => Err(seen::unchanged(trouble)),
+            Err(trouble) => Err(seen::into_write_error(trouble)),
         }
     }
 
@@ -155,22 +160,25 @@ impl ActTool for Respond {
         _: &Value,
         _: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let response = Response::approved(payload)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        if let Err(fault) = seen::of_this_account(&response.account, &diary) {
+        let response = ResponsePayload::from_payload(payload)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        if let Err(fault) = seen::check_account(&response.account, &diary) {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
-        let event = diary.event(&response.event).await.map_err(|trouble| trouble.looking("the event"))?;
-        Ok(match show::own(&event) {
+        let event = diary
+            .fetch_event(&response.event)
+            .await
+            .map_err(|trouble| trouble.into_read_error("the event"))?;
+        Ok(match show::own_attendee(&event) {
             Some(own) if response.is(own) => EffectLookup::Done(receipt(cx, &response)),
             _ => EffectLookup::NotDone,
         })
     }
 }
 
-impl Answer {
+impl Attendance {
     /// Returns Calendar's name of the answer.
-    fn word(self) -> &'static str {
+    fn as_response_status(self) -> &'static str {
         match self {
             Self::Yes => "accepted",
             Self::No => "declined",
@@ -178,7 +186,7 @@ impl Answer {
         }
     }
 
-    fn said(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::Yes => "Yes",
             Self::No => "No",
@@ -187,8 +195,8 @@ impl Answer {
     }
 }
 
-impl Response {
-    fn approved(payload: &Value) -> Result<Self, ToolError> {
+impl ResponsePayload {
+    fn from_payload(payload: &Value) -> Result<Self, ToolError> {
         let response = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if response.schema != SCHEMA || response.tool != NAME {
@@ -198,31 +206,36 @@ impl Response {
     }
 
     /// Builds a patch with only the person's own answer; Calendar leaves the other guests unchanged.
-    fn written(&self, key: EffectKey) -> Event {
+    fn to_patch(&self, key: EffectKey) -> Event {
         let own = EventAttendee {
             email: Some(self.guest.as_ref().unwrap_or(&self.account).clone()),
-            response_status: Some(self.answer.word().to_owned()),
+            response_status: Some(self.answer.as_response_status().to_owned()),
             comment: self.note.clone(),
             ..EventAttendee::default()
         };
         Event {
             attendees: Some(vec![own]),
             attendees_omitted: Some(true),
-            extended_properties: Some(seen::mark(key)),
+            extended_properties: Some(seen::effect_properties(key)),
             ..Event::default()
         }
     }
 
     fn is(&self, own: &EventAttendee) -> bool {
-        own.response_status.as_deref() == Some(self.answer.word())
+        own.response_status.as_deref() == Some(self.answer.as_response_status())
             && (self.note.is_none() || own.comment == self.note)
     }
 }
 
-fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> Result<Preview, ToolError> {
+fn build_preview(
+    cx: &ToolContext,
+    response: &ResponsePayload,
+    event: &Event,
+    which: SeriesScope,
+) -> Result<Preview, ToolError> {
     let payload = serde_json::to_value(response).map_err(|error| ToolError::internal(error.to_string()))?;
     let words = ActionLabels {
-        approve: format!("Answer {}", response.answer.said()),
+        approve: format!("Answer {}", response.answer.label()),
         in_progress: "Answering…".into(),
         done: "Answered".into(),
         not_done: "Not answered".into(),
@@ -231,25 +244,25 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     };
     let organizer = show::organizer(event);
     let question = match which {
-        Of::All => "Answer all times of this invitation?",
-        Of::Once | Of::This => "Answer this invitation?",
+        SeriesScope::WholeSeries => "Answer all times of this invitation?",
+        SeriesScope::Single | SeriesScope::ThisOccurrence => "Answer this invitation?",
     };
-    let when = response.known_at.clone().unwrap_or_default();
+    let when = response.event_time.clone().unwrap_or_default();
     let mut fields = vec![
         ("Calendar".into(), response.account.clone()),
-        ("Title".into(), response.known_as.clone()),
-        (which.when(), when.clone()),
+        ("Title".into(), response.event_title.clone()),
+        (which.time_label(), when.clone()),
     ];
     fields.extend(which.field());
     fields.extend(organizer.iter().map(|organizer| ("From".to_owned(), organizer.clone())));
     let alias = response.guest.iter().find(|guest| !guest.eq_ignore_ascii_case(&response.account));
     fields.extend(alias.map(|alias| ("As".to_owned(), alias.clone())));
-    fields.push(("Answer".into(), response.answer.said().to_owned()));
+    fields.push(("Answer".into(), response.answer.label().to_owned()));
     fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
-    let does = format!("Answer {} to", response.answer.said().to_lowercase());
+    let does = format!("Answer {} to", response.answer.label().to_lowercase());
     let recipients: Vec<String> = organizer.into_iter().collect();
     Ok(Preview {
-        summary: Some(show::gist(&does, which, &response.known_as, &when, &recipients)),
+        summary: Some(show::event_summary(&does, which, &response.event_title, &when, &recipients)),
         fields,
         topic: Some(response.event.clone()),
         account: response.account.clone(),
@@ -260,9 +273,9 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     })
 }
 
-fn receipt(cx: &ToolContext, response: &Response) -> ToolOutput {
+fn receipt(cx: &ToolContext, response: &ResponsePayload) -> ToolOutput {
     let content = json!({
-        "status": "answered", "id": response.event, "title": response.known_as, "when": response.known_at,
+        "status": "answered", "id": response.event, "title": response.event_title, "when": response.event_time,
         "answer": response.answer,
     });
     ToolOutput::trusted(content).private_to(cx.principal.person)

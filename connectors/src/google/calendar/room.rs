@@ -28,7 +28,7 @@ impl Room {
 ///
 /// # Errors
 /// [`ToolError::InvalidArguments`] with the names of the rooms that exist.
-pub(super) fn named(rooms: &[Room], name: &str) -> Result<Room, ToolError> {
+pub(super) fn find_room(rooms: &[Room], name: &str) -> Result<Room, ToolError> {
     let wanted = name.trim().to_lowercase();
     let called = |room: &&Room| room.name.to_lowercase() == wanted || room.address.to_lowercase() == wanted;
     if let Some(room) = rooms.iter().find(called) {
@@ -59,7 +59,7 @@ mod tests {
         for (name, found) in
             [("ada", Some("c_1@r.test")), ("lounge", Some("c_2@r.test")), ("a", None), ("", None)]
         {
-            assert_eq!(named(&rooms, name).ok().map(|room| room.address).as_deref(), found, "{name}");
+            assert_eq!(find_room(&rooms, name).ok().map(|room| room.address).as_deref(), found, "{name}");
         }
         assert!(Room::read("c_1@r.test").is_none() && Room::read("Ada").is_none());
     }

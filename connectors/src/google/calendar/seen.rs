@@ -7,16 +7,16 @@ use google_calendar3::api::{Event, EventExtendedProperties};
 use nod_contract::tool::{ToolContext, ToolError};
 use serde_json::json;
 
-use super::diary::Diary;
+use super::diary::CalendarClient;
 use super::show;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::digest::digest;
 use nod_contract::tool::effect::EffectKey;
 
 const EFFECT: &str = "nodEffect";
 
 /// Returns the private properties that mark an event as written by this effect.
-pub(super) fn mark(key: EffectKey) -> EventExtendedProperties {
+pub(super) fn effect_properties(key: EffectKey) -> EventExtendedProperties {
     let private = HashMap::from([(EFFECT.to_owned(), key.id.to_string())]);
     EventExtendedProperties { private: Some(private), shared: None }
 }
@@ -28,7 +28,7 @@ pub(super) fn carries(event: &Event, key: EffectKey) -> bool {
 }
 
 /// Rejects an account other than the one on the card.
-pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), ToolError> {
+pub(super) fn check_account(approved: &str, diary: &CalendarClient) -> Result<(), ToolError> {
     if approved.eq_ignore_ascii_case(diary.address()) {
         return Ok(());
     }
@@ -38,8 +38,9 @@ pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), ToolE
 }
 
 /// Reads the current version of the event with this id.
-pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, ToolError> {
-    let event = diary.event(id).await.map_err(|trouble| trouble.looking("an event with that id"))?;
+pub(super) async fn fetch_event(diary: &CalendarClient, id: &str) -> Result<Event, ToolError> {
+    let event =
+        diary.fetch_event(id).await.map_err(|trouble| trouble.into_read_error("an event with that id"))?;
     if show::is_cancelled(&event) {
         return Err(ToolError::NotFound { what: "it: that event is cancelled".into() });
     }
@@ -47,38 +48,38 @@ pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, ToolError> {
 }
 
 /// What an event id refers to: a single event, one time of a series, or the whole series.
-pub(super) struct Meant {
+pub(super) struct EventTarget {
     /// The event to write to.
     pub(super) event: Event,
     /// Which of its times are meant.
-    pub(super) times: Of,
+    pub(super) times: SeriesScope,
     /// The one instance by which a whole series was named.
     pub(super) instance: Option<Event>,
 }
 
 /// Whether a single event, one time of a series or the whole series is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum SeriesScope {
     /// It takes place once.
-    Once,
+    Single,
     /// Only this time.
-    This,
+    ThisOccurrence,
     /// The whole series.
-    All,
+    WholeSeries,
 }
 
-impl Of {
+impl SeriesScope {
     /// Returns the card's label for the time.
-    pub(super) fn when(self) -> String {
-        if self == Self::All { "First" } else { "When" }.to_owned()
+    pub(super) fn time_label(self) -> String {
+        if self == Self::WholeSeries { "First" } else { "When" }.to_owned()
     }
 
     /// Returns the card's field about the other times of a series.
     pub(super) fn field(self) -> Option<(String, String)> {
         let which = match self {
-            Self::Once => return None,
-            Self::This => "only this time, the others stay",
-            Self::All => "all of its times",
+            Self::Single => return None,
+            Self::ThisOccurrence => "only this time, the others stay",
+            Self::WholeSeries => "all of its times",
         };
         Some(("Series".to_owned(), which.to_owned()))
     }
@@ -86,19 +87,29 @@ impl Of {
 
 /// Returns the event that `id` refers to; with `all`, its whole series. The id of a series never stands for one of its
 /// times.
-pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, ToolError> {
-    let event = named(diary, id).await?;
+pub(super) async fn resolve_target(
+    diary: &CalendarClient,
+    id: &str,
+    all: bool,
+) -> Result<EventTarget, ToolError> {
+    let event = fetch_event(diary, id).await?;
     let is_series = show::is_series(&event);
     match &event.recurring_event_id {
-        Some(series) if all => {
-            Ok(Meant { event: named(diary, series).await?, times: Of::All, instance: Some(event) })
-        }
-        Some(_) => Ok(Meant { event, times: Of::This, instance: None }),
+        Some(series) if all => Ok(EventTarget {
+            event: fetch_event(diary, series).await?,
+            times: SeriesScope::WholeSeries,
+            instance: Some(event),
+        }),
+        Some(_) => Ok(EventTarget { event, times: SeriesScope::ThisOccurrence, instance: None }),
         None if is_series && !all => Err(ToolError::invalid(
             "that id is of a whole series: say `series` where all of its times are meant; one of them has an id of \
              its own, which a look at that day tells",
         )),
-        None => Ok(Meant { event, times: if is_series { Of::All } else { Of::Once }, instance: None }),
+        None => Ok(EventTarget {
+            event,
+            times: if is_series { SeriesScope::WholeSeries } else { SeriesScope::Single },
+            instance: None,
+        }),
     }
 }
 
@@ -124,13 +135,13 @@ pub(super) fn fingerprint(event: &Event) -> Result<String, ToolError> {
 ///
 /// # Errors
 /// [`ToolError::Conflict`] with the current version; [`ToolError::NotFound`] if it is cancelled.
-pub(super) async fn still(
+pub(super) async fn fetch_if_unchanged(
     cx: &ToolContext,
-    diary: &Diary,
+    diary: &CalendarClient,
     id: &str,
     seen: &str,
 ) -> Result<(Event, String), ToolError> {
-    let event = named(diary, id).await?;
+    let event = fetch_event(diary, id).await?;
     if fingerprint(&event)? != seen {
         let mut now = show::list(cx, diary, &[event], false).await;
         now.content["status"] = json!("not_done");
@@ -143,6 +154,10 @@ pub(super) async fn still(
 }
 
 /// Maps a change that Calendar rejected. If the event changed between the read and the write, a retry reads it again.
-pub(super) fn unchanged(trouble: Trouble) -> ToolError {
-    if trouble.is_conflict() { ToolError::RateLimited { retry_after_secs: 1 } } else { trouble.acting() }
+pub(super) fn into_write_error(trouble: GoogleApiError) -> ToolError {
+    if trouble.is_conflict() {
+        ToolError::RateLimited { retry_after_secs: 1 }
+    } else {
+        trouble.into_write_error()
+    }
 }

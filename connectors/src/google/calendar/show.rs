@@ -9,16 +9,16 @@ use nod_contract::tool::{Principal, Summary, ToolContext, ToolOutput, join_email
 use serde_json::{Value, json};
 
 use super::create_event;
-use super::diary::Diary;
-use super::seen::Of;
-use super::times::Times;
+use super::diary::CalendarClient;
+use super::seen::SeriesScope;
+use super::times::EventTime;
 use crate::google::reading::Texts;
 use nod_contract::address;
 use nod_contract::wire::Kind;
 
 const DESCRIPTION_CHARS: usize = 1_000;
 const TITLE_CHARS: usize = 300;
-const MOST_GUESTS: usize = 30;
+const MAX_GUESTS: usize = 30;
 const NO_TITLE: &str = "(no title)";
 
 /// Returns the zone in which this person reads.
@@ -27,12 +27,17 @@ pub(super) fn zone(principal: &Principal) -> TimeZone {
 }
 
 /// Returns a list of events.
-pub(super) async fn list(cx: &ToolContext, diary: &Diary, events: &[Event], more: bool) -> ToolOutput {
+pub(super) async fn list(
+    cx: &ToolContext,
+    diary: &CalendarClient,
+    events: &[Event],
+    more: bool,
+) -> ToolOutput {
     let zone = zone(&cx.principal);
     let (mut shown, mut texts) = (Vec::with_capacity(events.len()), diary.reading().desk());
     for event in events {
         let text = text(&mut texts, event.description.as_deref().unwrap_or_default()).await;
-        shown.push(one(event, text, &zone, cx.now));
+        shown.push(event_json(event, text, &zone, cx.now));
     }
     let mut content = json!({"events": shown, "zone": cx.principal.zone});
     if more {
@@ -49,31 +54,31 @@ pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> Tool
 /// Events count as written by others if another person made them, if their guests can change them, or if an outsider
 /// booked them: a booking page writes the outsider's text in the person's name.
 pub(super) fn provenance(events: &[Event]) -> Provenance {
-    let source = |event| match stranger(event).filter(|_| is_ours(event)) {
+    let source = |event| match external_guest(event).filter(|_| is_organized_by_owner(event)) {
         Some(stranger) => format!("calendar event with {stranger}"),
-        None => format!("calendar event of {}", made_by(event).unwrap_or("somebody unnamed")),
+        None => format!("calendar event of {}", creator(event).unwrap_or("somebody unnamed")),
     };
-    Provenance::from_sources(events.iter().filter(|event| !is_written_here(event)).map(source))
+    Provenance::from_sources(events.iter().filter(|event| !is_own_content(event)).map(source))
 }
 
 /// Returns whether only the person wrote in it, or Nod with their approval.
-fn is_written_here(event: &Event) -> bool {
-    let ours = is_ours(event) && !event.guests_can_modify.unwrap_or(false);
-    ours && (create_event::is_made_here(event) || stranger(event).is_none())
+fn is_own_content(event: &Event) -> bool {
+    let ours = is_organized_by_owner(event) && !event.guests_can_modify.unwrap_or(false);
+    ours && (create_event::was_created_by_nod(event) || external_guest(event).is_none())
 }
 
 /// Returns a guest from outside the organisation.
-fn stranger(event: &Event) -> Option<String> {
-    let home = made_by(event).unwrap_or_default();
+fn external_guest(event: &Event) -> Option<String> {
+    let home = creator(event).unwrap_or_default();
     others(event).into_iter().find(|guest| address::is_outside(guest, home))
 }
 
-fn made_by(event: &Event) -> Option<&str> {
+fn creator(event: &Event) -> Option<&str> {
     event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref())
 }
 
 /// Returns whether the person is its organiser.
-pub(super) fn is_ours(event: &Event) -> bool {
+pub(super) fn is_organized_by_owner(event: &Event) -> bool {
     event.organizer.as_ref().is_none_or(|organizer| organizer.self_.unwrap_or(false))
 }
 
@@ -87,20 +92,20 @@ pub(super) fn organizer(event: &Event) -> Option<String> {
 }
 
 /// Returns when it takes place, if Calendar says so.
-pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<Times> {
-    Times::read(event.start.as_ref(), event.end.as_ref(), zone)
+pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<EventTime> {
+    EventTime::read(event.start.as_ref(), event.end.as_ref(), zone)
 }
 
 /// Formats the time as the person reads it.
-pub(super) fn when(cx: &ToolContext, event: &Event) -> Option<String> {
+pub(super) fn describe_event_time(cx: &ToolContext, event: &Event) -> Option<String> {
     let zone = zone(&cx.principal);
-    Some(times(event, &zone)?.said(&zone, cx.now))
+    Some(times(event, &zone)?.describe(&zone, cx.now))
 }
 
 /// Returns whether an all-day event falls on one of these days in the person's zone: Calendar counts days in the zone
 /// that it has stored for the person, and can return an event that ended the day before.
-pub(super) fn is_of_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zone: &TimeZone) -> bool {
-    let Some(Times::Days { day, last_day }) = times(event, zone) else { return true };
+pub(super) fn overlaps_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zone: &TimeZone) -> bool {
+    let Some(EventTime::Days { day, last_day }) = times(event, zone) else { return true };
     let date = |at: &Zoned| at.with_time_zone(zone.clone()).date();
     // A range that ends at midnight does not include the day that begins then.
     let last = until.and_then(|until| until.checked_sub(1.nanosecond()).ok());
@@ -114,28 +119,28 @@ pub(super) fn title(event: &Event) -> String {
 }
 
 /// Returns where it takes place, on one line: other people write it, and a line break could fake a line of the card.
-pub(super) fn place(event: &Event) -> String {
+pub(super) fn event_location(event: &Event) -> String {
     on_one_line(event.location.as_ref())
 }
 
 fn on_one_line(text: Option<&String>) -> String {
     let words: Vec<&str> = text.map(|text| text.split_whitespace().collect()).unwrap_or_default();
-    cut(&words.join(" "), TITLE_CHARS)
+    truncate(&words.join(" "), TITLE_CHARS)
 }
 
-fn one(event: &Event, text: String, zone: &TimeZone, now: Timestamp) -> Value {
+fn event_json(event: &Event, text: String, zone: &TimeZone, now: Timestamp) -> Value {
     let when = times(event, zone);
-    let guests: Vec<Value> = event.attendees.iter().flatten().take(MOST_GUESTS).map(guest).collect();
+    let guests: Vec<Value> = event.attendees.iter().flatten().take(MAX_GUESTS).map(guest).collect();
     let fields = [
         ("id", json!(event.id)),
         ("title", json!(title(event))),
-        ("when", when.as_ref().map_or(Value::Null, |times| json!(times.said(zone, now)))),
+        ("when", when.as_ref().map_or(Value::Null, |times| json!(times.describe(zone, now)))),
         ("exact", when.map_or(Value::Null, |times| json!(times))),
         ("place", json!(event.location)),
         ("organizer", json!(event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref()))),
-        ("yours", json!(is_ours(event))),
+        ("yours", json!(is_organized_by_owner(event))),
         ("guests", if guests.is_empty() { Value::Null } else { json!(guests) }),
-        ("your_answer", json!(own(event).and_then(|own| own.response_status.as_deref()))),
+        ("your_answer", json!(own_attendee(event).and_then(|own| own.response_status.as_deref()))),
         ("meet_link", json!(event.hangout_link)),
         ("repeats", if repeats(event) { json!(true) } else { Value::Null }),
         ("cancelled", if is_cancelled(event) { json!(true) } else { Value::Null }),
@@ -156,15 +161,22 @@ fn guest(guest: &EventAttendee) -> Value {
 
 /// Describes an action: "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"; for a whole series, `when`
 /// is its first time.
-pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[String]) -> Summary {
-    let (all, on) = if which == Of::All { ("all times of ", ", the first on ") } else { ("", " on ") };
+pub(super) fn event_summary(
+    does: &str,
+    which: SeriesScope,
+    title: &str,
+    when: &str,
+    with: &[String],
+) -> Summary {
+    let (all, on) =
+        if which == SeriesScope::WholeSeries { ("all times of ", ", the first on ") } else { ("", " on ") };
     let when = if when.is_empty() { String::new() } else { format!("{on}{when}") };
     let with = if with.is_empty() { String::new() } else { format!(", with {}", join_emails(with)) };
     Summary::from_title(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))
 }
 
 /// Returns the person among the guests.
-pub(super) fn own(event: &Event) -> Option<&EventAttendee> {
+pub(super) fn own_attendee(event: &Event) -> Option<&EventAttendee> {
     event.attendees.iter().flatten().find(|guest| guest.self_.unwrap_or(false))
 }
 
@@ -187,7 +199,7 @@ pub(super) fn is_series(event: &Event) -> bool {
 
 /// Returns whether the person is busy then: they did not decline it, nor mark it as free.
 pub(super) fn takes_time(event: &Event) -> bool {
-    let declined = own(event).is_some_and(|own| own.response_status.as_deref() == Some("declined"));
+    let declined = own_attendee(event).is_some_and(|own| own.response_status.as_deref() == Some("declined"));
     !declined && !is_cancelled(event) && event.transparency.as_deref() != Some("transparent")
 }
 
@@ -204,10 +216,10 @@ async fn text(texts: &mut Texts, text: &str) -> String {
             .unwrap_or_else(|unread| format!("(not read: {})", unread.sentence(Kind::Description))),
         false => text.to_owned(),
     };
-    cut(text.trim(), DESCRIPTION_CHARS)
+    truncate(text.trim(), DESCRIPTION_CHARS)
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

@@ -11,27 +11,27 @@ use nod_when::when::{self, ExactTime, TimeError};
 use serde::{Deserialize, Serialize};
 
 /// The length of an event if none is given.
-const USUAL_MINUTES: i64 = 30;
+const DEFAULT_MINUTES: i64 = 30;
 /// Longer events must be all-day events.
-pub(super) const MOST_MINUTES: i64 = 14 * 24 * 60;
-const MOST_DAYS: i64 = 366;
+pub(super) const MAX_MINUTES: i64 = 14 * 24 * 60;
+const MAX_DAYS: i64 = 366;
 
 /// When an event takes place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub(super) enum Times {
+pub(super) enum EventTime {
     /// In the zone in which it was meant; a repeating event follows this zone.
     Timed { start: Zoned, end: Zoned },
     /// Whole days, including the last.
     Days { day: Date, last_day: Date },
 }
 
-impl Times {
+impl EventTime {
     /// Builds it from the resolved time that the person said, and a length in minutes.
     ///
     /// # Errors
     /// [`ToolError::InvalidArguments`] if no event could take place then.
-    pub(super) fn of(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
+    pub(super) fn from_exact(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
         let timed = |start: &Zoned, minutes: i64| {
             // Absolute minutes: half an hour is half an hour even in the night when the clocks change.
             let end = start
@@ -40,13 +40,13 @@ impl Times {
             Ok(Self::Timed { start: start.clone(), end })
         };
         match (exact, minutes) {
-            (ExactTime::At { at }, minutes) => timed(at, minutes.unwrap_or(USUAL_MINUTES)),
+            (ExactTime::At { at }, minutes) => timed(at, minutes.unwrap_or(DEFAULT_MINUTES)),
             (ExactTime::Span { from, .. }, Some(minutes)) => timed(from, minutes),
             (ExactTime::Span { from, to }, None) => {
-                Self::Timed { start: from.clone(), end: to.clone() }.checked()
+                Self::Timed { start: from.clone(), end: to.clone() }.validate()
             }
             (ExactTime::Day { day }, None) => Ok(Self::Days { day: *day, last_day: *day }),
-            (ExactTime::Days { first, last }, None) => Self::Days { day: *first, last_day: *last }.checked(),
+            (ExactTime::Days { first, last }, None) => Self::Days { day: *first, last_day: *last }.validate(),
             (ExactTime::Within { .. }, _) => Err(ToolError::invalid(
                 "at which hour? That is a stretch of time in which it could begin anywhere",
             )),
@@ -57,18 +57,18 @@ impl Times {
     }
 
     /// Returns a range to search. An hour without an end is searched for `minutes`, or half an hour if none are given.
-    pub(super) fn looked_at(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
+    pub(super) fn search_range(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
         match exact {
-            ExactTime::At { .. } => Self::of(exact, minutes),
+            ExactTime::At { .. } => Self::from_exact(exact, minutes),
             ExactTime::Within { earliest, latest, .. } => {
                 Ok(Self::Timed { start: earliest.clone(), end: latest.clone() })
             }
-            exact => Self::of(exact, None),
+            exact => Self::from_exact(exact, None),
         }
     }
 
     /// Returns the start and the end; whole days are counted in `zone`.
-    pub(super) fn ends(&self, zone: &TimeZone) -> Result<(Zoned, Zoned), ToolError> {
+    pub(super) fn bounds(&self, zone: &TimeZone) -> Result<(Zoned, Zoned), ToolError> {
         match self {
             Self::Timed { start, end } => Ok((start.clone(), end.clone())),
             Self::Days { day, last_day } => {
@@ -100,7 +100,7 @@ impl Times {
     }
 
     /// Returns times of the same length, beginning then. A day is one in `zone`, the zone of the person who says it.
-    pub(super) fn moved_to(
+    pub(super) fn with_start(
         &self,
         exact: &ExactTime,
         minutes: Option<i64>,
@@ -135,27 +135,29 @@ impl Times {
                 let end = start.checked_add(length).map_err(|_| ToolError::invalid("that is too far off"))?;
                 Ok(Self::Timed { start, end })
             }
-            (_, exact, minutes) => Self::of(exact, minutes),
+            (_, exact, minutes) => Self::from_exact(exact, minutes),
         }
     }
 
     /// Resolves an hour that was said without a day, on the day on which this begins in `zone`. Also returns what was
     /// assumed.
-    pub(super) fn hour_of_its_day(
+    pub(super) fn at_hour(
         &self,
         words: &str,
         (zone, now): (&TimeZone, Instant),
     ) -> Result<(ExactTime, Option<String>), ToolError> {
-        let day = self.day_in(zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
+        let day = self.start_date_in(zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
         let said = when::resolve_on_day(words, day, now, zone).map_err(|why| unclear(words, &why))?;
         let understood = said.assumption.clone();
         Ok((ExactTime::from_resolved(said, words, zone), understood))
     }
 
     /// Returns the same start with this length.
-    pub(super) fn lasting(&self, minutes: i64) -> Result<Self, ToolError> {
+    pub(super) fn with_duration(&self, minutes: i64) -> Result<Self, ToolError> {
         match self {
-            Self::Timed { start, .. } => Self::of(&ExactTime::At { at: start.clone() }, Some(minutes)),
+            Self::Timed { start, .. } => {
+                Self::from_exact(&ExactTime::At { at: start.clone() }, Some(minutes))
+            }
             Self::Days { .. } => {
                 Err(ToolError::invalid("it takes whole days: say the hour at which it shall begin"))
             }
@@ -165,7 +167,7 @@ impl Times {
     /// Returns the same hours on that day, in its own zone.
     pub(super) fn on_day(&self, day: Date) -> Result<Self, ToolError> {
         let own = self.zone().cloned().unwrap_or(TimeZone::UTC);
-        self.moved_to(&ExactTime::Day { day }, None, &own)
+        self.with_start(&ExactTime::Day { day }, None, &own)
     }
 
     /// Returns the zone in which it takes place; `None` for whole days, which are the same everywhere.
@@ -177,7 +179,7 @@ impl Times {
     }
 
     /// Returns the same instants in this zone.
-    pub(super) fn by_clocks_of(self, zone: &TimeZone) -> Self {
+    pub(super) fn in_time_zone(self, zone: &TimeZone) -> Self {
         match self {
             Self::Timed { start, end } => Self::Timed {
                 start: start.with_time_zone(zone.clone()),
@@ -189,18 +191,18 @@ impl Times {
 
     /// Makes it valid for Calendar: times said with an offset from UTC are converted to the zone of the person who said
     /// them.
-    pub(super) fn placed(self, own: &TimeZone) -> Result<Self, ToolError> {
-        let placed = if self.is_by_offset() { self.by_clocks_of(own) } else { self };
-        placed.written().map(|_| placed)
+    pub(super) fn with_named_zone(self, own: &TimeZone) -> Result<Self, ToolError> {
+        let placed = if self.has_fixed_offset() { self.in_time_zone(own) } else { self };
+        placed.to_calendar().map(|_| placed)
     }
 
     /// Returns whether it was said with an offset from UTC, which names no place and has no summer time.
-    pub(super) fn is_by_offset(&self) -> bool {
+    pub(super) fn has_fixed_offset(&self) -> bool {
         self.zone().is_some_and(|zone| zone.iana_name().is_none())
     }
 
     /// Returns the place of its zone ("New York"), if that is not the reader's zone.
-    pub(super) fn clocks(&self, reader: &TimeZone) -> Option<String> {
+    pub(super) fn foreign_zone_label(&self, reader: &TimeZone) -> Option<String> {
         let name = self.zone()?.iana_name().filter(|name| Some(*name) != reader.iana_name())?;
         Some(name.rsplit('/').next().unwrap_or(name).replace('_', " "))
     }
@@ -215,31 +217,31 @@ impl Times {
     }
 
     /// Rejects times that have begun: a late approval must not invite people to them.
-    pub(super) fn still_ahead(&self, zone: &TimeZone, now: Instant) -> Result<(), ToolError> {
-        let late = || format!("it was to be {}, and that has begun by now", self.said(zone, now));
+    pub(super) fn check_not_started(&self, zone: &TimeZone, now: Instant) -> Result<(), ToolError> {
+        let late = || format!("it was to be {}, and that has begun by now", self.describe(zone, now));
         if self.has_begun(zone, now) { Err(ToolError::invalid(late())) } else { Ok(()) }
     }
 
-    fn checked(self) -> Result<Self, ToolError> {
+    fn validate(self) -> Result<Self, ToolError> {
         let long = match &self {
             Self::Timed { start, end } => {
                 if end <= start {
                     return Err(ToolError::invalid("it would end before it begins"));
                 }
-                end.timestamp().as_second() - start.timestamp().as_second() > MOST_MINUTES * 60
+                end.timestamp().as_second() - start.timestamp().as_second() > MAX_MINUTES * 60
             }
             Self::Days { day, last_day } => {
                 if last_day < day {
                     return Err(ToolError::invalid("it would end before it begins"));
                 }
-                day.until(*last_day).is_ok_and(|days| i64::from(days.get_days()) > MOST_DAYS)
+                day.until(*last_day).is_ok_and(|days| i64::from(days.get_days()) > MAX_DAYS)
             }
         };
         if long { Err(ToolError::invalid("that is too long for one event")) } else { Ok(self) }
     }
 
     /// Returns the start and the end for Calendar.
-    pub(super) fn written(&self) -> Result<(EventDateTime, EventDateTime), ToolError> {
+    pub(super) fn to_calendar(&self) -> Result<(EventDateTime, EventDateTime), ToolError> {
         match self {
             Self::Timed { start, end } => Ok((moment(start)?, moment(end)?)),
             Self::Days { day, last_day } => {
@@ -250,13 +252,13 @@ impl Times {
     }
 
     /// Returns the instants of its start and end, to look up what else is then. Whole days are counted in `zone`.
-    pub(super) fn stretch(&self, zone: &TimeZone) -> Option<(Instant, Instant)> {
-        let (start, end) = self.ends(zone).ok()?;
+    pub(super) fn instant_range(&self, zone: &TimeZone) -> Option<(Instant, Instant)> {
+        let (start, end) = self.bounds(zone).ok()?;
         Some((utc(start.timestamp())?, utc(end.timestamp())?))
     }
 
     /// Returns the event details with these guests, for readers in other zones; whole days are the same everywhere.
-    pub(super) fn gathering(&self, guests: Vec<String>) -> Option<EventDetails> {
+    pub(super) fn to_event_details(&self, guests: Vec<String>) -> Option<EventDetails> {
         match self {
             Self::Timed { start, end } => {
                 Some(EventDetails { from: utc(start.timestamp())?, to: utc(end.timestamp())?, guests })
@@ -266,7 +268,7 @@ impl Times {
     }
 
     /// Formats it for a reader in `zone`: "Fri 6 Mar, 15:00–15:30 CET".
-    pub(super) fn said(&self, zone: &TimeZone, now: Instant) -> String {
+    pub(super) fn describe(&self, zone: &TimeZone, now: Instant) -> String {
         match self {
             Self::Timed { start, end } => when::format_span(start, end, zone, now),
             Self::Days { day, last_day } => when::format_days(*day, *last_day, zone, now),
@@ -274,8 +276,8 @@ impl Times {
     }
 
     /// Returns the day on which it begins in `zone`.
-    pub(super) fn day_in(&self, zone: &TimeZone) -> Option<Date> {
-        self.ends(zone).ok().map(|(start, _)| start.with_time_zone(zone.clone()).date())
+    pub(super) fn start_date_in(&self, zone: &TimeZone) -> Option<Date> {
+        self.bounds(zone).ok().map(|(start, _)| start.with_time_zone(zone.clone()).date())
     }
 
     /// Returns the first of its days in its own zone.
@@ -336,14 +338,14 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn days(first: &str, last: &str) -> Times {
-        Times::Days { day: first.parse().unwrap(), last_day: last.parse().unwrap() }
+    fn days(first: &str, last: &str) -> EventTime {
+        EventTime::Days { day: first.parse().unwrap(), last_day: last.parse().unwrap() }
     }
 
     #[test]
     fn duration_survives_clock_changes() {
         let at = zoned("2026-03-29T01:45:00+01:00[Europe/Berlin]");
-        let Times::Timed { end, .. } = Times::of(&ExactTime::At { at }, None).unwrap() else {
+        let EventTime::Timed { end, .. } = EventTime::from_exact(&ExactTime::At { at }, None).unwrap() else {
             panic!("a day")
         };
         assert_eq!(end, zoned("2026-03-29T03:15:00+02:00[Europe/Berlin]"));
@@ -353,20 +355,20 @@ mod tests {
     fn moved_event_keeps_duration_and_hour() {
         let start = zoned("2026-03-06T15:00:00+01:00[Europe/Berlin]");
         let end = zoned("2026-03-06T16:30:00+01:00[Europe/Berlin]");
-        let meeting = Times::Timed { start, end };
+        let meeting = EventTime::Timed { start, end };
         let at = zoned("2026-04-02T09:00:00+02:00[Europe/Berlin]");
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
-        let moved = meeting.moved_to(&ExactTime::At { at: at.clone() }, None, &berlin).unwrap();
+        let moved = meeting.with_start(&ExactTime::At { at: at.clone() }, None, &berlin).unwrap();
         let end = zoned("2026-04-02T10:30:00+02:00[Europe/Berlin]");
-        assert_eq!(moved, Times::Timed { start: at, end });
-        let moved = meeting.moved_to(&ExactTime::Day { day: "2026-04-02".parse().unwrap() }, None, &berlin);
+        assert_eq!(moved, EventTime::Timed { start: at, end });
+        let moved = meeting.with_start(&ExactTime::Day { day: "2026-04-02".parse().unwrap() }, None, &berlin);
         let moved = moved.unwrap();
         let (start, end) =
             ("2026-04-02T15:00:00+02:00[Europe/Berlin]", "2026-04-02T16:30:00+02:00[Europe/Berlin]");
-        assert_eq!(moved, Times::Timed { start: zoned(start), end: zoned(end) });
+        assert_eq!(moved, EventTime::Timed { start: zoned(start), end: zoned(end) });
         let day = ExactTime::Day { day: "2026-04-02".parse().unwrap() };
         assert_eq!(
-            days("2026-03-06", "2026-03-08").moved_to(&day, None, &berlin).unwrap(),
+            days("2026-03-06", "2026-03-08").with_start(&day, None, &berlin).unwrap(),
             days("2026-04-02", "2026-04-04")
         );
     }
@@ -376,26 +378,26 @@ mod tests {
         // Thursday evening in New York is Friday in Berlin, and Friday evening there is Saturday.
         let meeting = |start: &str| {
             let start = zoned(start);
-            Times::Timed { end: start.checked_add(1.hours()).unwrap(), start }
+            EventTime::Timed { end: start.checked_add(1.hours()).unwrap(), start }
         };
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let saturday = ExactTime::Day { day: "2026-03-07".parse().unwrap() };
         let moved = meeting("2026-03-05T20:00:00-05:00[America/New_York]")
-            .moved_to(&saturday, None, &berlin)
+            .with_start(&saturday, None, &berlin)
             .unwrap();
         assert_eq!(moved, meeting("2026-03-06T20:00:00-05:00[America/New_York]"));
-        assert_eq!(moved.clocks(&berlin).as_deref(), Some("New York"));
+        assert_eq!(moved.foreign_zone_label(&berlin).as_deref(), Some("New York"));
     }
 
     #[test]
     fn utc_offset_becomes_the_speakers_zone() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let at = zoned("2026-03-06T15:00:00+02:00[+02:00]");
-        let said = Times::of(&ExactTime::At { at }, None).unwrap();
-        assert!(said.is_by_offset() && said.written().is_err());
-        let placed = said.placed(&berlin).unwrap();
+        let said = EventTime::from_exact(&ExactTime::At { at }, None).unwrap();
+        assert!(said.has_fixed_offset() && said.to_calendar().is_err());
+        let placed = said.with_named_zone(&berlin).unwrap();
         assert_eq!(placed.zone().and_then(TimeZone::iana_name), Some("Europe/Berlin"));
-        let Times::Timed { start, .. } = placed else { panic!("a day") };
+        let EventTime::Timed { start, .. } = placed else { panic!("a day") };
         assert_eq!(start, zoned("2026-03-06T14:00:00+01:00[Europe/Berlin]"));
     }
 
@@ -404,20 +406,21 @@ mod tests {
         let zone = TimeZone::get("Asia/Tokyo").unwrap();
         let at = |utc: &str| EventDateTime { date_time: Some(utc.parse().unwrap()), ..Default::default() };
         let on = |day: &str| EventDateTime { date: Some(day.parse().unwrap()), ..Default::default() };
-        let read =
-            |start: EventDateTime, end: Option<EventDateTime>| Times::read(Some(&start), end.as_ref(), &zone);
+        let read = |start: EventDateTime, end: Option<EventDateTime>| {
+            EventTime::read(Some(&start), end.as_ref(), &zone)
+        };
         let day = read(on("2026-03-06"), Some(on("2026-03-08"))).unwrap();
         assert_eq!(day, days("2026-03-06", "2026-03-07"));
         assert_eq!(read(on("2026-03-06"), None).unwrap(), days("2026-03-06", "2026-03-06"));
         let start = zoned("2026-03-06T18:00:00+09:00[Asia/Tokyo]");
         let endless = read(at("2026-03-06T09:00:00Z"), None).unwrap();
-        assert_eq!(endless, Times::Timed { start: start.clone(), end: start.clone() });
+        assert_eq!(endless, EventTime::Timed { start: start.clone(), end: start.clone() });
         let backwards = read(at("2026-03-06T09:00:00Z"), Some(at("2026-03-06T08:00:00Z"))).unwrap();
-        assert_eq!(backwards, Times::Timed { start: start.clone(), end: start.clone() });
+        assert_eq!(backwards, EventTime::Timed { start: start.clone(), end: start.clone() });
         let nowhere = EventDateTime { time_zone: Some("Mars/Base".into()), ..at("2026-03-06T09:00:00Z") };
-        assert_eq!(read(nowhere, None).unwrap(), Times::Timed { start: start.clone(), end: start });
-        assert_eq!(Times::read(None, None, &zone), None);
-        assert_eq!(Times::read(Some(&EventDateTime::default()), None, &zone), None);
+        assert_eq!(read(nowhere, None).unwrap(), EventTime::Timed { start: start.clone(), end: start });
+        assert_eq!(EventTime::read(None, None, &zone), None);
+        assert_eq!(EventTime::read(Some(&EventDateTime::default()), None, &zone), None);
     }
 
     #[test]
@@ -425,10 +428,10 @@ mod tests {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let start = zoned("2026-10-25T02:30:00+01:00[Europe/Berlin]");
         let end = zoned("2026-10-25T03:30:00+01:00[Europe/Berlin]");
-        for times in [Times::Timed { start, end }, days("2026-12-31", "2027-01-01")] {
-            let (start, end) = times.written().unwrap();
-            assert_eq!(Times::read(Some(&start), Some(&end), &zone), Some(times.clone()));
-            let kept: Times = serde_json::from_value(serde_json::to_value(&times).unwrap()).unwrap();
+        for times in [EventTime::Timed { start, end }, days("2026-12-31", "2027-01-01")] {
+            let (start, end) = times.to_calendar().unwrap();
+            assert_eq!(EventTime::read(Some(&start), Some(&end), &zone), Some(times.clone()));
+            let kept: EventTime = serde_json::from_value(serde_json::to_value(&times).unwrap()).unwrap();
             assert_eq!(kept, times);
         }
     }

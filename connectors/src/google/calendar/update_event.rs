@@ -16,8 +16,8 @@ use nod_contract::tool::{
 };
 use serde_json::{Value, json};
 
-use super::change::{self, Asked, Change};
-use super::seen::{self, Of};
+use super::change::{self, EventChange, EventChangeArguments};
+use super::seen::{self, SeriesScope};
 use super::{collisions, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
@@ -45,20 +45,21 @@ impl ActTool for UpdateEvent {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Asked = arguments(args)?;
-        let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
-        let meant = seen::meant(&diary, &asked.event, asked.series).await?;
+        let asked: EventChangeArguments = arguments(args)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS, FREEBUSY]).await?;
+        let meant = seen::resolve_target(&diary, &asked.event, asked.series).await?;
         let zone = show::zone(&cx.principal);
-        let change = Change::new(asked, &meant, NAME, diary.address(), (&zone, cx.now))?;
+        let change = EventChange::new(asked, &meant, NAME, diary.address(), (&zone, cx.now))?;
         let mut preview = change.preview(cx, &meant)?;
         match change.new_times() {
             // The first time might be long past, so busy guests then do not matter.
-            Some(_) if meant.times == Of::All => {
+            Some(_) if meant.times == SeriesScope::WholeSeries => {
                 preview.private_risks.push("nobody looked who is busy at all of its times".to_owned());
             }
             Some(times) => {
                 let (guests, but) = (change.new_guests(&meant.event), Some(&meant.event));
-                preview.private_risks = collisions::with(&diary, &guests, times, but, (&zone, cx.now)).await;
+                preview.private_risks =
+                    collisions::describe_conflicts(&diary, &guests, times, but, (&zone, cx.now)).await;
             }
             None => {}
         }
@@ -80,19 +81,19 @@ impl ActTool for UpdateEvent {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
-        let change = Change::approved(payload, NAME)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        change.of_this_account(&diary)?;
-        let (now, version) = seen::still(cx, &diary, &change.event, &change.seen).await?;
-        change.is_in_time(&now, &show::zone(&cx.principal), cx.now)?;
-        let written = change.written(&now, permit.key())?;
-        let done = match Change::whole(&now, &written) {
-            Some(whole) => diary.put(&change.event, &version, &whole).await,
-            None => diary.patch(&change.event, &version, &written).await,
+        let change = EventChange::from_payload(payload, NAME)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        change.check_account(&diary)?;
+        let (now, version) = seen::fetch_if_unchanged(cx, &diary, &change.event, &change.fingerprint).await?;
+        change.check_not_started(&now, &show::zone(&cx.principal), cx.now)?;
+        let written = change.to_patch(&now, permit.key())?;
+        let done = match EventChange::whole(&now, &written) {
+            Some(whole) => diary.update_event(&change.event, &version, &whole).await,
+            None => diary.patch_event(&change.event, &version, &written).await,
         };
         match done {
             Ok(event) => Ok(receipt(cx, &event)),
-            Err(trouble) => Err(seen::unchanged(trouble)),
+            Err(trouble) => Err(seen::into_write_error(trouble)),
         }
     }
 
@@ -103,17 +104,17 @@ impl ActTool for UpdateEvent {
         _: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let change = Change::approved(payload, NAME)?;
-        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        if let Err(fault) = change.of_this_account(&diary) {
+        let change = EventChange::from_payload(payload, NAME)?;
+        let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
+        if let Err(fault) = change.check_account(&diary) {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
-        match diary.event(&change.event).await {
+        match diary.fetch_event(&change.event).await {
             Ok(event) if seen::carries(&event, key) => Ok(EffectLookup::Done(receipt(cx, &event))),
             // Whatever it is now: the next attempt reads before it writes, and its ETag prevents overwriting newer
             // changes.
             Ok(_) => Ok(EffectLookup::NotDone),
-            Err(trouble) => Err(trouble.looking("the event")),
+            Err(trouble) => Err(trouble.into_read_error("the event")),
         }
     }
 }
@@ -127,7 +128,7 @@ fn receipt(cx: &ToolContext, event: &Event) -> ToolOutput {
         "link": event.html_link,
         "in": "Calendar",
         "title": show::title(event),
-        "when": show::times(event, &zone).map(|times| times.said(&zone, cx.now)),
+        "when": show::times(event, &zone).map(|times| times.describe(&zone, cx.now)),
         "guests": show::others(event),
     });
     show::output(cx, content, std::slice::from_ref(event))

@@ -30,7 +30,7 @@ impl Recipient {
         let address = ascii(address).ok_or_else(|| bad("only plain letters before the @ can be sent to"))?;
         let options = Options::default().with_required_tld().without_domain_literal().without_display_text();
         EmailAddress::parse_with_options(&address, options).map_err(|error| bad(&error.to_string()))?;
-        let name = plain_name(name).ok_or_else(|| bad("the name has characters a name cannot have"))?;
+        let name = unquote_name(name).ok_or_else(|| bad("the name has characters a name cannot have"))?;
         let name = Some(name).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(&address));
         // A name that looks like an address can deceive people about the recipient.
         if name.as_ref().is_some_and(|name| name.contains('@')) {
@@ -61,7 +61,7 @@ fn ascii(address: &str) -> Option<String> {
 }
 
 /// Removes the quotes.
-fn plain_name(name: &str) -> Option<String> {
+fn unquote_name(name: &str) -> Option<String> {
     let name = match name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\\\"", "'").replace("\\\\", ""),
         None => name.to_owned(),

@@ -5,12 +5,12 @@ use google_gmail1::api::{Message, MessagePart};
 use nod_contract::tool::ToolError;
 
 use super::mailbox::Mailbox;
-use super::message::{DEPTH, decoded, part_header};
+use super::message::{DEPTH, decode_words, part_header};
 
 /// The name of an attached mail without a name.
 const MAIL: &str = "attached mail.eml";
 /// The name of a file without a name, as in Gmail.
-const NAMELESS: &str = "noname";
+const UNNAMED_FILE: &str = "noname";
 
 /// A file attached to a mail.
 pub(super) struct Attachment {
@@ -57,9 +57,9 @@ fn collect(part: &MessagePart, depth: usize, files: &mut Vec<Attachment>) {
 
 fn name(part: &MessagePart) -> String {
     match part.filename.as_deref().filter(|name| !name.is_empty()) {
-        Some(name) => decoded(name),
+        Some(name) => decode_words(name),
         None if is_mail(part) => MAIL.to_owned(),
-        None => NAMELESS.to_owned(),
+        None => UNNAMED_FILE.to_owned(),
     }
 }
 
@@ -86,7 +86,7 @@ fn is_mail(part: &MessagePart) -> bool {
 }
 
 /// Returns its bytes; `None` if Gmail shows that the file exists, but does not return it.
-pub(super) async fn bytes(
+pub(super) async fn fetch_bytes(
     mailbox: &Mailbox,
     message: &str,
     file: Attachment,
@@ -95,8 +95,8 @@ pub(super) async fn bytes(
     match (file.data, file.id) {
         (Some(bytes), _) => Ok(Some(bytes)),
         (None, Some(id)) => {
-            let bytes = mailbox.attachment(message, &id).await;
-            bytes.map(Some).map_err(|trouble| trouble.looking("that file"))
+            let bytes = mailbox.fetch_attachment(message, &id).await;
+            bytes.map(Some).map_err(|trouble| trouble.into_read_error("that file"))
         }
         (None, None) => Ok((!withheld).then(Vec::new)),
     }

@@ -15,11 +15,13 @@ pub(super) fn like_utf8(name: &str, bytes: &[u8]) -> Option<String> {
     }
     match name.as_str() {
         // RFC 1843
-        "hz-gb-2312" | "hz" => shifted(bytes, b"~{", b"~}", "gb2312").map(|text| text.replace("~~", "~")),
+        "hz-gb-2312" | "hz" => {
+            decode_shifted(bytes, b"~{", b"~}", "gb2312").map(|text| text.replace("~~", "~"))
+        }
         // RFC 1557
         "iso-2022-kr" | "csiso2022kr" => {
             let bytes = bytes.strip_prefix(b"\x1b$)C").unwrap_or(bytes);
-            shifted(bytes, b"\x0e", b"\x0f", "euc-kr")
+            decode_shifted(bytes, b"\x0e", b"\x0f", "euc-kr")
         }
         "utf-7" | "csutf7" | "unicode-1-1-utf-7" => charset_decoder(b"utf-7").map(|read| read(bytes)),
         _ if name.starts_with("iso-2022-jp") || name == "csiso2022jp" => {
@@ -31,7 +33,7 @@ pub(super) fn like_utf8(name: &str, bytes: &[u8]) -> Option<String> {
 
 /// Decodes ASCII with a double-byte section between two marks; there each byte lacks the eighth bit that it has in
 /// `of`.
-fn shifted(bytes: &[u8], opens: &[u8], closes: &[u8], of: &str) -> Option<String> {
+fn decode_shifted(bytes: &[u8], opens: &[u8], closes: &[u8], of: &str) -> Option<String> {
     let (mut whole, mut rest, mut within) = (Vec::with_capacity(bytes.len()), bytes, false);
     while let Some(&first) = rest.first() {
         let mark = if within { closes } else { opens };

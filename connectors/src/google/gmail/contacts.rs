@@ -9,41 +9,43 @@ use nod_contract::tool::{ToolContext, ToolError};
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
-use super::message::people;
+use super::message::header_recipients;
 use crate::google::account::Accounts;
 use crate::google::scopes;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::contacts::{Contact, ContactSource};
 
 /// The maximum number of messages searched per kind, newest first.
-const MOST: u32 = 10;
+const MAX_MESSAGES: u32 = 10;
 
 /// The mail of each person with an account.
-pub(super) struct OwnMail {
+pub(super) struct MailContacts {
     accounts: Arc<Accounts>,
 }
 
-impl OwnMail {
+impl MailContacts {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         Self { accounts }
     }
 }
 
 #[async_trait]
-impl ContactSource for OwnMail {
+impl ContactSource for MailContacts {
     async fn find_by_name(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, ToolError> {
         // Correspondents of the organisation's account are not this person's contacts.
-        if self.accounts.lent().loan(cx).await? == Some(DelegatedAccount::Organisation) {
+        if self.accounts.delegated_tokens().find_delegated_account(cx).await?
+            == Some(DelegatedAccount::Organisation)
+        {
             return Ok(Vec::new());
         }
-        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
+        let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         let sent = search("in:sent", &["to", "cc"], words);
         let others = search("-in:sent -in:drafts", &["from", "to", "cc"], words);
         let found = futures::future::try_join(
-            seen(&mailbox, &sent, &["To", "Cc"]),
-            seen(&mailbox, &others, &["From", "To", "Cc"]),
+            list_header_recipients(&mailbox, &sent, &["To", "Cc"]),
+            list_header_recipients(&mailbox, &others, &["From", "To", "Cc"]),
         );
-        let (written_to, others) = found.await.map_err(|trouble| trouble.looking("the search"))?;
+        let (written_to, others) = found.await.map_err(|trouble| trouble.into_read_error("the search"))?;
         let own = |one: &Recipient| one.address.eq_ignore_ascii_case(mailbox.address());
         let all = written_to.into_iter().chain(others).filter(|one| !own(one));
         Ok(all.map(|one| Contact { name: one.name.unwrap_or_default(), email: one.address }).collect())
@@ -61,10 +63,14 @@ fn search(within: &str, headers: &[&str], words: &[String]) -> String {
 }
 
 /// Returns all people in these headers of the matching messages, newest first.
-async fn seen(mailbox: &Mailbox, search: &str, headers: &[&str]) -> Result<Vec<Recipient>, Trouble> {
-    let ids = mailbox.list(Some(search), None, MOST).await?;
-    let messages = mailbox.all_headers(ids, headers).await?;
-    let of = |message| headers.iter().flat_map(move |header| people(message, header));
+async fn list_header_recipients(
+    mailbox: &Mailbox,
+    search: &str,
+    headers: &[&str],
+) -> Result<Vec<Recipient>, GoogleApiError> {
+    let ids = mailbox.list_message_ids(Some(search), None, MAX_MESSAGES).await?;
+    let messages = mailbox.fetch_all_headers(ids, headers).await?;
+    let of = |message| headers.iter().flat_map(move |header| header_recipients(message, header));
     Ok(messages.iter().flat_map(of).collect())
 }
 

@@ -13,11 +13,11 @@ use nod_contract::tool::{
 };
 use serde_json::{Value, json};
 
-use super::letter::Letter;
+use super::letter::OutgoingEmail;
 use super::mailbox::Mailbox;
 use super::{drafts, files, open_draft};
 use crate::google::account::Accounts;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_draft";
@@ -43,9 +43,9 @@ impl ActTool for CreateDraft {
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let written = drafts::written(cx, &mailbox, args, NAME).await?;
-        let preview = written.letter.preview("Save this draft?", words(), false)?;
-        Ok(written.sourced(cx, preview))
+        let written = drafts::compose_email(cx, &mailbox, args, NAME).await?;
+        let preview = written.email.preview("Save this draft?", action_labels(), false)?;
+        Ok(written.with_provenance(cx, preview))
     }
 
     fn revise(
@@ -56,8 +56,8 @@ impl ActTool for CreateDraft {
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
-        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
-        letter.preview("Save this draft?", words(), false).map_err(broken)
+        let letter = OutgoingEmail::from_payload(payload, NAME).map_err(broken)?.apply_form(filled, false)?;
+        letter.preview("Save this draft?", action_labels(), false).map_err(broken)
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -65,7 +65,7 @@ impl ActTool for CreateDraft {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
-        create(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
+        create_from_payload(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
     }
 
     async fn find_effect(
@@ -75,11 +75,11 @@ impl ActTool for CreateDraft {
         _: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        find(&self.accounts.mailbox(cx).await?, payload, key).await
+        find_by_payload(&self.accounts.mailbox(cx).await?, payload, key).await
     }
 }
 
-pub(super) fn words() -> ActionLabels {
+pub(super) fn action_labels() -> ActionLabels {
     ActionLabels {
         approve: "Save draft".into(),
         in_progress: "Saving…".into(),
@@ -90,44 +90,46 @@ pub(super) fn words() -> ActionLabels {
     }
 }
 
-pub(super) async fn create(
+pub(super) async fn create_from_payload(
     cx: &ToolContext,
     mailbox: &Mailbox,
     payload: &Value,
     key: EffectKey,
 ) -> ToolResult {
-    create_letter(cx, mailbox, &Letter::approved(payload, NAME)?, key).await
+    create_from_email(cx, mailbox, &OutgoingEmail::from_payload(payload, NAME)?, key).await
 }
 
-pub(super) async fn create_letter(
+pub(super) async fn create_from_email(
     cx: &ToolContext,
     mailbox: &Mailbox,
-    letter: &Letter,
+    letter: &OutgoingEmail,
     key: EffectKey,
 ) -> ToolResult {
-    letter.of_this_account(mailbox)?;
-    let raw = files::raw(mailbox, letter, cx.now, key).await?;
-    let draft = mailbox.create_draft(raw, letter.thread()).await.map_err(Trouble::acting)?;
-    open_draft::saved(mailbox, letter, &draft)
+    letter.check_account(mailbox)?;
+    let raw = files::render_email(mailbox, letter, cx.now, key).await?;
+    let draft = mailbox.create_draft(raw, letter.thread()).await.map_err(GoogleApiError::into_write_error)?;
+    open_draft::saved_output(mailbox, letter, &draft)
 }
 
-pub(super) async fn find(
+pub(super) async fn find_by_payload(
     mailbox: &Mailbox,
     payload: &Value,
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
-    find_letter(mailbox, &Letter::approved(payload, NAME)?, key).await
+    find_created_draft(mailbox, &OutgoingEmail::from_payload(payload, NAME)?, key).await
 }
 
 /// A second draft in the person's own mailbox does no harm, so a draft that is not among the newest counts as absent.
-pub(super) async fn find_letter(
+pub(super) async fn find_created_draft(
     mailbox: &Mailbox,
-    letter: &Letter,
+    letter: &OutgoingEmail,
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
-    letter.of_this_account(mailbox)?;
-    let found = drafts::left_by(mailbox, key).await.map_err(|trouble| trouble.looking("the drafts"))?;
+    letter.check_account(mailbox)?;
+    let found = drafts::find_draft_of_effect(mailbox, key)
+        .await
+        .map_err(|trouble| trouble.into_read_error("the drafts"))?;
     found.map_or(Ok(EffectLookup::NotDone), |draft| {
-        open_draft::saved(mailbox, letter, &draft).map(EffectLookup::Done)
+        open_draft::saved_output(mailbox, letter, &draft).map(EffectLookup::Done)
     })
 }

@@ -21,7 +21,7 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_label";
 /// Gmail's limit.
-const LONGEST_NAME: usize = 225;
+const MAX_NAME_CHARS: usize = 225;
 
 pub(super) struct CreateLabel {
     spec: ToolSpec,
@@ -29,7 +29,7 @@ pub(super) struct CreateLabel {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     name: String,
 }
 
@@ -38,7 +38,7 @@ impl CreateLabel {
         let parameters = json!({
             "type": "object",
             "properties": {
-                "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
+                "name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS,
                     "description": "As the person says it; a slash makes it a label inside another."},
             },
             "required": ["name"],
@@ -57,19 +57,19 @@ impl ActTool for CreateLabel {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Asked = arguments(args)?;
+        let asked: Arguments = arguments(args)?;
         let name = asked.name.trim();
         if name.is_empty() || name.chars().any(char::is_control) {
             return Err(ToolError::invalid("a label's name is one line of letters"));
         }
-        let mailbox = organise::mailbox(&self.accounts, cx).await?;
+        let mailbox = organise::open_mailbox(&self.accounts, cx).await?;
         let account = mailbox.address().to_owned();
         let payload = json!({"schema": 1, "tool": NAME, "account": account, "name": name});
         Ok(Preview {
             fields: vec![("Mailbox".into(), account.clone()), ("Label".into(), name.to_owned())],
             account,
             summary: Some(Summary::from_title(name, "a label", |what| format!("Make {what}"))),
-            ..Preview::new(payload, "Make this label?", organise::words("label"))
+            ..Preview::new(payload, "Make this label?", organise::action_labels("label"))
         })
     }
 
@@ -88,13 +88,16 @@ impl ActTool for CreateLabel {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
-        let mailbox = organise::mailbox(&self.accounts, cx).await?;
-        let name = approved(payload, &mailbox)?;
-        if let Some(there) = there(&mailbox, name).await? {
-            return Ok(told(cx, &there, "was there already"));
+        let mailbox = organise::open_mailbox(&self.accounts, cx).await?;
+        let name = parse_payload(payload, &mailbox)?;
+        if let Some(there) = find_label(&mailbox, name).await? {
+            return Ok(label_output(cx, &there, "was there already"));
         }
-        mailbox.make_label(name).await.map_err(|trouble| trouble.changing("the label"))?;
-        Ok(told(cx, name, "made"))
+        mailbox
+            .create_label(name)
+            .await
+            .map_err(|trouble| trouble.into_repeatable_write_error("the label"))?;
+        Ok(label_output(cx, name, "made"))
     }
 
     /// Any label of that name counts, regardless of who created it.
@@ -105,23 +108,24 @@ impl ActTool for CreateLabel {
         _: &Value,
         _: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let mailbox = organise::mailbox(&self.accounts, cx).await?;
-        let there = there(&mailbox, approved(payload, &mailbox)?).await?;
-        Ok(there.map_or(EffectLookup::NotDone, |name| EffectLookup::Done(told(cx, &name, "made"))))
+        let mailbox = organise::open_mailbox(&self.accounts, cx).await?;
+        let there = find_label(&mailbox, parse_payload(payload, &mailbox)?).await?;
+        Ok(there.map_or(EffectLookup::NotDone, |name| EffectLookup::Done(label_output(cx, &name, "made"))))
     }
 }
 
-fn approved<'a>(payload: &'a Value, mailbox: &Mailbox) -> Result<&'a str, ToolError> {
-    organise::of_this_account(payload, mailbox)?;
+fn parse_payload<'a>(payload: &'a Value, mailbox: &Mailbox) -> Result<&'a str, ToolError> {
+    organise::check_account(payload, mailbox)?;
     payload["name"].as_str().ok_or_else(|| ToolError::internal("the approved payload names no label"))
 }
 
-async fn there(mailbox: &Mailbox, name: &str) -> Result<Option<String>, ToolError> {
-    let all = mailbox.labels().await.map_err(|trouble| trouble.looking("the labels"))?;
-    let same = |label: &labels::Own| labels::plain(&label.name) == labels::plain(name);
-    Ok(labels::own(all).into_iter().find(same).map(|label| label.name))
+async fn find_label(mailbox: &Mailbox, name: &str) -> Result<Option<String>, ToolError> {
+    let all = mailbox.list_labels().await.map_err(|trouble| trouble.into_read_error("the labels"))?;
+    let same =
+        |label: &labels::UserLabel| labels::normalize_name(&label.name) == labels::normalize_name(name);
+    Ok(labels::list_user_labels(all).into_iter().find(same).map(|label| label.name))
 }
 
-fn told(cx: &ToolContext, name: &str, how: &str) -> ToolOutput {
+fn label_output(cx: &ToolContext, name: &str, how: &str) -> ToolOutput {
     ToolOutput::trusted(json!({"status": how, "label": name})).private_to(cx.principal.person)
 }

@@ -16,7 +16,7 @@ pub(super) fn zone(principal: &Principal) -> TimeZone {
 }
 
 /// Formats when Gmail received it: "Fri 6 Mar, 15:00 CET".
-pub(super) fn at(message: &Message, cx: &ToolContext) -> Option<String> {
+pub(super) fn received_at(message: &Message, cx: &ToolContext) -> Option<String> {
     let zone = zone(&cx.principal);
     let at = Timestamp::from_millisecond(message.internal_date?).ok()?;
     Some(when::format_time(&at.to_zoned(zone.clone()), &zone, cx.now))
@@ -27,13 +27,13 @@ pub(super) fn at(message: &Message, cx: &ToolContext) -> Option<String> {
 ///
 /// # Errors
 /// [`ToolError::InvalidArguments`] for a value that is not a day.
-pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, ToolError> {
+pub(super) fn resolve_dates(query: &str, zone: &TimeZone) -> Result<String, ToolError> {
     let (mut written, mut rest, mut within_quotes) = (String::with_capacity(query.len()), query, false);
     let mut begins = true;
     while let Some(c) = rest.chars().next() {
-        if begins && let Some(bound) = bound(rest) {
+        if begins && let Some(bound) = date_operator(rest) {
             let value = &rest[bound.len()..];
-            let value = &value[..value.find(ends).unwrap_or(value.len())];
+            let value = &value[..value.find(is_term_end).unwrap_or(value.len())];
             written.push_str(bound);
             written.push_str(&seconds(bound, value, zone)?);
             rest = &rest[bound.len() + value.len()..];
@@ -49,16 +49,16 @@ pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, ToolError
 }
 
 /// Returns the operator as it is written there.
-fn bound(text: &str) -> Option<&str> {
+fn date_operator(text: &str) -> Option<&str> {
     let starts =
         |bound: &&str| text.get(..bound.len()).is_some_and(|start| start.eq_ignore_ascii_case(bound));
     let length = BOUNDS.iter().find(|bound| starts(bound))?.len();
     // An operator without a value is a word.
     let value = text[length..].chars().next()?;
-    (!ends(value)).then(|| &text[..length])
+    (!is_term_end(value)).then(|| &text[..length])
 }
 
-fn ends(c: char) -> bool {
+fn is_term_end(c: char) -> bool {
     c.is_whitespace() || "(){}\"".contains(c)
 }
 
@@ -103,16 +103,19 @@ mod tests {
             ),
             ("the day after: hereafter:2026/03/06 ä", "the day after: hereafter:2026/03/06 ä"),
         ] {
-            assert_eq!(searched(query, &berlin).as_deref(), Ok(wanted));
+            assert_eq!(resolve_dates(query, &berlin).as_deref(), Ok(wanted));
         }
         for wrong in ["after:2026/02/30", "older:1d", "before:06/03/2026", "after:2026", "after:yesterday"] {
-            assert!(matches!(searched(wrong, &berlin), Err(ToolError::InvalidArguments { .. })), "{wrong}");
+            assert!(
+                matches!(resolve_dates(wrong, &berlin), Err(ToolError::InvalidArguments { .. })),
+                "{wrong}"
+            );
         }
     }
 
     #[test]
     fn where_the_clocks_change_at_midnight_the_day_begins_after() {
         let beirut = TimeZone::get("Asia/Beirut").unwrap();
-        assert_eq!(searched("after:2026/03/29", &beirut).as_deref(), Ok("after:1774735200"));
+        assert_eq!(resolve_dates("after:2026/03/29", &beirut).as_deref(), Ok("after:1774735200"));
     }
 }

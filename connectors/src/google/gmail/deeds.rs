@@ -5,16 +5,16 @@ use google_gmail1::api::{Message, Thread};
 use nod_contract::tool::ToolError;
 use serde::{Deserialize, Serialize};
 
-use super::labels::Own;
+use super::labels::UserLabel;
 use super::message::has_label;
 
 /// The maximum number of messages in one request to Gmail.
-const MOST_AT_ONCE: usize = 1_000;
+const MAX_BATCH_SIZE: usize = 1_000;
 
 /// An action on a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Deed {
+pub(super) enum LabelAction {
     Archive,
     MoveToInbox,
     Star,
@@ -25,7 +25,7 @@ pub(super) enum Deed {
     MarkUnimportant,
 }
 
-impl Deed {
+impl LabelAction {
     pub(super) const ALL: [Self; 8] = [
         Self::Archive,
         Self::MoveToInbox,
@@ -37,7 +37,7 @@ impl Deed {
         Self::MarkUnimportant,
     ];
 
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn description(self) -> &'static str {
         match self {
             Self::Archive => "archive",
             Self::MoveToInbox => "move to the inbox",
@@ -65,27 +65,27 @@ impl Deed {
     }
 
     /// Gmail applies these to the newest mail of a conversation only.
-    fn of_the_newest(self) -> bool {
+    fn is_for_newest_only(self) -> bool {
         matches!(self, Self::Star | Self::MarkUnread)
     }
 }
 
 /// A change of labels on some messages, by ids: one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Change {
+pub(super) struct LabelChange {
     pub messages: Vec<String>,
     pub add: Vec<String>,
     pub remove: Vec<String>,
 }
 
-impl Change {
+impl LabelChange {
     /// Returns whether the message shows the change.
-    pub(super) fn is_made(&self, message: &Message) -> bool {
+    pub(super) fn is_applied(&self, message: &Message) -> bool {
         self.add.iter().all(|label| has_label(message, label))
             && !self.remove.iter().any(|label| has_label(message, label))
     }
 
-    fn put(&mut self, deed: Deed) {
+    fn add_action(&mut self, deed: LabelAction) {
         let (label, on) = deed.label();
         if on { &mut self.add } else { &mut self.remove }.push(label.to_owned());
     }
@@ -101,17 +101,17 @@ impl Change {
 /// [`ToolError::InvalidArguments`] if one action reverses another.
 pub(super) fn changes(
     threads: &[Thread],
-    deeds: &[Deed],
-    add: &[&Own],
-    remove: &[&Own],
-) -> Result<Vec<Change>, ToolError> {
-    let ids = |labels: &[&Own]| labels.iter().map(|label| label.id.clone()).collect();
-    let mut whole = Change { messages: Vec::new(), add: ids(add), remove: ids(remove) };
-    let mut newest = Change::default();
+    deeds: &[LabelAction],
+    add: &[&UserLabel],
+    remove: &[&UserLabel],
+) -> Result<Vec<LabelChange>, ToolError> {
+    let ids = |labels: &[&UserLabel]| labels.iter().map(|label| label.id.clone()).collect();
+    let mut whole = LabelChange { messages: Vec::new(), add: ids(add), remove: ids(remove) };
+    let mut newest = LabelChange::default();
     for deed in deeds {
-        if deed.of_the_newest() { newest.put(*deed) } else { whole.put(*deed) }
+        if deed.is_for_newest_only() { newest.add_action(*deed) } else { whole.add_action(*deed) }
     }
-    let both = Change { add: [&whole.add[..], &newest.add].concat(), ..whole.clone() };
+    let both = LabelChange { add: [&whole.add[..], &newest.add].concat(), ..whole.clone() };
     if both.contradicts() {
         return Err(ToolError::invalid("one of these takes back another: ask for one of the two"));
     }
@@ -120,12 +120,12 @@ pub(super) fn changes(
         whole.messages.extend(mails.filter_map(|message| message.id.clone()));
         newest.messages.extend(whole.messages.last().cloned());
     }
-    let does = |change: &Change| !change.add.is_empty() || !change.remove.is_empty();
-    let cut = |change: Change| {
-        let pieces: Vec<Change> = change
+    let does = |change: &LabelChange| !change.add.is_empty() || !change.remove.is_empty();
+    let cut = |change: LabelChange| {
+        let pieces: Vec<LabelChange> = change
             .messages
-            .chunks(MOST_AT_ONCE)
-            .map(|some| Change { messages: some.to_vec(), ..change.clone() })
+            .chunks(MAX_BATCH_SIZE)
+            .map(|some| LabelChange { messages: some.to_vec(), ..change.clone() })
             .collect();
         pieces
     };
@@ -145,15 +145,18 @@ mod tests {
     fn a_star_is_for_the_newest_and_the_rest_for_all() {
         let messages = vec![mail("1", &[]), mail("2", &["UNREAD"]), mail("3", &["DRAFT"])];
         let threads = [Thread { messages: Some(messages), ..Thread::default() }];
-        let label = Own { id: "Label_1".into(), name: "Invoices".into() };
+        let label = UserLabel { id: "Label_1".into(), name: "Invoices".into() };
         let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-        let made = changes(&threads, &[Deed::Archive, Deed::Star], &[&label], &[]);
+        let made = changes(&threads, &[LabelAction::Archive, LabelAction::Star], &[&label], &[]);
         let wanted = vec![
-            Change { messages: owned(&["1", "2"]), add: owned(&["Label_1"]), remove: owned(&["INBOX"]) },
-            Change { messages: owned(&["2"]), add: owned(&["STARRED"]), remove: vec![] },
+            LabelChange { messages: owned(&["1", "2"]), add: owned(&["Label_1"]), remove: owned(&["INBOX"]) },
+            LabelChange { messages: owned(&["2"]), add: owned(&["STARRED"]), remove: vec![] },
         ];
         assert_eq!(made, Ok(wanted));
-        for both in [[Deed::Archive, Deed::MoveToInbox], [Deed::MarkRead, Deed::MarkUnread]] {
+        for both in [
+            [LabelAction::Archive, LabelAction::MoveToInbox],
+            [LabelAction::MarkRead, LabelAction::MarkUnread],
+        ] {
             assert!(matches!(changes(&threads, &both, &[], &[]), Err(ToolError::InvalidArguments { .. })));
         }
     }

@@ -14,10 +14,10 @@ use nod_contract::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::letter::{Letter, Seen};
-use super::open_draft::{self, Now};
+use super::letter::{DraftVersion, OutgoingEmail};
+use super::open_draft::{self, DraftState};
 use crate::google::account::Accounts;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::draft::{CloseReason, Draft as Open};
 use nod_contract::tool::effect::{EffectKey, Permit};
 
@@ -55,8 +55,8 @@ impl ActTool for DiscardDraft {
             noun: "draft".into(),
             recipient_noun: "mail".into(),
         };
-        let letter =
-            Letter::deserialize(&open.content).map_err(|error| ToolError::internal(error.to_string()))?;
+        let letter = OutgoingEmail::deserialize(&open.content)
+            .map_err(|error| ToolError::internal(error.to_string()))?;
         let payload = open.payload();
         Ok(Preview {
             summary: Some(Summary::from_title(&letter.subject, "a draft", |what| {
@@ -86,14 +86,16 @@ impl ActTool for DiscardDraft {
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let (letter, seen) = open_draft::handed(&mailbox, payload).await?;
-        match open_draft::now(&mailbox, &letter, &seen).await? {
-            Now::Gone => return Ok(open_draft::gone(&seen)),
-            Now::Changed(letter, seen) => return Err(open_draft::outdated(cx, &mailbox, &letter, &seen)?),
-            Now::Same(..) => {}
+        let (letter, seen) = open_draft::load_open_draft(&mailbox, payload).await?;
+        match open_draft::check_state(&mailbox, &letter, &seen).await? {
+            DraftState::Gone => return Ok(open_draft::gone_output(&seen)),
+            DraftState::Changed(letter, seen) => {
+                return Err(open_draft::outdated_output(cx, &mailbox, &letter, &seen)?);
+            }
+            DraftState::Unchanged(..) => {}
         }
-        mailbox.delete_draft(&seen.id).await.map_err(Trouble::acting)?;
-        Ok(thrown_away(&seen))
+        mailbox.delete_draft(&seen.id).await.map_err(GoogleApiError::into_write_error)?;
+        Ok(discarded_output(&seen))
     }
 
     async fn find_effect(
@@ -103,17 +105,17 @@ impl ActTool for DiscardDraft {
         _: &Value,
         _: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let (_, seen) = open_draft::named(payload)?;
-        match self.accounts.mailbox(cx).await?.draft(&seen.id).await {
+        let (_, seen) = open_draft::parse_draft(payload)?;
+        match self.accounts.mailbox(cx).await?.fetch_draft(&seen.id).await {
             Ok(_) => Ok(EffectLookup::NotDone),
             // Deleted by us, or by hand a moment before. That cannot be known, so the answer claims neither.
             Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(no_more(&seen))),
-            Err(trouble) => Err(trouble.looking("the draft")),
+            Err(trouble) => Err(trouble.into_read_error("the draft")),
         }
     }
 }
 
-fn no_more(seen: &Seen) -> ToolOutput {
+fn no_more(seen: &DraftVersion) -> ToolOutput {
     ToolOutput::trusted(json!({"status": "gone", "id": seen.id}))
         .with_verbatim("The draft is not in Gmail any more.")
         .with_follow_up(FollowUp::DraftClosed {
@@ -122,7 +124,7 @@ fn no_more(seen: &Seen) -> ToolOutput {
         })
 }
 
-fn thrown_away(seen: &Seen) -> ToolOutput {
+fn discarded_output(seen: &DraftVersion) -> ToolOutput {
     ToolOutput::trusted(json!({"status": "discarded", "id": seen.id}))
         .with_verbatim("The draft is thrown away. It was not sent.")
         .with_follow_up(FollowUp::DraftClosed { draft: seen.id.clone(), reason: CloseReason::Discarded })

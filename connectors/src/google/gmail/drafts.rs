@@ -6,23 +6,23 @@ use nod_contract::tool::{Preview, ToolContext, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::files::File;
+use super::files::OutgoingAttachment;
 use super::identity::Identities;
-use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
+use super::letter::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
 use super::message::raw_header;
 use super::mime::EFFECT_HEADER;
 use super::{arguments, files, reply};
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::effect::EffectKey;
 
 /// The number of newest drafts or sent mails that are searched.
-pub(super) const NEWEST: u32 = 25;
+pub(super) const MAX_SCANNED: u32 = 25;
 
 /// Returns the arguments of both tools; a mail needs a recipient, a draft does not.
 pub(super) fn parameters(least_to: usize) -> Value {
     let recipients = |least: usize, what: &str| {
-        json!({"type": "array", "minItems": least, "maxItems": MOST_RECIPIENTS, "description": what,
+        json!({"type": "array", "minItems": least, "maxItems": MAX_RECIPIENTS, "description": what,
             "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}})
     };
     let mut required = vec!["subject", "body"];
@@ -37,7 +37,7 @@ pub(super) fn parameters(least_to: usize) -> Value {
             "bcc": recipients(0, "Addresses, or names of people."),
             "subject": {"type": "string", "maxLength": SUBJECT_CHARS, "description": "One line."},
             "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS, "description": "Plain text, whole."},
-            "from": reply::from_argument(),
+            "from": reply::from_schema(),
             "attach": files::argument(),
         },
         "required": required,
@@ -47,24 +47,24 @@ pub(super) fn parameters(least_to: usize) -> Value {
 
 /// The arguments in addition to the text.
 #[derive(Deserialize)]
-struct Wanted {
+struct ExtraArguments {
     from: Option<String>,
     #[serde(default)]
-    attach: Vec<files::Wanted>,
+    attach: Vec<files::AttachmentArgument>,
 }
 
 /// A letter built from the arguments, and whether it contains data from the person's mailbox.
-pub(super) struct Written {
-    pub letter: Letter,
-    of_mailbox: bool,
+pub(super) struct ComposedEmail {
+    pub email: OutgoingEmail,
+    has_mailbox_content: bool,
 }
 
-impl Written {
+impl ComposedEmail {
     /// Sets the audience of the preview: data from the person's mailbox is private to them.
-    pub(super) fn sourced(&self, cx: &ToolContext, preview: Preview) -> Preview {
+    pub(super) fn with_provenance(&self, cx: &ToolContext, preview: Preview) -> Preview {
         let audience =
-            if self.of_mailbox { Audience::Person(cx.principal.person) } else { Audience::Channel };
-        let provenance = match self.letter.attachments.iter().any(File::came_with_mail) {
+            if self.has_mailbox_content { Audience::Person(cx.principal.person) } else { Audience::Channel };
+        let provenance = match self.email.attachments.iter().any(OutgoingAttachment::is_from_message) {
             true => Provenance::untrusted("a file that came with a mail"),
             false => Provenance::Trusted,
         };
@@ -73,29 +73,32 @@ impl Written {
 }
 
 /// Builds the letter from the arguments.
-pub(super) async fn written(
+pub(super) async fn compose_email(
     cx: &ToolContext,
     mailbox: &Mailbox,
     args: &Value,
     tool: &str,
-) -> Result<Written, ToolError> {
-    let (asked, wanted): (Asked, Wanted) = (arguments(args)?, arguments(args)?);
-    let letter = Letter::new(&asked, tool, mailbox.address())?;
-    let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), None)?;
-    let attachments = files::wanted(mailbox, &wanted.attach).await?;
-    let letter = Letter { attachments, ..letter.sent_as(&identity) };
+) -> Result<ComposedEmail, ToolError> {
+    let (asked, wanted): (EmailArguments, ExtraArguments) = (arguments(args)?, arguments(args)?);
+    let letter = OutgoingEmail::new(&asked, tool, mailbox.address())?;
+    let identity = Identities::fetch(mailbox).await?.choose(wanted.from.as_deref(), None)?;
+    let attachments = files::resolve_attachments(mailbox, &wanted.attach).await?;
+    let letter = OutgoingEmail { attachments, ..letter.with_sender(&identity) };
     // An address that no one named here, or a name other than the person's name here, comes from Gmail's settings.
     let told = |name: &String| !name.eq_ignore_ascii_case(&cx.principal.name);
     let settings = (letter.account.is_some() && wanted.from.is_none())
         || letter.name.as_ref().is_some_and(told)
         || letter.reply_to.is_some();
-    let of_mailbox = settings || letter.attachments.iter().any(File::came_with_mail);
-    Ok(Written { letter, of_mailbox })
+    let of_mailbox = settings || letter.attachments.iter().any(OutgoingAttachment::is_from_message);
+    Ok(ComposedEmail { email: letter, has_mailbox_content: of_mailbox })
 }
 
 /// Returns the draft that an earlier attempt of this effect left, if there is one.
-pub(super) async fn left_by(mailbox: &Mailbox, key: EffectKey) -> Result<Option<Draft>, Trouble> {
-    let drafts = mailbox.drafts(NEWEST).await?;
+pub(super) async fn find_draft_of_effect(
+    mailbox: &Mailbox,
+    key: EffectKey,
+) -> Result<Option<Draft>, GoogleApiError> {
+    let drafts = mailbox.list_drafts(MAX_SCANNED).await?;
     Ok(drafts.into_iter().find(|draft| {
         draft.message.as_ref().is_some_and(|message| carries(raw_header(message, EFFECT_HEADER), key))
     }))

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use nod_contract::card::{Field, FieldError};
 use nod_contract::tool::{FieldValue, MAX_BODY_CHARS};
 
-use super::letter::{self, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
-use crate::google::form::{field, keep};
+use super::letter::{self, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
+use crate::google::form::{field, store_or_report};
 
 /// Enough for a hundred addresses of the usual length, with names.
 const PEOPLE_CHARS: usize = 10_000;
 
-impl Letter {
+impl OutgoingEmail {
     /// Returns the letter as form fields.
     pub(super) fn form(&self, needs_to: bool) -> Vec<Field> {
         let people = |id: &str, label: &str, list: &[String], optional| Field {
@@ -32,7 +32,7 @@ impl Letter {
     ///
     /// # Errors
     /// A sentence for each field with an invalid value.
-    pub(super) fn revised(
+    pub(super) fn apply_form(
         &self,
         filled: &BTreeMap<String, FieldValue>,
         needs_to: bool,
@@ -41,20 +41,20 @@ impl Letter {
         let mut letter = self.clone();
         for (id, list) in [("to", &mut letter.to), ("cc", &mut letter.cc), ("bcc", &mut letter.bcc)] {
             let Some(FieldValue::Recipients(people)) = filled.get(id) else { continue };
-            keep(letter::recipients(people), list, id, &mut errors);
+            store_or_report(letter::recipients(people), list, id, &mut errors);
         }
         if let Some(FieldValue::Text(text)) = filled.get("subject") {
-            keep(letter::subject(text), &mut letter.subject, "subject", &mut errors);
+            store_or_report(letter::subject(text), &mut letter.subject, "subject", &mut errors);
         }
         if let Some(FieldValue::Text(text)) = filled.get("body") {
-            keep(letter::body(text), &mut letter.body, "body", &mut errors);
+            store_or_report(letter::body(text), &mut letter.body, "body", &mut errors);
         }
         if needs_to && letter.to.is_empty() {
             errors.push(FieldError::new("to", "A mail needs somebody to go to."));
         }
-        let many = letter.everybody().count();
-        if many > MOST_RECIPIENTS {
-            let why = format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most.");
+        let many = letter.all_recipients().count();
+        if many > MAX_RECIPIENTS {
+            let why = format!("{many} recipients; {MAX_RECIPIENTS} are allowed at most.");
             errors.push(FieldError::new("to", why));
         }
         if letter.body.trim().is_empty() && !letter.forwards() {
@@ -68,49 +68,52 @@ impl Letter {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::letter::Asked;
+    use super::super::letter::EmailArguments;
     use super::*;
 
-    fn letter() -> Letter {
-        let asked = Asked {
+    fn email() -> OutgoingEmail {
+        let asked = EmailArguments {
             to: vec!["bo@example.com".into()],
             cc: vec!["cho@example.com".into()],
             bcc: vec![],
             subject: "Late".into(),
             body: "Hi Bo".into(),
         };
-        Letter::new(&asked, "t", "ana@acme.test").unwrap()
+        OutgoingEmail::new(&asked, "t", "ana@acme.test").unwrap()
     }
 
     fn text(id: &str, text: &str) -> (String, FieldValue) {
         (id.to_owned(), FieldValue::Text(text.to_owned()))
     }
 
-    fn people(id: &str, all: &[&str]) -> (String, FieldValue) {
+    fn people_value(id: &str, all: &[&str]) -> (String, FieldValue) {
         (id.to_owned(), FieldValue::Recipients(all.iter().map(|one| (*one).to_owned()).collect()))
     }
 
-    fn wrong(filled: (String, FieldValue)) -> Vec<(String, String)> {
-        let errors = letter().revised(&BTreeMap::from([filled]), true).unwrap_err();
+    fn field_errors(filled: (String, FieldValue)) -> Vec<(String, String)> {
+        let errors = email().apply_form(&BTreeMap::from([filled]), true).unwrap_err();
         errors.into_iter().map(|error| (error.field, error.message)).collect()
     }
 
     #[test]
     fn unchanged_fields_are_kept() {
-        let filled = BTreeMap::from([people("cc", &[]), text("body", "Hi Bo,\r\n  later ")]);
-        let revised = letter().revised(&filled, true).unwrap();
-        assert_eq!(revised, Letter { cc: vec![], body: "Hi Bo,\n  later ".into(), ..letter() });
+        let filled = BTreeMap::from([people_value("cc", &[]), text("body", "Hi Bo,\r\n  later ")]);
+        let revised = email().apply_form(&filled, true).unwrap();
+        assert_eq!(revised, OutgoingEmail { cc: vec![], body: "Hi Bo,\n  later ".into(), ..email() });
     }
 
     #[test]
     fn errors_name_their_field() {
         let at = |field: &str, why: &str| vec![(field.to_owned(), why.to_owned())];
-        assert_eq!(wrong(people("to", &[])), at("to", "A mail needs somebody to go to."));
-        assert_eq!(wrong(text("body", " \n")), at("body", "A mail needs some text."));
-        assert_eq!(wrong(text("body", "\u{0}")), at("body", "The body has control characters."));
-        assert_eq!(wrong(text("subject", "a\nb")), at("subject", "A subject is one line."));
-        assert_eq!(wrong(people("cc", &["bo@localhost"]))[0].0, "cc");
+        assert_eq!(field_errors(people_value("to", &[])), at("to", "A mail needs somebody to go to."));
+        assert_eq!(field_errors(text("body", " \n")), at("body", "A mail needs some text."));
+        assert_eq!(field_errors(text("body", "\u{0}")), at("body", "The body has control characters."));
+        assert_eq!(field_errors(text("subject", "a\nb")), at("subject", "A subject is one line."));
+        assert_eq!(field_errors(people_value("cc", &["bo@localhost"]))[0].0, "cc");
         let many = ["bo@example.com"; 101];
-        assert_eq!(wrong(people("to", &many)), at("to", "102 recipients; 100 are allowed at most."));
+        assert_eq!(
+            field_errors(people_value("to", &many)),
+            at("to", "102 recipients; 100 are allowed at most.")
+        );
     }
 }

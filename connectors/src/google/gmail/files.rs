@@ -11,50 +11,51 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::attached::{self, Attachment, attachments};
-use super::letter::Letter;
+use super::letter::OutgoingEmail;
 use super::mailbox::Mailbox;
 use super::message::one_line;
 use super::mime;
 use nod_contract::tool::effect::EffectKey;
 
 /// Gmail's limit, for all files of a mail together.
-const MOST_BYTES: u64 = 25 * 1024 * 1024;
-pub(super) const MOST_FILES: usize = 20;
-const LONGEST_NAME: usize = 150;
+const MAX_TOTAL_BYTES: u64 = 25 * 1024 * 1024;
+pub(super) const MAX_FILES: usize = 20;
+const MAX_NAME_CHARS: usize = 150;
 const KEPT: &str =
     "Gmail does not hand out a file of that mail; send it from Gmail itself, or leave the files out";
 
 /// A file of a letter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct OutgoingAttachment {
     pub name: String,
     pub kind: String,
     pub size: u64,
     pub sha256: String,
-    pub lies: Lies,
+    #[serde(rename = "lies")]
+    pub source: AttachmentSource,
 }
 
 /// Where the bytes are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Lies {
+pub(super) enum AttachmentSource {
     /// In a mail, at this index among its files. (Gmail's own ids of files do not last.)
     InMail { message: String, at: usize },
     /// In the conversation.
     InChat { file: Uuid },
 }
 
-impl File {
+impl OutgoingAttachment {
     /// Returns whether it came with a mail, so another person might have sent it.
-    pub(super) fn came_with_mail(&self) -> bool {
-        matches!(self.lies, Lies::InMail { .. })
+    pub(super) fn is_from_message(&self) -> bool {
+        matches!(self.source, AttachmentSource::InMail { .. })
     }
 }
 
 /// A file as a model names it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct AttachmentArgument {
     message_id: Option<String>,
     name: String,
     #[serde(default)]
@@ -63,7 +64,7 @@ pub(super) struct Wanted {
 
 /// Returns the schema of the tools' argument for attachments.
 pub(super) fn argument() -> Value {
-    json!({"type": "array", "maxItems": MOST_FILES,
+    json!({"type": "array", "maxItems": MAX_FILES,
     "description": "Files to attach, only those the person asked for: dropped into this conversation, or come with a mail.",
     "items": {"type": "object", "required": ["name"], "additionalProperties": false,
         "properties": {
@@ -80,44 +81,51 @@ pub(super) fn argument() -> Value {
 ///
 /// # Errors
 /// [`ToolError::NotFound`] if one does not exist, [`ToolError::InvalidArguments`] if they are too large together.
-pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<File>, ToolError> {
+pub(super) async fn resolve_attachments(
+    mailbox: &Mailbox,
+    asked: &[AttachmentArgument],
+) -> Result<Vec<OutgoingAttachment>, ToolError> {
     let mut found = Vec::new();
     for one in asked {
         let Some(id) = &one.message_id else {
-            let file = mailbox.dropped(&one.name).await?;
-            found.push((file.name, file.kind, 0, Lies::InChat { file: file.id }));
+            let file = mailbox.find_conversation_file(&one.name).await?;
+            found.push((file.name, file.kind, 0, AttachmentSource::InChat { file: file.id }));
             continue;
         };
-        let message = mailbox.message(id).await.map_err(|trouble| trouble.looking("that mail"))?;
-        let all = in_mail(id, attachments(&message));
+        let message =
+            mailbox.fetch_message(id).await.map_err(|trouble| trouble.into_read_error("that mail"))?;
+        let all = from_message(id, attachments(&message));
         let mut same = all.into_iter().filter(|(name, ..)| name.trim() == one.name.trim());
         found.push(same.nth(one.which.unwrap_or(1).saturating_sub(1)).ok_or_else(no_such)?);
     }
-    seen(mailbox, found).await
+    with_digests(mailbox, found).await
 }
 
 /// Returns all files attached to a mail.
 ///
 /// # Errors
 /// As [`wanted`].
-pub(super) async fn of_mail(mailbox: &Mailbox, message: &Message) -> Result<Vec<File>, ToolError> {
+pub(super) async fn list_from_message(
+    mailbox: &Mailbox,
+    message: &Message,
+) -> Result<Vec<OutgoingAttachment>, ToolError> {
     let id = message.id.clone().unwrap_or_default();
-    seen(mailbox, in_mail(&id, attachments(message))).await
+    with_digests(mailbox, from_message(&id, attachments(message))).await
 }
 
 /// Returns the letter as the bytes to send, with its files as they were approved.
 ///
 /// # Errors
 /// [`ToolError::Forbidden`] if a file differs from the approved one.
-pub(super) async fn raw(
+pub(super) async fn render_email(
     mailbox: &Mailbox,
-    letter: &Letter,
+    letter: &OutgoingEmail,
     date: Timestamp,
     key: EffectKey,
 ) -> Result<Vec<u8>, ToolError> {
     let mut contents = Vec::with_capacity(letter.attachments.len());
     for file in &letter.attachments {
-        let bytes = fetched(mailbox, &file.lies).await?;
+        let bytes = fetch_bytes(mailbox, &file.source).await?;
         if digest(&bytes) != file.sha256 {
             let reason = format!("“{}” is another file now than the one on the card", file.name);
             return Err(ToolError::Forbidden { reason });
@@ -132,7 +140,7 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 }
 
 /// Formats a file: "terms.pdf (1.2 MB)".
-pub(super) fn shown(file: &File) -> String {
+pub(super) fn describe(file: &OutgoingAttachment) -> String {
     format!("{} ({})", file.name, size(file.size))
 }
 
@@ -142,64 +150,72 @@ fn no_such() -> ToolError {
 }
 
 /// Name, MIME type, claimed size and location.
-type Told = (String, String, u64, Lies);
+type Told = (String, String, u64, AttachmentSource);
 
-fn in_mail(message: &str, files: Vec<Attachment>) -> Vec<Told> {
+fn from_message(message: &str, files: Vec<Attachment>) -> Vec<Told> {
     let told = |(at, file): (usize, Attachment)| {
         let size = u64::try_from(file.size).unwrap_or_default();
-        (file.name, file.kind, size, Lies::InMail { message: message.to_owned(), at })
+        (file.name, file.kind, size, AttachmentSource::InMail { message: message.to_owned(), at })
     };
     files.into_iter().enumerate().map(told).collect()
 }
 
-async fn seen(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<File>, ToolError> {
-    if found.len() > MOST_FILES {
-        return Err(ToolError::invalid(format!("{} files; {MOST_FILES} are sent at most", found.len())));
+async fn with_digests(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<OutgoingAttachment>, ToolError> {
+    if found.len() > MAX_FILES {
+        return Err(ToolError::invalid(format!("{} files; {MAX_FILES} are sent at most", found.len())));
     }
-    within(found.iter().map(|(_, _, size, _)| size).sum())?;
+    check_total_size(found.iter().map(|(_, _, size, _)| size).sum())?;
     let mut files = Vec::with_capacity(found.len());
     for (name, kind, _, lies) in found {
-        let bytes = fetched(mailbox, &lies).await?;
+        let bytes = fetch_bytes(mailbox, &lies).await?;
         let (size, sha256) = (u64::try_from(bytes.len()).unwrap_or(u64::MAX), digest(&bytes));
-        files.push(File { name: plain_name(&name), kind: plain_kind(&kind), size, sha256, lies });
+        files.push(OutgoingAttachment {
+            name: safe_name(&name),
+            kind: safe_media_type(&kind),
+            size,
+            sha256,
+            source: lies,
+        });
     }
-    within(files.iter().map(|file| file.size).sum())?;
+    check_total_size(files.iter().map(|file| file.size).sum())?;
     Ok(files)
 }
 
-fn within(bytes: u64) -> Result<(), ToolError> {
-    if bytes <= MOST_BYTES {
+fn check_total_size(bytes: u64) -> Result<(), ToolError> {
+    if bytes <= MAX_TOTAL_BYTES {
         return Ok(());
     }
-    let (all, most) = (size(bytes), size(MOST_BYTES));
+    let (all, most) = (size(bytes), size(MAX_TOTAL_BYTES));
     Err(ToolError::invalid(format!(
         "the files have {all} together, and Gmail sends {most} at most; nothing was sent"
     )))
 }
 
-async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, ToolError> {
+async fn fetch_bytes(mailbox: &Mailbox, lies: &AttachmentSource) -> Result<Vec<u8>, ToolError> {
     let (message, at) = match lies {
-        Lies::InChat { file } => {
-            return mailbox.dropped_bytes(*file, usize::try_from(MOST_BYTES).unwrap_or(usize::MAX)).await;
+        AttachmentSource::InChat { file } => {
+            return mailbox
+                .fetch_conversation_file(*file, usize::try_from(MAX_TOTAL_BYTES).unwrap_or(usize::MAX))
+                .await;
         }
-        Lies::InMail { message, at } => (message, *at),
+        AttachmentSource::InMail { message, at } => (message, *at),
     };
-    let mail = mailbox.message(message).await;
-    let mail = mail.map_err(|trouble| trouble.looking("the mail that a file came with"))?;
+    let mail = mailbox.fetch_message(message).await;
+    let mail = mail.map_err(|trouble| trouble.into_read_error("the mail that a file came with"))?;
     let file = attachments(&mail).into_iter().nth(at).ok_or_else(no_such)?;
-    let bytes = attached::bytes(mailbox, message, file).await?;
+    let bytes = attached::fetch_bytes(mailbox, message, file).await?;
     bytes.ok_or_else(|| ToolError::Forbidden { reason: KEPT.to_owned() })
 }
 
 /// Cleans a name: removes characters that reorder or hide text, and those that end a header.
-fn plain_name(name: &str) -> String {
+fn safe_name(name: &str) -> String {
     let sound: String = name.chars().filter(|c| !is_hidden_char(*c)).collect();
-    let name = one_line(&sound.replace(['"', '\\', '/'], "_"), LONGEST_NAME);
+    let name = one_line(&sound.replace(['"', '\\', '/'], "_"), MAX_NAME_CHARS);
     if name.is_empty() { "file".to_owned() } else { name }
 }
 
 /// Returns the MIME type, if it cannot be anything but a file.
-fn plain_kind(kind: &str) -> String {
+fn safe_media_type(kind: &str) -> String {
     let token = |part: &str| {
         let sound = |c: char| c.is_ascii_alphanumeric() || "-.+_".contains(c);
         !part.is_empty() && part.len() < 80 && part.chars().all(sound)
@@ -227,12 +243,12 @@ mod tests {
 
     #[test]
     fn untrusted_names_and_types_are_sanitized() {
-        assert_eq!(plain_name("inv\u{202e}fdp.exe"), "invfdp.exe");
-        assert_eq!(plain_name("a\"; x=\"b\r\nc/d"), "a_; x=_b  c_d");
-        assert_eq!(plain_name(" \u{200b}"), "file");
-        assert_eq!(plain_kind("Application/PDF"), "application/pdf");
+        assert_eq!(safe_name("inv\u{202e}fdp.exe"), "invfdp.exe");
+        assert_eq!(safe_name("a\"; x=\"b\r\nc/d"), "a_; x=_b  c_d");
+        assert_eq!(safe_name(" \u{200b}"), "file");
+        assert_eq!(safe_media_type("Application/PDF"), "application/pdf");
         for kind in ["message/rfc822", "multipart/mixed", "text/plain; boundary=x", "", "x"] {
-            assert_eq!(plain_kind(kind), "application/octet-stream", "{kind}");
+            assert_eq!(safe_media_type(kind), "application/octet-stream", "{kind}");
         }
     }
 
@@ -240,6 +256,6 @@ mod tests {
     fn sizes_are_said_as_people_say_them() {
         let sizes = [0, 1_023, 1_024, 1_500, 1_048_576, 26_214_400].map(size);
         assert_eq!(sizes, ["0 bytes", "1023 bytes", "1 KB", "2 KB", "1.0 MB", "25.0 MB"]);
-        assert!(within(MOST_BYTES).is_ok() && within(MOST_BYTES + 1).is_err());
+        assert!(check_total_size(MAX_TOTAL_BYTES).is_ok() && check_total_size(MAX_TOTAL_BYTES + 1).is_err());
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::identity::Identities;
-use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, Reply};
+use super::letter::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, Reply};
 use super::mailbox::Mailbox;
 use super::message::{Body, has_label, header, sender};
 use super::{arguments, files, quote, reply, send_email};
@@ -32,7 +32,7 @@ pub(super) struct Forward {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct Arguments {
     thread_id: String,
     message_id: Option<String>,
     to: Vec<String>,
@@ -58,7 +58,7 @@ impl Forward {
 fn parameters() -> Value {
     let id = |what: &str| json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "description": what});
     let recipients = |least: usize| {
-        json!({"type": "array", "minItems": least, "maxItems": MOST_RECIPIENTS,
+        json!({"type": "array", "minItems": least, "maxItems": MAX_RECIPIENTS,
             "description": "People that the person named, and nobody else: addresses, or names.",
             "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}})
     };
@@ -73,7 +73,7 @@ fn parameters() -> Value {
             "body": {"type": "string", "maxLength": BODY_CHARS,
                 "description": "The person's own words above it; empty if they gave none."},
             "without_files": {"type": "boolean", "description": "Leaves out the mail's files; false if left out."},
-            "from": reply::from_argument(),
+            "from": reply::from_schema(),
         },
         "required": ["thread_id", "to"],
         "additionalProperties": false,
@@ -87,13 +87,13 @@ impl ActTool for Forward {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let wanted: Wanted = arguments(args)?;
+        let wanted: Arguments = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        let (letter, source) = forward(cx, &mailbox, wanted).await?;
+        let (letter, source) = compose_forward(cx, &mailbox, wanted).await?;
         Ok(Preview {
             audience: Audience::Person(cx.principal.person),
             provenance: Provenance::untrusted(source),
-            ..send_email::ask(&letter)?
+            ..send_email::approval_preview(&letter)?
         })
     }
 
@@ -105,18 +105,19 @@ impl ActTool for Forward {
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
-        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
-        send_email::ask(&letter).map_err(broken)
+        let letter = OutgoingEmail::from_payload(payload, NAME).map_err(broken)?.apply_form(filled, true)?;
+        send_email::approval_preview(&letter).map_err(broken)
     }
 
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        send_email::prepare_letter(cx, &mailbox, &Letter::approved(payload, NAME)?, key).await
+        send_email::prepare_email(cx, &mailbox, &OutgoingEmail::from_payload(payload, NAME)?, key).await
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
         let mailbox = self.accounts.mailbox(cx).await?;
-        send_email::send_letter(&mailbox, &Letter::approved(payload, NAME)?, handle, permit.key()).await
+        send_email::send_email(&mailbox, &OutgoingEmail::from_payload(payload, NAME)?, handle, permit.key())
+            .await
     }
 
     async fn find_effect(
@@ -127,48 +128,55 @@ impl ActTool for Forward {
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        send_email::find_letter(&mailbox, &Letter::approved(payload, NAME)?, handle, key).await
+        send_email::find_sent_email(&mailbox, &OutgoingEmail::from_payload(payload, NAME)?, handle, key).await
     }
 }
 
-async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<(Letter, String), ToolError> {
+async fn compose_forward(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    wanted: Arguments,
+) -> Result<(OutgoingEmail, String), ToolError> {
     let mail = match &wanted.message_id {
-        Some(id) => mailbox.message(id).await.map_err(|trouble| trouble.looking("that mail"))?,
-        None => reply::newest(mailbox, &wanted.thread_id).await?,
+        Some(id) => {
+            mailbox.fetch_message(id).await.map_err(|trouble| trouble.into_read_error("that mail"))?
+        }
+        None => reply::fetch_newest(mailbox, &wanted.thread_id).await?,
     };
     if has_label(&mail, "DRAFT") || mail.thread_id.as_deref() != Some(&wanted.thread_id) {
         return Err(ToolError::NotFound { what: "that mail in that thread".into() });
     }
     let from = sender(&mail).unwrap_or_else(|| "an unnamed sender".to_owned());
-    let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), Some(&mail))?;
-    let subject = reply::shown(&header(&mail, "Subject"));
-    let asked = Asked {
+    let identity = Identities::fetch(mailbox).await?.choose(wanted.from.as_deref(), Some(&mail))?;
+    let subject = reply::header_line(&header(&mail, "Subject"));
+    let asked = EmailArguments {
         to: wanted.to,
         cc: wanted.cc,
         bcc: wanted.bcc,
-        subject: forwarded_subject(&subject),
+        subject: forward_subject(&subject),
         body: wanted.body,
     };
-    let attachments = if wanted.without_files { Vec::new() } else { files::of_mail(mailbox, &mail).await? };
+    let attachments =
+        if wanted.without_files { Vec::new() } else { files::list_from_message(mailbox, &mail).await? };
     let body = Body::read(&mail, &mut mailbox.reading().desk()).await;
     let unread =
         |unread| reading::refused(unread, "that mail cannot be read safely; forward it in Gmail itself");
-    let letter = Letter {
-        quoted: Some(quote::forwarded(&mail, &body.map_err(unread)?, &from, &cx.principal.zone)?),
+    let letter = OutgoingEmail {
+        quoted: Some(quote::quote_for_forward(&mail, &body.map_err(unread)?, &from, &cx.principal.zone)?),
         attachments,
         // Gmail keeps a forward in the thread of the forwarded mail.
         reply: Some(Reply {
             reply_to: None,
             forwards: true,
-            ..reply::tied(&mail, wanted.thread_id, &subject, &from)
+            ..reply::reply_headers(&mail, wanted.thread_id, &subject, &from)
         }),
-        ..Letter::new(&asked, NAME, mailbox.address())?.sent_as(&identity)
+        ..OutgoingEmail::new(&asked, NAME, mailbox.address())?.with_sender(&identity)
     };
     Ok((letter, format!("mail from {from}")))
 }
 
 /// Adds the prefix once; prefixes in other languages count too.
-fn forwarded_subject(of: &str) -> String {
+fn forward_subject(of: &str) -> String {
     let said = ["fwd:", "fw:", "wg:", "tr:", "rv:", "vb:"];
     let start = of.to_lowercase();
     match said.iter().any(|prefix| start.starts_with(prefix)) {
@@ -183,9 +191,9 @@ mod tests {
 
     #[test]
     fn a_subject_says_fwd_once() {
-        assert_eq!(forwarded_subject("Terms"), "Fwd: Terms");
-        assert_eq!(forwarded_subject("Re: Terms"), "Fwd: Re: Terms");
-        assert_eq!(forwarded_subject("FW: Terms"), "FW: Terms");
-        assert_eq!(forwarded_subject("WG: Terms"), "WG: Terms");
+        assert_eq!(forward_subject("Terms"), "Fwd: Terms");
+        assert_eq!(forward_subject("Re: Terms"), "Fwd: Re: Terms");
+        assert_eq!(forward_subject("FW: Terms"), "FW: Terms");
+        assert_eq!(forward_subject("WG: Terms"), "WG: Terms");
     }
 }

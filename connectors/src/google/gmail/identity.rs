@@ -7,12 +7,12 @@ use nod_people::reading::Unread;
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
-use super::message::people;
+use super::message::header_recipients;
 use crate::google::reading::refused;
 use nod_contract::wire::Kind;
 
 /// A longer signature is a whole page, and is left to Gmail.
-const LONGEST_SIGNATURE: usize = 2_000;
+const MAX_SIGNATURE_CHARS: usize = 2_000;
 
 /// An address to send from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub(super) struct Identity {
     pub reply_to: Option<String>,
     /// Plain text; empty if there is none.
     pub signature: String,
-    usual: bool,
-    verified: bool,
+    is_default: bool,
+    is_verified: bool,
     /// Mail to it is mail to this person; false for an address shared with others.
-    theirs: bool,
+    is_own: bool,
 }
 
 /// All identities of one account.
@@ -39,20 +39,20 @@ pub(super) struct Identities {
 
 impl Identity {
     /// Returns the account's own address, without a signature.
-    pub(super) fn plain(address: &str) -> Self {
+    pub(super) fn from_account(address: &str) -> Self {
         Self {
             address: address.to_owned(),
             name: None,
             reply_to: None,
             signature: String::new(),
-            usual: true,
-            verified: true,
-            theirs: true,
+            is_default: true,
+            is_verified: true,
+            is_own: true,
         }
     }
 
     /// Builds an identity with its signature as text.
-    fn of(one: SendAs, signature: &str) -> Option<Self> {
+    fn from_send_as(one: SendAs, signature: &str) -> Option<Self> {
         let primary = one.is_primary.unwrap_or_default();
         let address = one.send_as_email?;
         let named = one.display_name.and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
@@ -62,9 +62,9 @@ impl Identity {
             reply_to: elsewhere.map(|one| one.address).filter(|to| !to.eq_ignore_ascii_case(&address)),
             address,
             signature: lines(signature),
-            usual: one.is_default.unwrap_or_default(),
-            verified: primary || one.verification_status.as_deref() == Some("accepted"),
-            theirs: primary || one.treat_as_alias.unwrap_or_default(),
+            is_default: one.is_default.unwrap_or_default(),
+            is_verified: primary || one.verification_status.as_deref() == Some("accepted"),
+            is_own: primary || one.treat_as_alias.unwrap_or_default(),
         })
     }
 }
@@ -74,8 +74,11 @@ impl Identities {
     ///
     /// # Errors
     /// If Gmail does not return them.
-    pub(super) async fn of(mailbox: &Mailbox) -> Result<Self, ToolError> {
-        let all = mailbox.send_as().await.map_err(|trouble| trouble.looking("the addresses to send from"))?;
+    pub(super) async fn fetch(mailbox: &Mailbox) -> Result<Self, ToolError> {
+        let all = mailbox
+            .list_send_as()
+            .await
+            .map_err(|trouble| trouble.into_read_error("the addresses to send from"))?;
         let (mut read, mut texts) = (Vec::with_capacity(all.len()), mailbox.reading().desk());
         for one in all {
             // Signatures are HTML.
@@ -92,7 +95,7 @@ impl Identities {
     }
 
     fn new(account: &str, all: Vec<(String, SendAs)>) -> Self {
-        let read = all.into_iter().filter_map(|(signature, one)| Identity::of(one, &signature));
+        let read = all.into_iter().filter_map(|(signature, one)| Identity::from_send_as(one, &signature));
         let mut all: Vec<Identity> = read.collect();
         // Gmail uses the account's name for an address without a name.
         let usual = all.iter().find(|one| one.address.eq_ignore_ascii_case(account));
@@ -104,26 +107,26 @@ impl Identities {
     }
 
     /// Returns whether mail to it is mail to this person.
-    pub(super) fn own(&self, address: &str) -> bool {
+    pub(super) fn is_own_address(&self, address: &str) -> bool {
         let same = |one: &str| one.eq_ignore_ascii_case(address);
-        same(&self.account) || self.verified().any(|one| one.theirs && same(&one.address))
+        same(&self.account) || self.list_verified().any(|one| one.is_own && same(&one.address))
     }
 
     /// Returns whether Gmail sends from it, even if it is shared with others.
     pub(super) fn sends_as(&self, address: &str) -> bool {
-        self.verified().any(|one| one.address.eq_ignore_ascii_case(address))
+        self.list_verified().any(|one| one.address.eq_ignore_ascii_case(address))
     }
 
     /// Returns the identity that Gmail uses for this address: the account's own if the address is not (or no longer)
     /// one of its addresses.
-    pub(super) fn sending(&self, from: &str) -> Identity {
+    pub(super) fn sender_for(&self, from: &str) -> Identity {
         let same = |one: &&Identity| one.address.eq_ignore_ascii_case(from);
-        self.verified().find(same).cloned().unwrap_or_else(|| self.primary())
+        self.list_verified().find(same).cloned().unwrap_or_else(|| self.primary())
     }
 
     fn primary(&self) -> Identity {
-        let own = self.verified().find(|one| one.address.eq_ignore_ascii_case(&self.account));
-        own.cloned().unwrap_or_else(|| Identity::plain(&self.account))
+        let own = self.list_verified().find(|one| one.address.eq_ignore_ascii_case(&self.account));
+        own.cloned().unwrap_or_else(|| Identity::from_account(&self.account))
     }
 
     /// Returns the requested identity; otherwise, for an answer, the one that the mail was sent to; otherwise the
@@ -131,44 +134,44 @@ impl Identities {
     ///
     /// # Errors
     /// [`ToolError::InvalidArguments`] with the existing ones, if Gmail would not send as the requested one.
-    pub(super) fn chosen(
+    pub(super) fn choose(
         &self,
         wanted: Option<&str>,
         answered: Option<&Message>,
     ) -> Result<Identity, ToolError> {
         if let Some(wanted) = wanted {
-            return self.named(wanted);
+            return self.find_verified(wanted);
         }
-        let reached = answered.and_then(|mail| self.reached(mail));
-        let usual = || self.verified().find(|one| one.usual);
+        let reached = answered.and_then(|mail| self.find_recipient(mail));
+        let usual = || self.list_verified().find(|one| one.is_default);
         Ok(reached.or_else(usual).cloned().unwrap_or_else(|| self.primary()))
     }
 
-    fn verified(&self) -> impl Iterator<Item = &Identity> {
-        self.all.iter().filter(|one| one.verified)
+    fn list_verified(&self) -> impl Iterator<Item = &Identity> {
+        self.all.iter().filter(|one| one.is_verified)
     }
 
-    fn named(&self, wanted: &str) -> Result<Identity, ToolError> {
+    fn find_verified(&self, wanted: &str) -> Result<Identity, ToolError> {
         let wanted = Recipient::parse(wanted).map_err(ToolError::invalid)?.address;
         let same = |one: &&Identity| one.address.eq_ignore_ascii_case(&wanted);
-        if let Some(found) = self.verified().find(same) {
+        if let Some(found) = self.list_verified().find(same) {
             return Ok(found.clone());
         }
         let why = match self.all.iter().any(|one| same(&one)) {
             true => "is not verified in Gmail yet",
             false => "is no address that this Gmail sends from",
         };
-        let there: Vec<&str> = self.verified().map(|one| one.address.as_str()).collect();
+        let there: Vec<&str> = self.list_verified().map(|one| one.address.as_str()).collect();
         Err(ToolError::invalid(format!("{wanted} {why}; there are: {}", there.join(", "))))
     }
 
     /// Returns the address of ours that a mail was sent to; for our own mail, the one that it was sent from.
-    fn reached(&self, mail: &Message) -> Option<&Identity> {
+    fn find_recipient(&self, mail: &Message) -> Option<&Identity> {
         let headers = ["To", "Cc", "Delivered-To", "From"];
-        let named = headers.into_iter().flat_map(|name| people(mail, name));
+        let named = headers.into_iter().flat_map(|name| header_recipients(mail, name));
         named
             .into_iter()
-            .find_map(|one| self.verified().find(|own| own.address.eq_ignore_ascii_case(&one.address)))
+            .find_map(|one| self.list_verified().find(|own| own.address.eq_ignore_ascii_case(&one.address)))
     }
 }
 
@@ -177,7 +180,7 @@ fn lines(signature: &str) -> String {
     let plain: String = signature.chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();
     let text = lines.join("\n").trim().to_owned();
-    if text.chars().count() > LONGEST_SIGNATURE { String::new() } else { text }
+    if text.chars().count() > MAX_SIGNATURE_CHARS { String::new() } else { text }
 }
 
 #[cfg(test)]
@@ -188,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    fn one(address: &str, usual: bool, status: Option<&str>) -> (String, SendAs) {
+    fn send_as(address: &str, usual: bool, status: Option<&str>) -> (String, SendAs) {
         let one = SendAs {
             send_as_email: Some(address.to_owned()),
             is_default: Some(usual),
@@ -202,7 +205,7 @@ mod tests {
         (String::new(), one)
     }
 
-    fn to(address: &str) -> Message {
+    fn message_to(address: &str) -> Message {
         let header =
             MessagePartHeader { name: Some("To".to_owned()), value: Some(format!("Ana <{address}>")) };
         Message {
@@ -214,16 +217,16 @@ mod tests {
     #[test]
     fn sender_is_the_recipient_address_or_the_default() {
         let all = vec![
-            one("ana@acme.test", false, None),
-            one("sales@acme.test", true, Some("accepted")),
-            one("team@acme.test", false, Some("accepted")),
-            one("boss@acme.test", false, Some("pending")),
+            send_as("ana@acme.test", false, None),
+            send_as("sales@acme.test", true, Some("accepted")),
+            send_as("team@acme.test", false, Some("accepted")),
+            send_as("boss@acme.test", false, Some("pending")),
         ];
         let all = Identities::new("ana@acme.test", all);
-        let chosen = |wanted, answered: Option<&Message>| all.chosen(wanted, answered).map(|one| one.address);
+        let chosen = |wanted, answered: Option<&Message>| all.choose(wanted, answered).map(|one| one.address);
         assert_eq!(chosen(None, None).unwrap(), "sales@acme.test");
-        assert_eq!(chosen(None, Some(&to("ANA@acme.test"))).unwrap(), "ana@acme.test");
-        assert_eq!(chosen(None, Some(&to("boss@acme.test"))).unwrap(), "sales@acme.test");
+        assert_eq!(chosen(None, Some(&message_to("ANA@acme.test"))).unwrap(), "ana@acme.test");
+        assert_eq!(chosen(None, Some(&message_to("boss@acme.test"))).unwrap(), "sales@acme.test");
         assert_eq!(chosen(Some("Ana <ana@acme.test>"), None).unwrap(), "ana@acme.test");
         for (wanted, why) in [
             (
@@ -238,16 +241,16 @@ mod tests {
         for (address, own) in
             [("Sales@acme.test", true), ("boss@acme.test", false), ("team@acme.test", false)]
         {
-            assert_eq!(all.own(address), own, "{address}");
+            assert_eq!(all.is_own_address(address), own, "{address}");
         }
-        let team = all.sending("team@acme.test");
+        let team = all.sender_for("team@acme.test");
         assert_eq!(
             (team.name.as_deref(), team.reply_to.as_deref()),
             (Some("Silva, Ana"), Some("desk@acme.test"))
         );
-        assert_eq!(all.sending("boss@acme.test").address, "ana@acme.test");
+        assert_eq!(all.sender_for("boss@acme.test").address, "ana@acme.test");
         let bare = Identities::new("ana@acme.test", Vec::new());
-        assert_eq!(bare.chosen(None, None).unwrap(), Identity::plain("ana@acme.test"));
+        assert_eq!(bare.choose(None, None).unwrap(), Identity::from_account("ana@acme.test"));
     }
 
     #[test]

@@ -4,21 +4,21 @@ use google_gmail1::api::Label;
 use nod_contract::tool::ToolError;
 
 /// The maximum number of similar names in the error for an unknown label.
-const MOST_SIMILAR: usize = 5;
+const MAX_SIMILAR: usize = 5;
 
 /// A label that a person created.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Own {
+pub(super) struct UserLabel {
     pub id: String,
     pub name: String,
 }
 
 /// Returns a person's own labels, by name. Gmail's own (inbox, unread, …) are not labels to people: the actions of
 /// `Deed` cover them.
-pub(super) fn own(all: Vec<Label>) -> Vec<Own> {
+pub(super) fn list_user_labels(all: Vec<Label>) -> Vec<UserLabel> {
     let user = |label: &Label| label.type_.as_deref() == Some("user");
-    let own = |label: Label| Some(Own { id: label.id?, name: label.name? });
-    let mut all: Vec<Own> = all.into_iter().filter(user).filter_map(own).collect();
+    let own = |label: Label| Some(UserLabel { id: label.id?, name: label.name? });
+    let mut all: Vec<UserLabel> = all.into_iter().filter(user).filter_map(own).collect();
     all.sort_by_key(|label| label.name.to_lowercase());
     all
 }
@@ -27,23 +27,25 @@ pub(super) fn own(all: Vec<Label>) -> Vec<Own> {
 ///
 /// # Errors
 /// [`ToolError::InvalidArguments`] with similar names.
-pub(super) fn named<'a>(all: &'a [Own], name: &str) -> Result<&'a Own, ToolError> {
-    let wanted = plain(name);
-    all.iter().find(|label| plain(&label.name) == wanted).ok_or_else(|| unknown(all, name))
+pub(super) fn find_label<'a>(all: &'a [UserLabel], name: &str) -> Result<&'a UserLabel, ToolError> {
+    let wanted = normalize_name(name);
+    all.iter().find(|label| normalize_name(&label.name) == wanted).ok_or_else(|| unknown(all, name))
 }
 
 /// Returns the form of a name that is compared.
-pub(super) fn plain(name: &str) -> String {
+pub(super) fn normalize_name(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-fn unknown(all: &[Own], name: &str) -> ToolError {
+fn unknown(all: &[UserLabel], name: &str) -> ToolError {
     let mut close: Vec<(usize, &str)> = all
         .iter()
-        .filter_map(|label| Some((distance(&plain(name), &plain(&label.name))?, &*label.name)))
+        .filter_map(|label| {
+            Some((distance(&normalize_name(name), &normalize_name(&label.name))?, &*label.name))
+        })
         .collect();
     close.sort_unstable();
-    let close: Vec<String> = close.iter().take(MOST_SIMILAR).map(|(_, name)| format!("“{name}”")).collect();
+    let close: Vec<String> = close.iter().take(MAX_SIMILAR).map(|(_, name)| format!("“{name}”")).collect();
     let similar = match close.is_empty() {
         true => "nor a similar one; gmail_list_labels tells them all".to_owned(),
         false => format!("similar: {}", close.join(", ")),
@@ -85,20 +87,20 @@ fn edits(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn label(name: &str) -> Own {
-        Own { id: format!("Label_{name}"), name: name.to_owned() }
+    fn label(name: &str) -> UserLabel {
+        UserLabel { id: format!("Label_{name}"), name: name.to_owned() }
     }
 
     #[test]
     fn a_label_is_found_however_its_name_is_written_and_similar_ones_are_told() {
         let all = [label("Invoices"), label("Work/Invoices 2026"), label("Travel")];
-        assert_eq!(named(&all, " invoices ").map(|found| found.name.as_str()), Ok("Invoices"));
+        assert_eq!(find_label(&all, " invoices ").map(|found| found.name.as_str()), Ok("Invoices"));
         for (name, wanted) in [
             ("Invocies", "there is no label “Invocies”; similar: “Invoices”."),
             ("invoice", "there is no label “invoice”; similar: “Invoices”, “Work/Invoices 2026”."),
             ("Zebra", "there is no label “Zebra”; nor a similar one;"),
         ] {
-            let said = named(&all, name).err().map(|fault| fault.to_string()).unwrap_or_default();
+            let said = find_label(&all, name).err().map(|fault| fault.to_string()).unwrap_or_default();
             assert!(said.contains(wanted), "{said}");
         }
     }
@@ -111,7 +113,7 @@ mod tests {
             type_: Some(kind.to_owned()),
             ..Label::default()
         };
-        let all = own(vec![made("INBOX", "system"), made("zoo", "user"), made("Apes", "user")]);
+        let all = list_user_labels(vec![made("INBOX", "system"), made("zoo", "user"), made("Apes", "user")]);
         assert_eq!(all.iter().map(|label| label.name.as_str()).collect::<Vec<_>>(), ["Apes", "zoo"]);
     }
 }

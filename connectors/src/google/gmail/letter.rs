@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::address::Recipient;
-use super::files::File;
+use super::files::OutgoingAttachment;
 use super::identity::Identity;
 use super::mailbox::Mailbox;
 use super::quote::Quoted;
 
-pub(super) const MOST_RECIPIENTS: usize = 100;
+pub(super) const MAX_RECIPIENTS: usize = 100;
 /// The limit of a header line.
 pub(super) const SUBJECT_CHARS: usize = 998;
 pub(super) const BODY_CHARS: usize = 100_000;
@@ -18,7 +18,7 @@ const SCHEMA: u32 = 1;
 
 /// The arguments from the model.
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct EmailArguments {
     #[serde(default)]
     pub to: Vec<String>,
     #[serde(default)]
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 /// The payload that the person approves; nothing else decides what is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Letter {
+pub(super) struct OutgoingEmail {
     pub schema: u32,
     pub tool: String,
     /// The address that it is sent as.
@@ -59,16 +59,17 @@ pub(super) struct Letter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Quoted>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attachments: Vec<File>,
+    pub attachments: Vec<OutgoingAttachment>,
     /// The mail that it answers or forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
     /// The open draft that it is, in the version that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub draft: Option<Seen>,
+    pub draft: Option<DraftVersion>,
     /// The draft has formatting in Gmail that plain text cannot keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub formatted: bool,
+    #[serde(rename = "formatted")]
+    pub has_rich_formatting: bool,
 }
 
 /// What makes a mail an answer: read from the mail that it answers, never written by a model.
@@ -95,17 +96,17 @@ pub(super) struct Reply {
 /// A draft in Gmail, and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Seen {
+pub(super) struct DraftVersion {
     pub id: String,
     pub version: String,
 }
 
-impl Letter {
+impl OutgoingEmail {
     /// Checks the arguments and converts them to their exact form.
     ///
     /// # Errors
     /// [`ToolError::InvalidArguments`] with the first thing that is wrong.
-    pub(super) fn new(asked: &Asked, tool: &str, from: &str) -> Result<Self, ToolError> {
+    pub(super) fn new(asked: &EmailArguments, tool: &str, from: &str) -> Result<Self, ToolError> {
         let letter = Self {
             schema: SCHEMA,
             tool: tool.to_owned(),
@@ -123,19 +124,19 @@ impl Letter {
             attachments: Vec::new(),
             reply: None,
             draft: None,
-            formatted: false,
+            has_rich_formatting: false,
         };
-        match letter.everybody().count() {
-            0..=MOST_RECIPIENTS => Ok(letter),
+        match letter.all_recipients().count() {
+            0..=MAX_RECIPIENTS => Ok(letter),
             many => {
-                Err(ToolError::invalid(format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most")))
+                Err(ToolError::invalid(format!("{many} recipients; {MAX_RECIPIENTS} are allowed at most")))
             }
         }
     }
 
     /// Returns the same letter, sent as one of the account's addresses, with its signature. A letter that already ends
     /// with the signature gets no second one.
-    pub(super) fn sent_as(self, identity: &Identity) -> Self {
+    pub(super) fn with_sender(self, identity: &Identity) -> Self {
         let signed = identity.signature.is_empty() || self.body.trim_end().ends_with(&identity.signature);
         let another = !self.from.eq_ignore_ascii_case(&identity.address);
         Self {
@@ -150,7 +151,7 @@ impl Letter {
 
     /// Returns its whole text as it is sent.
     pub(super) fn text(&self) -> String {
-        match self.below() {
+        match self.appended_text() {
             None => self.body.clone(),
             Some(below) if self.body.trim().is_empty() => below,
             Some(below) => format!("{}\n\n{below}", self.body.trim_end()),
@@ -158,7 +159,7 @@ impl Letter {
     }
 
     /// Returns the text below the person's own words.
-    pub(super) fn below(&self) -> Option<String> {
+    pub(super) fn appended_text(&self) -> Option<String> {
         let signature = self.signature.as_ref().map(|signature| format!("-- \n{signature}"));
         match (signature, &self.quoted) {
             (Some(signature), Some(quoted)) => Some(format!("{signature}\n\n{}", quoted.text)),
@@ -169,10 +170,10 @@ impl Letter {
 
     /// Updates it to Gmail's current settings: the address might no longer be the account's, and the signature might
     /// differ.
-    pub(super) fn still_sent_as(self, identity: &Identity) -> Self {
+    pub(super) fn with_current_sender(self, identity: &Identity) -> Self {
         let signed = self.signature.is_some();
         let account = self.account().to_owned();
-        let letter = Self { from: account, account: None, ..self }.sent_as(identity);
+        let letter = Self { from: account, account: None, ..self }.with_sender(identity);
         Self { signature: letter.signature.filter(|_| signed), ..letter }
     }
 
@@ -185,7 +186,7 @@ impl Letter {
     ///
     /// # Errors
     /// [`ToolError::Internal`] if the payload was not made by `preview`.
-    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
+    pub(super) fn from_payload(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let letter = Self::deserialize(payload);
         let letter = letter
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
@@ -196,7 +197,7 @@ impl Letter {
     }
 
     /// Rejects an account other than the one on the card.
-    pub(super) fn of_this_account(&self, mailbox: &Mailbox) -> Result<(), ToolError> {
+    pub(super) fn check_account(&self, mailbox: &Mailbox) -> Result<(), ToolError> {
         if self.account().eq_ignore_ascii_case(mailbox.address()) {
             return Ok(());
         }
@@ -207,7 +208,7 @@ impl Letter {
         })
     }
 
-    pub(super) fn everybody(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn all_recipients(&self) -> impl Iterator<Item = &String> {
         self.to.iter().chain(&self.cc).chain(&self.bcc)
     }
 
@@ -221,14 +222,14 @@ impl Letter {
 
     /// Returns the mail whose thread it belongs to. Gmail keeps no mail with another subject in a thread, so a changed
     /// subject begins a new one.
-    pub(super) fn in_thread(&self) -> Option<&Reply> {
+    pub(super) fn thread_reply(&self) -> Option<&Reply> {
         let same = |of: &String| bare(of) == bare(&self.subject);
         self.reply.as_ref().filter(|reply| reply.subject.as_ref().is_none_or(same))
     }
 
     /// Returns the id of Gmail's thread that it belongs to.
     pub(super) fn thread(&self) -> Option<&str> {
-        self.in_thread().map(|reply| reply.thread_id.as_str())
+        self.thread_reply().map(|reply| reply.thread_id.as_str())
     }
 }
 
@@ -287,36 +288,36 @@ mod tests {
 
     use super::*;
 
-    fn asked(to: &[&str], subject: &str, body: &str) -> Asked {
+    fn arguments(to: &[&str], subject: &str, body: &str) -> EmailArguments {
         let to = to.iter().map(|one| (*one).to_owned()).collect();
-        Asked { to, cc: vec![], bcc: vec![], subject: subject.into(), body: body.into() }
+        EmailArguments { to, cc: vec![], bcc: vec![], subject: subject.into(), body: body.into() }
     }
 
     #[test]
     fn payload_is_exact() {
-        let asked = asked(&["\"Stone, Bo\" <bo@example.com>"], " Late ", "Hi\r\nBo");
-        let letter = Letter::new(&asked, "t", "ana@acme.test").unwrap();
+        let asked = arguments(&["\"Stone, Bo\" <bo@example.com>"], " Late ", "Hi\r\nBo");
+        let letter = OutgoingEmail::new(&asked, "t", "ana@acme.test").unwrap();
         let payload = json!({"schema": 1, "tool": "t", "from": "ana@acme.test", "to": ["\"Stone, Bo\" <bo@example.com>"],
             "cc": [], "bcc": [], "subject": "Late", "body": "Hi\nBo"});
         assert_eq!(serde_json::to_value(&letter).unwrap(), payload);
-        assert_eq!(Letter::approved(&payload, "t").unwrap(), letter);
-        assert!(Letter::approved(&payload, "other").is_err());
+        assert_eq!(OutgoingEmail::from_payload(&payload, "t").unwrap(), letter);
+        assert!(OutgoingEmail::from_payload(&payload, "other").is_err());
         let mut more = payload;
         more["priority"] = json!("high");
-        assert!(Letter::approved(&more, "t").is_err());
+        assert!(OutgoingEmail::from_payload(&more, "t").is_err());
     }
 
     #[test]
     fn unsendable_mail_is_rejected_before_approval() {
-        let refused = |asked: &Asked| {
-            matches!(Letter::new(asked, "t", "a@b.test"), Err(ToolError::InvalidArguments { .. }))
+        let refused = |asked: &EmailArguments| {
+            matches!(OutgoingEmail::new(asked, "t", "a@b.test"), Err(ToolError::InvalidArguments { .. }))
         };
-        assert!(refused(&asked(&["bo"], "s", "b")));
-        assert!(refused(&asked(&[], "two\nlines", "b")));
-        assert!(refused(&asked(&[], &"s".repeat(999), "b")));
-        assert!(refused(&asked(&[], "s", &"b".repeat(100_001))));
-        assert!(refused(&asked(&[], "s", "\u{0}")));
-        assert!(refused(&asked(&["bo@example.com"; 101], "s", "b")));
-        assert!(!refused(&asked(&["bo@example.com"; 100], "s", &"é".repeat(100_000))));
+        assert!(refused(&arguments(&["bo"], "s", "b")));
+        assert!(refused(&arguments(&[], "two\nlines", "b")));
+        assert!(refused(&arguments(&[], &"s".repeat(999), "b")));
+        assert!(refused(&arguments(&[], "s", &"b".repeat(100_001))));
+        assert!(refused(&arguments(&[], "s", "\u{0}")));
+        assert!(refused(&arguments(&["bo@example.com"; 101], "s", "b")));
+        assert!(!refused(&arguments(&["bo@example.com"; 100], "s", &"é".repeat(100_000))));
     }
 }

@@ -10,12 +10,12 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolOutput, To
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::days::at;
+use super::days::received_at;
 use super::message::{header, raw_header};
 use super::{arguments, open_draft};
 use crate::google::account::Accounts;
 
-const USUAL: u32 = 10;
+const DEFAULT_MAX: u32 = 10;
 
 /// Lists the drafts.
 pub(super) struct ListDrafts {
@@ -30,12 +30,12 @@ pub(super) struct OpenDraft {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ListArguments {
     max: Option<u32>,
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct OpenArguments {
     draft_id: String,
 }
 
@@ -80,10 +80,10 @@ impl ReadTool for ListDrafts {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
+        let asked: ListArguments = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        let drafts = mailbox.drafts(asked.max.unwrap_or(USUAL)).await;
-        let drafts = drafts.map_err(|trouble| trouble.looking("the drafts"))?;
+        let drafts = mailbox.list_drafts(asked.max.unwrap_or(DEFAULT_MAX)).await;
+        let drafts = drafts.map_err(|trouble| trouble.into_read_error("the drafts"))?;
         let answers = drafts.iter().any(|draft| draft.message.as_ref().is_some_and(answers));
         let content = json!({ "drafts": drafts.iter().map(|draft| summary(draft, cx)).collect::<Vec<_>>() });
         let provenance = match answers {
@@ -101,11 +101,11 @@ impl ReadTool for OpenDraft {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let wanted: Wanted = arguments(args)?;
+        let wanted: OpenArguments = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        let draft = mailbox.draft_whole(&wanted.draft_id).await;
-        let draft: Draft = draft.map_err(|trouble| trouble.looking("that draft"))?;
-        let (letter, seen) = open_draft::taken_up(&mailbox, &wanted.draft_id, draft).await?;
+        let draft = mailbox.fetch_raw_draft(&wanted.draft_id).await;
+        let draft: Draft = draft.map_err(|trouble| trouble.into_read_error("that draft"))?;
+        let (letter, seen) = open_draft::open_from_mailbox(&mailbox, &wanted.draft_id, draft).await?;
         let mut output = open_draft::text(cx, &mailbox, &letter, &seen, true)?;
         let content =
             output.content.as_object_mut().ok_or_else(|| ToolError::internal("a draft is no object"))?;
@@ -125,6 +125,6 @@ fn summary(draft: &Draft, cx: &ToolContext) -> Value {
         "draft_id": draft.id,
         "to": header(&message, "To"),
         "subject": header(&message, "Subject"),
-        "at": at(&message, cx),
+        "at": received_at(&message, cx),
     })
 }

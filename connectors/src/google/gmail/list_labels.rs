@@ -31,8 +31,8 @@ impl ReadTool for ListLabels {
     }
 
     async fn call(&self, cx: &ToolContext, _: &Value) -> ToolResult {
-        let all = self.accounts.mailbox(cx).await?.labels().await;
-        let all = labels::own(all.map_err(|trouble| trouble.looking("the labels"))?);
+        let all = self.accounts.mailbox(cx).await?.list_labels().await;
+        let all = labels::list_user_labels(all.map_err(|trouble| trouble.into_read_error("the labels"))?);
         let names: Vec<String> = all.into_iter().map(|label| label.name).collect();
         Ok(ToolOutput::trusted(json!({ "labels": names })).private_to(cx.principal.person))
     }

@@ -11,7 +11,7 @@ use super::{arguments, summary};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
-const USUAL: u32 = 10;
+const DEFAULT_MAX: u32 = 10;
 
 pub(super) struct ListRecent {
     spec: ToolSpec,
@@ -19,7 +19,7 @@ pub(super) struct ListRecent {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     max: Option<u32>,
 }
 
@@ -46,9 +46,10 @@ impl ReadTool for ListRecent {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
-        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
-        let ids = mailbox.list(None, Some("INBOX"), asked.max.unwrap_or(USUAL)).await;
-        summary::list(cx, &mailbox, ids.map_err(|trouble| trouble.looking("the inbox"))?).await
+        let asked: Arguments = arguments(args)?;
+        let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
+        let ids = mailbox.list_message_ids(None, Some("INBOX"), asked.max.unwrap_or(DEFAULT_MAX)).await;
+        summary::list_messages(cx, &mailbox, ids.map_err(|trouble| trouble.into_read_error("the inbox"))?)
+            .await
     }
 }

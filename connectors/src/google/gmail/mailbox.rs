@@ -16,28 +16,28 @@ use tokio::time::Instant;
 use url::Url;
 use uuid::Uuid;
 
-use crate::google::call::Calls;
+use crate::google::call::ApiCaller;
 use crate::google::http::{self, Connector, HttpClient};
 use crate::google::oauth::SCOPES;
 use crate::google::reading::Reading;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 
 const READONLY: &str = SCOPES[0];
 const COMPOSE: &str = SCOPES[1];
 /// Gmail limits the requests per second; this stays well below.
-const AT_ONCE: usize = 5;
+const MAX_CONCURRENT: usize = 5;
 const ME: &str = "me";
 const LETTER: &str = "message/rfc822";
-const NO_TYPE: Trouble = Trouble::Unreached("message/rfc822 is no media type");
+const NO_TYPE: GoogleApiError = GoogleApiError::NotSent("message/rfc822 is no media type");
 
 /// Where Gmail is, and the connection pool to it.
 #[derive(Clone)]
-pub struct Gmail {
+pub struct GmailEndpoint {
     client: HttpClient,
     base: String,
 }
 
-impl Gmail {
+impl GmailEndpoint {
     /// Creates it for this URL.
     #[must_use]
     pub fn new(url: &Url) -> Self {
@@ -49,9 +49,9 @@ impl Gmail {
 pub(in crate::google) struct Mailbox {
     hub: google_gmail1::Gmail<Connector>,
     address: String,
-    calls: Calls,
+    calls: ApiCaller,
     /// The attachments of the conversation; `None` during a sign-in.
-    beside: Option<(AttachmentStore, ToolContext)>,
+    attachments: Option<(AttachmentStore, ToolContext)>,
     /// The reader for untrusted text; empty during a sign-in.
     reading: Reading,
 }
@@ -59,7 +59,7 @@ pub(in crate::google) struct Mailbox {
 impl Mailbox {
     /// `token` is asked before each request, and no request is waited for after `until`.
     pub(in crate::google) fn new<T: GetToken + 'static>(
-        gmail: &Gmail,
+        gmail: &GmailEndpoint,
         token: T,
         address: String,
         until: Instant,
@@ -68,17 +68,22 @@ impl Mailbox {
         hub.base_url(gmail.base.clone());
         hub.root_url(gmail.base.clone());
         hub.user_agent("nod".into());
-        Self { hub, address, calls: Calls::new(until), beside: None, reading: Reading::default() }
+        Self { hub, address, calls: ApiCaller::new(until), attachments: None, reading: Reading::default() }
     }
 
     /// Adds a flag that tells the token's source that Google rejected its token.
-    pub(in crate::google) fn renewing(self, refused: Arc<AtomicBool>) -> Self {
-        Self { calls: self.calls.renewing(refused), ..self }
+    pub(in crate::google) fn with_token_rejected_flag(self, refused: Arc<AtomicBool>) -> Self {
+        Self { calls: self.calls.with_token_rejected_flag(refused), ..self }
     }
 
     /// Adds the attachments of the current conversation, and the reader of documents.
-    pub(in crate::google) fn beside(self, shelf: AttachmentStore, reading: Reading, cx: ToolContext) -> Self {
-        Self { beside: Some((shelf, cx)), reading, ..self }
+    pub(in crate::google) fn with_attachments(
+        self,
+        shelf: AttachmentStore,
+        reading: Reading,
+        cx: ToolContext,
+    ) -> Self {
+        Self { attachments: Some((shelf, cx)), reading, ..self }
     }
 
     /// Returns the reader for text that others wrote.
@@ -87,14 +92,14 @@ impl Mailbox {
     }
 
     /// Returns the newest file of that name in the conversation.
-    pub(super) async fn dropped(&self, name: &str) -> Result<StoredAttachment, ToolError> {
-        let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
+    pub(super) async fn find_conversation_file(&self, name: &str) -> Result<StoredAttachment, ToolError> {
+        let (shelf, cx) = self.attachments.as_ref().ok_or_else(no_conversation_error)?;
         shelf.find_by_name(cx, name).await
     }
 
     /// Returns the current bytes of a file in the conversation.
-    pub(super) async fn dropped_bytes(&self, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
-        let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
+    pub(super) async fn fetch_conversation_file(&self, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
+        let (shelf, cx) = self.attachments.as_ref().ok_or_else(no_conversation_error)?;
         shelf.download(cx, id, most).await
     }
 
@@ -104,29 +109,29 @@ impl Mailbox {
     }
 
     /// Asks Gmail for the account's email address.
-    pub(in crate::google) async fn profile(&self) -> Result<String, Trouble> {
+    pub(in crate::google) async fn fetch_email(&self) -> Result<String, GoogleApiError> {
         let profile = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.users().get_profile(ME).clear_scopes().add_scope(READONLY);
                 let done = call.delegate(&mut watch).doit().await;
                 watch.outcome(done)
             })
             .await?;
-        profile.email_address.ok_or_else(|| Trouble::Lost("the profile names no address".into()))
+        profile.email_address.ok_or_else(|| GoogleApiError::NoResponse("the profile names no address".into()))
     }
 
     /// Returns the ids of the matching messages, newest first.
-    pub(super) async fn list(
+    pub(super) async fn list_message_ids(
         &self,
         query: Option<&str>,
         label: Option<&str>,
         max: u32,
-    ) -> Result<Vec<String>, Trouble> {
+    ) -> Result<Vec<String>, GoogleApiError> {
         let list = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let mut call = self.hub.users().messages_list(ME).clear_scopes().add_scope(READONLY);
                 call = call.max_results(max);
@@ -144,9 +149,9 @@ impl Mailbox {
     }
 
     /// Returns a message's labels and the named headers.
-    pub(super) async fn headers(&self, id: &str, names: &[&str]) -> Result<Message, Trouble> {
+    pub(super) async fn fetch_headers(&self, id: &str, names: &[&str]) -> Result<Message, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let mut call = self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY);
                 call = call.format("metadata");
@@ -160,14 +165,14 @@ impl Mailbox {
     }
 
     /// Returns the same for several messages, in the order of `ids`; messages that were deleted meanwhile are left out.
-    pub(super) async fn all_headers(
+    pub(super) async fn fetch_all_headers(
         &self,
         ids: Vec<String>,
         names: &[&str],
-    ) -> Result<Vec<Message>, Trouble> {
+    ) -> Result<Vec<Message>, GoogleApiError> {
         let mut all = Vec::with_capacity(ids.len());
-        for some in ids.chunks(AT_ONCE) {
-            let looks = some.iter().map(|id| self.headers(id, names));
+        for some in ids.chunks(MAX_CONCURRENT) {
+            let looks = some.iter().map(|id| self.fetch_headers(id, names));
             for found in futures::future::join_all(looks).await {
                 match found {
                     Err(trouble) if trouble.is_gone() => {}
@@ -179,9 +184,9 @@ impl Mailbox {
     }
 
     /// Returns a whole message, except for its attachments.
-    pub(super) async fn message(&self, id: &str) -> Result<Message, Trouble> {
+    pub(super) async fn fetch_message(&self, id: &str) -> Result<Message, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call =
                     self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY).format("full");
@@ -192,23 +197,27 @@ impl Mailbox {
     }
 
     /// Returns the bytes of an attachment.
-    pub(super) async fn attachment(&self, message: &str, id: &str) -> Result<Vec<u8>, Trouble> {
+    pub(super) async fn fetch_attachment(&self, message: &str, id: &str) -> Result<Vec<u8>, GoogleApiError> {
         let body = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.users().messages_attachments_get(ME, message, id);
                 let done = call.clear_scopes().add_scope(READONLY).delegate(&mut watch).doit().await;
                 watch.outcome(done)
             })
             .await?;
-        body.data.ok_or_else(|| Trouble::Lost("the file came without its bytes".into()))
+        body.data.ok_or_else(|| GoogleApiError::NoResponse("the file came without its bytes".into()))
     }
 
     /// Returns a whole thread, or only its labels and some headers.
-    pub(super) async fn thread(&self, id: &str, only: Option<&[&str]>) -> Result<Thread, Trouble> {
+    pub(super) async fn fetch_thread(
+        &self,
+        id: &str,
+        only: Option<&[&str]>,
+    ) -> Result<Thread, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let mut call = self.hub.users().threads_get(ME, id).clear_scopes().add_scope(READONLY);
                 call = call.format(if only.is_some() { "metadata" } else { "full" });
@@ -222,10 +231,16 @@ impl Mailbox {
     }
 
     /// Returns some headers of the messages of several threads; deleted threads are left out.
-    pub(super) async fn all_threads(&self, ids: &[String], only: &[&str]) -> Result<Vec<Thread>, Trouble> {
+    pub(super) async fn fetch_all_threads(
+        &self,
+        ids: &[String],
+        only: &[&str],
+    ) -> Result<Vec<Thread>, GoogleApiError> {
         let mut all = Vec::with_capacity(ids.len());
-        for some in ids.chunks(AT_ONCE) {
-            for found in futures::future::join_all(some.iter().map(|id| self.thread(id, Some(only)))).await {
+        for some in ids.chunks(MAX_CONCURRENT) {
+            for found in
+                futures::future::join_all(some.iter().map(|id| self.fetch_thread(id, Some(only)))).await
+            {
                 match found {
                     Err(trouble) if trouble.is_gone() && ids.len() > 1 => {}
                     other => all.push(other?),
@@ -236,10 +251,10 @@ impl Mailbox {
     }
 
     /// Returns the newest drafts with their headers.
-    pub(super) async fn drafts(&self, max: u32) -> Result<Vec<Draft>, Trouble> {
+    pub(super) async fn list_drafts(&self, max: u32) -> Result<Vec<Draft>, GoogleApiError> {
         let list = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call =
                     self.hub.users().drafts_list(ME).clear_scopes().add_scope(COMPOSE).max_results(max);
@@ -250,8 +265,8 @@ impl Mailbox {
         let ids: Vec<String> =
             list.drafts.unwrap_or_default().into_iter().filter_map(|draft| draft.id).collect();
         let mut all = Vec::with_capacity(ids.len());
-        for some in ids.chunks(AT_ONCE) {
-            for found in futures::future::join_all(some.iter().map(|id| self.draft(id))).await {
+        for some in ids.chunks(MAX_CONCURRENT) {
+            for found in futures::future::join_all(some.iter().map(|id| self.fetch_draft(id))).await {
                 match found {
                     Err(trouble) if trouble.is_gone() => {}
                     other => all.push(other?),
@@ -262,9 +277,9 @@ impl Mailbox {
     }
 
     /// Returns a draft with its headers.
-    pub(super) async fn draft(&self, id: &str) -> Result<Draft, Trouble> {
+    pub(super) async fn fetch_draft(&self, id: &str) -> Result<Draft, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call =
                     self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("metadata");
@@ -275,9 +290,9 @@ impl Mailbox {
     }
 
     /// Returns a draft with its raw bytes.
-    pub(super) async fn draft_whole(&self, id: &str) -> Result<Draft, Trouble> {
+    pub(super) async fn fetch_raw_draft(&self, id: &str) -> Result<Draft, GoogleApiError> {
         self.calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call =
                     self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("raw");
@@ -288,11 +303,15 @@ impl Mailbox {
     }
 
     /// Creates a draft with these bytes, in `thread` if given.
-    pub(super) async fn create_draft(&self, raw: Vec<u8>, thread: Option<&str>) -> Result<Draft, Trouble> {
+    pub(super) async fn create_draft(
+        &self,
+        raw: Vec<u8>,
+        thread: Option<&str>,
+    ) -> Result<Draft, GoogleApiError> {
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
-                let draft = Draft { id: None, message: in_thread(thread) };
+                let draft = Draft { id: None, message: message_in_thread(thread) };
                 let call = self.hub.users().drafts_create(draft, ME).clear_scopes().add_scope(COMPOSE);
                 let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
                 let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
@@ -307,11 +326,11 @@ impl Mailbox {
         id: &str,
         raw: Vec<u8>,
         thread: Option<&str>,
-    ) -> Result<Draft, Trouble> {
+    ) -> Result<Draft, GoogleApiError> {
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
-                let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
+                let draft = Draft { id: Some(id.to_owned()), message: message_in_thread(thread) };
                 let call = self.hub.users().drafts_update(draft, ME, id).clear_scopes().add_scope(COMPOSE);
                 let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
                 let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
@@ -326,11 +345,11 @@ impl Mailbox {
         id: &str,
         raw: Vec<u8>,
         thread: Option<&str>,
-    ) -> Result<Message, Trouble> {
+    ) -> Result<Message, GoogleApiError> {
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
-                let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
+                let draft = Draft { id: Some(id.to_owned()), message: message_in_thread(thread) };
                 let call = self.hub.users().drafts_send(draft, ME).clear_scopes().add_scope(COMPOSE);
                 let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
                 let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
@@ -340,9 +359,9 @@ impl Mailbox {
     }
 
     /// Deletes a draft permanently: Gmail keeps no drafts in its trash.
-    pub(super) async fn delete_draft(&self, id: &str) -> Result<(), Trouble> {
+    pub(super) async fn delete_draft(&self, id: &str) -> Result<(), GoogleApiError> {
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.users().drafts_delete(ME, id).clear_scopes().add_scope(COMPOSE);
                 let done = call.delegate(&mut watch).doit().await;
@@ -352,10 +371,10 @@ impl Mailbox {
     }
 }
 
-fn no_chat() -> ToolError {
+fn no_conversation_error() -> ToolError {
     ToolError::internal("there is no conversation here")
 }
 
-fn in_thread(thread: Option<&str>) -> Option<Message> {
+fn message_in_thread(thread: Option<&str>) -> Option<Message> {
     thread.map(|thread| Message { thread_id: Some(thread.to_owned()), ..Message::default() })
 }

@@ -29,7 +29,7 @@ pub(super) fn raw_header<'a>(message: &'a Message, name: &str) -> Option<&'a str
 
 /// Returns a header in decoded form.
 pub(super) fn header(message: &Message, name: &str) -> String {
-    decoded(raw_header(message, name).unwrap_or_default())
+    decode_words(raw_header(message, name).unwrap_or_default())
 }
 
 /// Returns the address of the sender, if it is a valid one.
@@ -41,7 +41,7 @@ pub(super) fn sender(message: &Message) -> Option<String> {
 }
 
 /// Returns the addresses of a header that mail can be sent to. A name that could deceive is left out.
-pub(super) fn people(mail: &Message, name: &str) -> Vec<Recipient> {
+pub(super) fn header_recipients(mail: &Message, name: &str) -> Vec<Recipient> {
     let Some(value) = raw_header(mail, name) else { return Vec::new() };
     if value.len() > LIST_BYTES {
         // More than any mail should have; half a list would drop people unnoticed.
@@ -50,10 +50,10 @@ pub(super) fn people(mail: &Message, name: &str) -> Vec<Recipient> {
     let line = format!("To: {}\r\n\r\n", value.replace(['\r', '\n'], " "));
     let parsed = MessageParser::new().parse_headers(line.as_bytes());
     let Some(list) = parsed.as_ref().and_then(|mail| mail.to()) else { return Vec::new() };
-    of_list(list)
+    recipients_of(list)
 }
 
-fn of_list(list: &Address<'_>) -> Vec<Recipient> {
+fn recipients_of(list: &Address<'_>) -> Vec<Recipient> {
     let person = |one: &mail_parser::Addr<'_>| {
         let address = one.address()?;
         let named = one.name().and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
@@ -78,10 +78,10 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
 
 /// A message's text, with a maximum length.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct BoundedText {
     pub text: String,
     /// Describes what was left out; empty if nothing was.
-    pub cut: String,
+    pub truncation_note: String,
 }
 
 /// The text of a message, before anything is left out.
@@ -122,13 +122,14 @@ impl Body {
     }
 
     /// Returns at most this many characters of it.
-    pub(super) fn within(&self, most: usize) -> Text {
+    pub(super) fn within(&self, most: usize) -> BoundedText {
         match self {
-            Self::Text(text) => bounded(text.trim_end(), most),
-            Self::Apart => {
-                Text { cut: "the text is kept as an attachment and was not read".into(), ..Text::default() }
-            }
-            Self::Html(_) | Self::Nothing => Text::default(),
+            Self::Text(text) => truncate(text.trim_end(), most),
+            Self::Apart => BoundedText {
+                truncation_note: "the text is kept as an attachment and was not read".into(),
+                ..BoundedText::default()
+            },
+            Self::Html(_) | Self::Nothing => BoundedText::default(),
         }
     }
 }
@@ -171,7 +172,7 @@ pub(super) fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a s
 }
 
 /// Decodes RFC 2047 encoded words; plain text stays unchanged.
-pub(super) fn decoded(value: &str) -> String {
+pub(super) fn decode_words(value: &str) -> String {
     if !value.contains("=?") {
         return value.trim().to_owned();
     }
@@ -181,13 +182,13 @@ pub(super) fn decoded(value: &str) -> String {
     mail.and_then(|mail| mail.subject().map(str::to_owned)).unwrap_or_else(|| value.to_owned())
 }
 
-fn bounded(text: &str, most: usize) -> Text {
+fn truncate(text: &str, most: usize) -> BoundedText {
     let more = text.chars().count().saturating_sub(most);
     if more == 0 {
-        return Text { text: text.to_owned(), cut: String::new() };
+        return BoundedText { text: text.to_owned(), truncation_note: String::new() };
     }
     let text = text.chars().take(most).collect();
-    Text { text, cut: format!("{more} more characters are not shown") }
+    BoundedText { text, truncation_note: format!("{more} more characters are not shown") }
 }
 
 #[cfg(test)]
@@ -209,11 +210,11 @@ mod tests {
         }
     }
 
-    fn text(message: &Message) -> Text {
+    fn text(message: &Message) -> BoundedText {
         Body::of(message).within(BODY_CHARS)
     }
 
-    fn of(parts: Vec<MessagePart>) -> Message {
+    fn message_of(parts: Vec<MessagePart>) -> Message {
         let payload = MessagePart {
             mime_type: Some("multipart/mixed".into()),
             parts: Some(parts),
@@ -227,35 +228,35 @@ mod tests {
         let html =
             part("text/html", "text/html; charset=utf-8", b"<p>Hello <b>Bo</b></p><script>x()</script>");
         let plain = part("text/plain", "text/plain", "Grüße".as_bytes());
-        assert_eq!(Body::of(&of(vec![html.clone(), plain])), Body::Text("Grüße".into()));
+        assert_eq!(Body::of(&message_of(vec![html.clone(), plain])), Body::Text("Grüße".into()));
         let read = Body::Html("<p>Hello <b>Bo</b></p><script>x()</script>".into());
-        assert_eq!(Body::of(&of(vec![html])), read);
+        assert_eq!(Body::of(&message_of(vec![html])), read);
     }
 
     #[test]
     fn an_old_character_set_is_read() {
         let old = part("text/plain", "text/plain; charset=\"ISO-8859-1\"; format=flowed", b"Gr\xfc\xdfe");
-        assert_eq!(text(&of(vec![old])).text, "Grüße");
+        assert_eq!(text(&message_of(vec![old])).text, "Grüße");
         for lying in ["text/plain; charset=nonsense", "text/plain; charset=UTF-8", "text/plain"] {
             let lying = part("text/plain", lying, b"Gr\xfc\xdfe aus Ulm");
-            assert_eq!(text(&of(vec![lying])).text, "Grüße aus Ulm");
+            assert_eq!(text(&message_of(vec![lying])).text, "Grüße aus Ulm");
         }
         let other = part("text/plain", "text/plain; charset=utf-8", b"\x93\xfa\x96\x7b");
-        assert_eq!(text(&of(vec![other])).text, "\u{fffd}\u{fffd}\u{fffd}{");
+        assert_eq!(text(&message_of(vec![other])).text, "\u{fffd}\u{fffd}\u{fffd}{");
     }
 
     #[test]
     fn an_attached_text_is_no_body() {
         let mut file = part("text/plain", "text/plain", b"secret");
         file.filename = Some("a.txt".into());
-        assert_eq!(text(&of(vec![file])), Text::default());
+        assert_eq!(text(&message_of(vec![file])), BoundedText::default());
     }
 
     #[test]
     fn a_long_body_says_what_is_missing() {
-        let text = text(&of(vec![part("text/plain", "text/plain", "ä".repeat(8_010).as_bytes())]));
+        let text = text(&message_of(vec![part("text/plain", "text/plain", "ä".repeat(8_010).as_bytes())]));
         assert_eq!(
-            (text.text.chars().count(), text.cut.as_str()),
+            (text.text.chars().count(), text.truncation_note.as_str()),
             (8_000, "10 more characters are not shown")
         );
     }
@@ -263,7 +264,7 @@ mod tests {
     #[test]
     fn headers_are_in_peoples_letters() {
         let from = "=?utf-8?Q?J=C3=B6rg?= <j@example.com>";
-        assert_eq!(decoded(from), "Jörg <j@example.com>");
+        assert_eq!(decode_words(from), "Jörg <j@example.com>");
         let header = MessagePartHeader { name: Some("from".into()), value: Some(from.into()) };
         let payload = MessagePart { headers: Some(vec![header]), ..Default::default() };
         let message = Message { payload: Some(payload), ..Default::default() };

@@ -13,20 +13,20 @@ use nod_contract::ids::EffectId;
 use nod_contract::tool::ToolError;
 
 use super::address::Recipient;
-use super::letter::Letter;
+use super::letter::OutgoingEmail;
 
 /// Our own header, by which a mail is found again: Gmail overwrites the Message-ID.
 pub(super) const EFFECT_HEADER: &str = "X-Nod-Effect";
 
 /// Bytes of text in one encoded word: with base64 (four thirds) and twelve bytes of wrapping it stays under 75.
-const WORD_BYTES: usize = 45;
+const MAX_ENCODED_WORD_BYTES: usize = 45;
 
 /// Builds the message with the contents of the letter's files.
 ///
 /// # Errors
 /// [`ToolError::Internal`] if a recipient of the letter cannot be parsed.
 pub(super) fn bytes(
-    letter: &Letter,
+    letter: &OutgoingEmail,
     date: Timestamp,
     effect: EffectId,
     files: &[Vec<u8>],
@@ -48,7 +48,7 @@ pub(super) fn bytes(
     if let Some(to) = &letter.reply_to {
         message = message.header("Reply-To", Raw::new(mailbox(None, to)));
     }
-    if let Some(reply) = letter.in_thread() {
+    if let Some(reply) = letter.thread_reply() {
         if let Some(id) = &reply.in_reply_to {
             message = message.header("In-Reply-To", MessageId::new(id.as_str()));
         }
@@ -61,13 +61,13 @@ pub(super) fn bytes(
         .map_err(|error| ToolError::internal(format!("the mail cannot be written: {error}")))
 }
 
-fn body<'a>(letter: &'a Letter, effect: EffectId, files: &'a [Vec<u8>]) -> MimePart<'a> {
+fn body<'a>(letter: &'a OutgoingEmail, effect: EffectId, files: &'a [Vec<u8>]) -> MimePart<'a> {
     // RFC 5322 lines end in CRLF; the library does not convert them if it encodes as base64.
     let text = MimePart::new("text/plain", letter.text().replace('\n', "\r\n"));
     if files.is_empty() {
         return text;
     }
-    let file = |(file, bytes): (&'a super::files::File, &'a Vec<u8>)| {
+    let file = |(file, bytes): (&'a super::files::OutgoingAttachment, &'a Vec<u8>)| {
         MimePart::new(file.kind.as_str(), bytes.as_slice()).attachment(file.name.as_str())
     };
     let parts =
@@ -96,22 +96,24 @@ fn mailbox(name: Option<&str>, address: &str) -> String {
 /// Encodes a name. The library puts encoded words into quotes, which RFC 2047 forbids and some clients show raw, so
 /// names are encoded here.
 fn phrase(name: &str) -> String {
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ') && name.len() <= WORD_BYTES;
-    if plain && !name.contains("  ") { name.to_owned() } else { words(name) }
+    let plain =
+        name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ') && name.len() <= MAX_ENCODED_WORD_BYTES;
+    if plain && !name.contains("  ") { name.to_owned() } else { encode_words(name) }
 }
 
 /// Encodes a subject. The library would fold a long plain one with an extra tab, so that is encoded too.
 fn text(subject: &str) -> String {
-    let plain = subject.chars().all(|c| c.is_ascii_graphic() || c == ' ') && subject.len() <= WORD_BYTES;
-    if plain && !subject.contains("=?") { subject.to_owned() } else { words(subject) }
+    let plain =
+        subject.chars().all(|c| c.is_ascii_graphic() || c == ' ') && subject.len() <= MAX_ENCODED_WORD_BYTES;
+    if plain && !subject.contains("=?") { subject.to_owned() } else { encode_words(subject) }
 }
 
 /// Returns RFC 2047 encoded words, split between characters; the space between two of them is ignored.
-fn words(text: &str) -> String {
+fn encode_words(text: &str) -> String {
     let mut words = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let mut cut = rest.len().min(WORD_BYTES);
+        let mut cut = rest.len().min(MAX_ENCODED_WORD_BYTES);
         while !rest.is_char_boundary(cut) {
             cut -= 1;
         }
@@ -131,11 +133,11 @@ mod tests {
     use proptest::prelude::*;
     use uuid::Uuid;
 
-    use super::super::letter::Asked;
+    use super::super::letter::EmailArguments;
     use super::*;
 
-    fn write(asked: &Asked) -> (Letter, Vec<u8>) {
-        let letter = Letter::new(asked, "t", "ana@acme.test").unwrap();
+    fn write(asked: &EmailArguments) -> (OutgoingEmail, Vec<u8>) {
+        let letter = OutgoingEmail::new(asked, "t", "ana@acme.test").unwrap();
         let date = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
         let raw = bytes(&letter, date, EffectId(Uuid::from_u128(7)), &[]).unwrap();
         assert_eq!(raw, bytes(&letter, date, EffectId(Uuid::from_u128(7)), &[]).unwrap());
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_plain_letter_reads_plainly() {
-        let asked = Asked {
+        let asked = EmailArguments {
             to: vec!["Bo Stone <bo@example.com>".into()],
             cc: vec![],
             bcc: vec!["eve@example.com".into()],
@@ -189,17 +191,19 @@ mod tests {
 
     #[test]
     fn files_arrive_as_they_are_and_the_same_bytes_leave_each_time() {
-        let asked = Asked { to: vec![], cc: vec![], bcc: vec![], subject: "s".into(), body: "Hi".into() };
+        let asked =
+            EmailArguments { to: vec![], cc: vec![], bcc: vec![], subject: "s".into(), body: "Hi".into() };
         let contents = [vec![0, 255, 13, 10, 46, 10], b"month,sum\n".to_vec()];
-        let file = |name: &str, kind: &str| super::super::files::File {
+        let file = |name: &str, kind: &str| super::super::files::OutgoingAttachment {
             name: name.into(),
             kind: kind.into(),
             size: 0,
             sha256: String::new(),
-            lies: super::super::files::Lies::InMail { message: String::new(), at: 0 },
+            source: super::super::files::AttachmentSource::InMail { message: String::new(), at: 0 },
         };
         let attachments = vec![file("Über uns; 2.pdf", "application/pdf"), file("a.csv", "text/csv")];
-        let letter = Letter { attachments, ..Letter::new(&asked, "t", "ana@acme.test").unwrap() };
+        let letter =
+            OutgoingEmail { attachments, ..OutgoingEmail::new(&asked, "t", "ana@acme.test").unwrap() };
         let date = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
         let raw = bytes(&letter, date, EffectId(Uuid::from_u128(7)), &contents).unwrap();
         assert_eq!(raw, bytes(&letter, date, EffectId(Uuid::from_u128(7)), &contents).unwrap());
@@ -221,7 +225,7 @@ mod tests {
             subject in "\\PC{0,120}",
             body in prop_oneof!["(\\PC|\n|\t| ){0,400}", "([ -~]|\n|=|\\.){0,400}"],
         ) {
-            let (letter, raw) = write(&Asked { to, cc, bcc: vec![], subject, body });
+            let (letter, raw) = write(&EmailArguments { to, cc, bcc: vec![], subject, body });
             prop_assert!(raw.split(|b| *b == b'\n').all(|line| line.len() <= 998));
             prop_assert!(raw.is_ascii());
             let mail = MessageParser::new().parse(&raw).unwrap();

@@ -52,11 +52,11 @@ use super::arguments;
 use nod_contract::contacts::ContactSource;
 use nod_contract::provider::Provider;
 
-pub use mailbox::Gmail;
+pub use mailbox::GmailEndpoint;
 pub(in crate::google) use mailbox::Mailbox;
 
 /// The names of the tools that change something, for the policy rules of an administrator.
-pub(super) const ACTS: [&str; 10] = [
+pub(super) const WRITE_TOOLS: [&str; 10] = [
     create_draft::NAME,
     update_draft::NAME,
     send_draft::NAME,
@@ -86,8 +86,8 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
         Tool::Act(Arc::new(update_draft::UpdateDraft::new(accounts.clone()))),
         Tool::Act(Arc::new(send_draft::SendDraft::new(accounts.clone()))),
         Tool::Act(Arc::new(discard_draft::DiscardDraft::new(accounts.clone()))),
-        Tool::Act(Arc::new(reply::ReplyTool::sending(accounts.clone()))),
-        Tool::Act(Arc::new(reply::ReplyTool::drafting(accounts.clone()))),
+        Tool::Act(Arc::new(reply::ReplyTool::for_sending(accounts.clone()))),
+        Tool::Act(Arc::new(reply::ReplyTool::for_draft(accounts.clone()))),
         Tool::Act(Arc::new(forward::Forward::new(accounts.clone()))),
         Tool::Act(Arc::new(send_email::SendEmail::new(accounts.clone()))),
     ]
@@ -95,7 +95,7 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
 
 /// Returns the people that each person writes with.
 pub(super) fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn ContactSource> {
-    Arc::new(contacts::OwnMail::new(accounts.clone()))
+    Arc::new(contacts::MailContacts::new(accounts.clone()))
 }
 
 fn spec(
@@ -120,7 +120,7 @@ pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
     use super::yesterday_tests::again;
     match tool {
         "gmail_create_label" => None,
-        "gmail_organise" => Some(again::<organise::Approved>(payload)),
-        other => other.starts_with("gmail_").then(|| again::<letter::Letter>(payload)),
+        "gmail_organise" => Some(again::<organise::OrganisePayload>(payload)),
+        other => other.starts_with("gmail_").then(|| again::<letter::OutgoingEmail>(payload)),
     }
 }

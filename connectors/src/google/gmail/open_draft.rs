@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 
 use super::address::Recipient;
 use super::identity::Identities;
-use super::letter::{Asked, Letter, Reply, Seen};
+use super::letter::{DraftVersion, EmailArguments, OutgoingEmail, Reply};
 use super::mailbox::Mailbox;
 use super::mime::EFFECT_HEADER;
 use super::written::{Person, Written};
 use super::{create_draft, discard_draft, drafts, read_draft, send_draft, update_draft};
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::draft::{CloseReason, Draft as Open, DraftTools};
 use nod_contract::tool::effect::EffectKey;
 
 /// The current state of an open draft in Gmail.
-pub(super) enum Now {
+pub(super) enum DraftState {
     /// Unchanged since it was seen, except for a version that might be newer.
-    Same(Box<Letter>, Seen),
+    Unchanged(Box<OutgoingEmail>, DraftVersion),
     /// Changed by hand.
-    Changed(Box<Letter>, Seen),
+    Changed(Box<OutgoingEmail>, DraftVersion),
     /// Sent or deleted.
     Gone,
 }
@@ -35,59 +35,74 @@ pub(super) fn argument() -> Value {
 }
 
 /// Returns the open draft from the core, in the version last seen.
-pub(super) fn named(args: &Value) -> Result<(Open, Seen), ToolError> {
+pub(super) fn parse_draft(args: &Value) -> Result<(Open, DraftVersion), ToolError> {
     let open = Open::from_payload(args).map_err(|error| ToolError::internal(error.to_string()))?;
-    let seen = Seen { id: open.id.clone(), version: open.version.clone() };
+    let seen = DraftVersion { id: open.id.clone(), version: open.version.clone() };
     Ok((open, seen))
 }
 
 /// Returns the open draft from the core, completed with data that the core does not have: see [`told`].
-pub(super) async fn handed(mailbox: &Mailbox, args: &Value) -> Result<(Letter, Seen), ToolError> {
-    let (open, seen) = named(args)?;
+pub(super) async fn load_open_draft(
+    mailbox: &Mailbox,
+    args: &Value,
+) -> Result<(OutgoingEmail, DraftVersion), ToolError> {
+    let (open, seen) = parse_draft(args)?;
     let letter =
-        Letter::deserialize(&open.content).map_err(|error| ToolError::internal(error.to_string()))?;
-    letter.of_this_account(mailbox)?;
-    let identity = Identities::of(mailbox).await?.sending(&letter.from);
-    Ok((letter.still_sent_as(&identity), seen))
+        OutgoingEmail::deserialize(&open.content).map_err(|error| ToolError::internal(error.to_string()))?;
+    letter.check_account(mailbox)?;
+    let identity = Identities::fetch(mailbox).await?.sender_for(&letter.from);
+    Ok((letter.with_current_sender(&identity), seen))
 }
 
 /// Looks up the current state of the draft.
-pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Now, ToolError> {
-    letter.of_this_account(mailbox)?;
-    let draft = match mailbox.draft_whole(&seen.id).await {
+pub(super) async fn check_state(
+    mailbox: &Mailbox,
+    letter: &OutgoingEmail,
+    seen: &DraftVersion,
+) -> Result<DraftState, ToolError> {
+    letter.check_account(mailbox)?;
+    let draft = match mailbox.fetch_raw_draft(&seen.id).await {
         Ok(draft) => draft,
-        Err(trouble) if trouble.is_gone() => return Ok(Now::Gone),
-        Err(trouble) => return Err(trouble.looking("the draft")),
+        Err(trouble) if trouble.is_gone() => return Ok(DraftState::Gone),
+        Err(trouble) => return Err(trouble.into_read_error("the draft")),
     };
     let message = draft.message.unwrap_or_default();
-    let seen_now = Seen { id: seen.id.clone(), version: message.id.unwrap_or_default() };
+    let seen_now = DraftVersion { id: seen.id.clone(), version: message.id.unwrap_or_default() };
     if seen_now.version == seen.version {
-        return Ok(Now::Same(Box::new(letter.clone()), seen_now));
+        return Ok(DraftState::Unchanged(Box::new(letter.clone()), seen_now));
     }
     let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
-    let written = written(&picked(mailbox, letter, &draft).await?, &draft)?;
-    let same = Letter { body: written.body.clone(), ..letter.clone() } == written
+    let written = parse_raw(&with_current_sender(mailbox, letter, &draft).await?, &draft)?;
+    let same = OutgoingEmail { body: written.body.clone(), ..letter.clone() } == written
         && letter.body.trim_end() == written.body.trim_end();
     Ok(match same {
-        true => Now::Same(Box::new(letter.clone()), seen_now),
-        false => Now::Changed(Box::new(written), seen_now),
+        true => DraftState::Unchanged(Box::new(letter.clone()), seen_now),
+        false => DraftState::Changed(Box::new(written), seen_now),
     })
 }
 
 /// Returns the letter with the draft's current sender: the person can choose another address in Gmail.
-async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<Letter, ToolError> {
+async fn with_current_sender(
+    mailbox: &Mailbox,
+    letter: &OutgoingEmail,
+    draft: &Written,
+) -> Result<OutgoingEmail, ToolError> {
     match draft.sender() {
         Some(from) if !from.eq_ignore_ascii_case(&letter.from) => {
-            let identity = Identities::of(mailbox).await?.sending(from);
-            Ok(letter.clone().still_sent_as(&identity))
+            let identity = Identities::fetch(mailbox).await?.sender_for(from);
+            Ok(letter.clone().with_current_sender(&identity))
         }
         _ => Ok(letter.clone()),
     }
 }
 
 /// Opens a draft of the mailbox that was not open before.
-pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), ToolError> {
-    let identities = Identities::of(mailbox).await?;
+pub(super) async fn open_from_mailbox(
+    mailbox: &Mailbox,
+    id: &str,
+    draft: Draft,
+) -> Result<(OutgoingEmail, DraftVersion), ToolError> {
+    let identities = Identities::fetch(mailbox).await?;
     let message = draft.message.unwrap_or_default();
     let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
     let from = draft.sender().unwrap_or_else(|| mailbox.address()).to_owned();
@@ -100,33 +115,34 @@ pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Resul
         reply_to: None,
         forwards: false,
     });
-    let nothing = Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
-    let sent =
-        Letter::new(&nothing, create_draft::NAME, mailbox.address())?.sent_as(&identities.sending(&from));
+    let nothing =
+        EmailArguments { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
+    let sent = OutgoingEmail::new(&nothing, create_draft::NAME, mailbox.address())?
+        .with_sender(&identities.sender_for(&from));
     // All of its text is the person's.
-    let known = Letter { signature: None, reply, ..sent };
-    let seen = Seen { id: id.to_owned(), version: message.id.unwrap_or_default() };
-    Ok((written(&known, &draft)?, seen))
+    let known = OutgoingEmail { signature: None, reply, ..sent };
+    let seen = DraftVersion { id: id.to_owned(), version: message.id.unwrap_or_default() };
+    Ok((parse_raw(&known, &draft)?, seen))
 }
 
 /// Replaces the known text with the current text of the draft.
-fn written(known: &Letter, draft: &Written) -> Result<Letter, ToolError> {
+fn parse_raw(known: &OutgoingEmail, draft: &Written) -> Result<OutgoingEmail, ToolError> {
     if !draft.files.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
         let reason =
             "the draft has other attachments now, which I cannot carry; change and send it in Gmail".into();
         return Err(ToolError::Forbidden { reason });
     }
-    let (body, below) = apart(known, draft.text.trim_end());
-    let Below { signed, quoted } = below;
-    let asked = Asked {
-        to: people(&draft.to),
-        cc: people(&draft.cc),
-        bcc: people(&draft.bcc),
+    let (body, below) = split_body(known, draft.text.trim_end());
+    let AppendedParts { has_signature: signed, has_quote: quoted } = below;
+    let asked = EmailArguments {
+        to: recipient_list(&draft.to),
+        cc: recipient_list(&draft.cc),
+        bcc: recipient_list(&draft.bcc),
         subject: draft.subject.clone(),
         body: body.to_owned(),
     };
-    let letter = Letter::new(&asked, &known.tool, &known.from)?;
-    Ok(Letter {
+    let letter = OutgoingEmail::new(&asked, &known.tool, &known.from)?;
+    Ok(OutgoingEmail {
         name: known.name.clone(),
         reply_to: known.reply_to.clone(),
         account: known.account.clone(),
@@ -134,36 +150,36 @@ fn written(known: &Letter, draft: &Written) -> Result<Letter, ToolError> {
         quoted: known.quoted.clone().filter(|_| quoted),
         attachments: known.attachments.clone(),
         reply: known.reply.clone(),
-        formatted: draft.formatted,
+        has_rich_formatting: draft.formatted,
         ..letter
     })
 }
 
 /// Which of our additions below the person's words are still there.
-struct Below {
-    signed: bool,
-    quoted: bool,
+struct AppendedParts {
+    has_signature: bool,
+    has_quote: bool,
 }
 
 /// Separates the person's own words from our additions below them. Additions that changed count as the person's words.
 /// So does the signature of another address, while the answered mail can still be quoted.
-fn apart<'a>(known: &Letter, text: &'a str) -> (&'a str, Below) {
+fn split_body<'a>(known: &OutgoingEmail, text: &'a str) -> (&'a str, AppendedParts) {
     for signed in [true, false] {
         let signature = known.signature.clone().filter(|_| signed);
-        let below = Letter { body: String::new(), signature, ..known.clone() }.text();
+        let below = OutgoingEmail { body: String::new(), signature, ..known.clone() }.text();
         if let Some(body) = text.strip_suffix(below.trim_end()) {
-            return (body.trim_end_matches('\n'), Below { signed, quoted: true });
+            return (body.trim_end_matches('\n'), AppendedParts { has_signature: signed, has_quote: true });
         }
     }
-    (text, Below { signed: false, quoted: false })
+    (text, AppendedParts { has_signature: false, has_quote: false })
 }
 
-fn people(list: &[Person]) -> Vec<String> {
-    list.iter().map(person).collect()
+fn recipient_list(list: &[Person]) -> Vec<String> {
+    list.iter().map(format_recipient).collect()
 }
 
 /// Leaves out a name that we would not write; an invalid address is rejected later, with its own error.
-fn person((name, address): &Person) -> String {
+fn format_recipient((name, address): &Person) -> String {
     let named = Some(format!("{name} <{address}>")).filter(|_| !name.is_empty());
     let sound = |text: &String| Recipient::parse(text).is_ok();
     named.filter(sound).unwrap_or_else(|| address.clone())
@@ -171,11 +187,11 @@ fn person((name, address): &Person) -> String {
 
 /// Returns the draft as the core stores it, where others might read it. Its signature is empty, because Gmail's
 /// settings have it.
-fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, ToolError> {
+fn to_open_draft(mailbox: &Mailbox, letter: &OutgoingEmail, seen: &DraftVersion) -> Result<Open, ToolError> {
     let signature = letter.signature.as_ref().map(|_| String::new());
-    let letter = Letter { draft: None, signature, ..letter.clone() };
+    let letter = OutgoingEmail { draft: None, signature, ..letter.clone() };
     let mut fields = letter.fields();
-    if letter.formatted {
+    if letter.has_rich_formatting {
         fields.push(("Formatting".to_owned(), "made in Gmail; lost if I change or send it".to_owned()));
     }
     Ok(Open {
@@ -183,8 +199,8 @@ fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, ToolErr
         version: seen.version.clone(),
         content: letter.payload()?,
         fields,
-        body: letter.shown(),
-        label: letter.label(),
+        body: letter.card_body(),
+        label: letter.short_label(),
         link: drafts::link(mailbox.address(), &format!("drafts/{}", seen.version)),
         provider_name: "Gmail".to_owned(),
         tools: DraftTools {
@@ -197,10 +213,14 @@ fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, ToolErr
 }
 
 /// Returns the result for a draft that was saved and stays open.
-pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result<ToolOutput, ToolError> {
+pub(super) fn saved_output(
+    mailbox: &Mailbox,
+    letter: &OutgoingEmail,
+    draft: &Draft,
+) -> Result<ToolOutput, ToolError> {
     let id = draft.id.clone().ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
     let version = draft.message.as_ref().and_then(|message| message.id.clone()).unwrap_or_default();
-    let open = told(mailbox, letter, &Seen { id, version })?;
+    let open = to_open_draft(mailbox, letter, &DraftVersion { id, version })?;
     let content = json!({
         "status": "draft saved", "id": open.id, "link": open.link, "to": letter.to, "subject": letter.subject,
         "shown": "the person sees the draft whole already",
@@ -213,11 +233,11 @@ pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result
 pub(super) fn text(
     cx: &ToolContext,
     mailbox: &Mailbox,
-    letter: &Letter,
-    seen: &Seen,
+    letter: &OutgoingEmail,
+    seen: &DraftVersion,
     by_hand: bool,
 ) -> Result<ToolOutput, ToolError> {
-    let open = told(mailbox, letter, seen)?;
+    let open = to_open_draft(mailbox, letter, seen)?;
     let mut content = json!({
         "id": seen.id, "to": letter.to, "cc": letter.cc, "bcc": letter.bcc, "subject": letter.subject,
         "body": letter.body,
@@ -238,7 +258,7 @@ pub(super) fn text(
 }
 
 /// Returns the result for a draft that is no longer in Gmail.
-pub(super) fn gone(seen: &Seen) -> ToolOutput {
+pub(super) fn gone_output(seen: &DraftVersion) -> ToolOutput {
     let why = "the draft is not in Gmail any more: it was sent or thrown away there";
     ToolOutput::trusted(json!({"status": "gone", "why": why}))
         .with_verbatim(
@@ -251,11 +271,11 @@ pub(super) fn gone(seen: &Seen) -> ToolOutput {
 }
 
 /// Returns the error with the current text, for a caller that worked from an older version.
-pub(super) fn outdated(
+pub(super) fn outdated_output(
     cx: &ToolContext,
     mailbox: &Mailbox,
-    letter: &Letter,
-    seen: &Seen,
+    letter: &OutgoingEmail,
+    seen: &DraftVersion,
 ) -> Result<ToolError, ToolError> {
     let mut now = text(cx, mailbox, letter, seen, true)?;
     now.content["status"] = json!("not_done");
@@ -264,8 +284,12 @@ pub(super) fn outdated(
 }
 
 /// Returns the current draft if this effect wrote it.
-pub(super) async fn carries(mailbox: &Mailbox, id: &str, key: EffectKey) -> Result<Option<Draft>, Trouble> {
-    let draft = mailbox.draft(id).await?;
+pub(super) async fn find_written_by(
+    mailbox: &Mailbox,
+    id: &str,
+    key: EffectKey,
+) -> Result<Option<Draft>, GoogleApiError> {
+    let draft = mailbox.fetch_draft(id).await?;
     let message = draft.message.as_ref();
     let ours = message.is_some_and(|m| drafts::carries(super::message::raw_header(m, EFFECT_HEADER), key));
     Ok(ours.then_some(draft))
@@ -280,21 +304,30 @@ mod tests {
 
     #[test]
     fn appended_parts_are_recognised() {
-        let nobody =
-            Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
-        let quoted = Quoted { text: "Bo wrote:\n\n> Hi".into(), of: "the mail of Bo".into(), people: vec![] };
-        let known = Letter {
+        let nobody = EmailArguments {
+            to: vec![],
+            cc: vec![],
+            bcc: vec![],
+            subject: String::new(),
+            body: String::new(),
+        };
+        let quoted = Quoted {
+            text: "Bo wrote:\n\n> Hi".into(),
+            source_label: "the mail of Bo".into(),
+            people: vec![],
+        };
+        let known = OutgoingEmail {
             signature: Some("Ana".into()),
             quoted: Some(quoted),
-            ..Letter::new(&nobody, create_draft::NAME, "ana@acme.test").unwrap()
+            ..OutgoingEmail::new(&nobody, create_draft::NAME, "ana@acme.test").unwrap()
         };
         for (text, body, signed, quoted) in [
             ("Yes.\n\n-- \nAna\n\nBo wrote:\n\n> Hi", "Yes.", true, true),
             ("Yes.\n\n-- \nSales\n\nBo wrote:\n\n> Hi", "Yes.\n\n-- \nSales", false, true),
             ("Yes.\n\n-- \nAna", "Yes.\n\n-- \nAna", false, false),
         ] {
-            let (own, below) = apart(&known, text);
-            assert_eq!((own, below.signed, below.quoted), (body, signed, quoted));
+            let (own, below) = split_body(&known, text);
+            assert_eq!((own, below.has_signature, below.has_quote), (body, signed, quoted));
         }
     }
 }

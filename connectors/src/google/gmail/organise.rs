@@ -21,8 +21,8 @@ use nod_contract::tool::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::deeds::{Change, Deed, changes};
-use super::labels::{self, Own};
+use super::deeds::{LabelAction, LabelChange, changes};
+use super::labels::{self, UserLabel};
 use super::mailbox::Mailbox;
 use super::message::{has_label, header, one_line, sender};
 use super::{arguments, days};
@@ -32,7 +32,7 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 pub(super) const NAME: &str = "gmail_organise";
 const SCHEMA: u32 = 1;
 /// The maximum number of conversations that one call changes.
-const MOST: u32 = 50;
+const MAX_THREADS: u32 = 50;
 const HEADERS: [&str; 2] = ["From", "Subject"];
 const SUBJECT_SHOWN: usize = 120;
 
@@ -42,12 +42,12 @@ pub(super) struct Organise {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     #[serde(default)]
     thread_ids: Vec<String>,
     search: Option<String>,
     #[serde(default)]
-    actions: Vec<Deed>,
+    actions: Vec<LabelAction>,
     #[serde(default)]
     add_labels: Vec<String>,
     #[serde(default)]
@@ -57,21 +57,23 @@ struct Asked {
 /// The exact changes; nothing else decides. The card shows them, and the model never sees them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Approved {
+pub(super) struct OrganisePayload {
     schema: u32,
     tool: String,
     account: String,
     /// Descriptions of the actions.
-    does: Vec<String>,
+    #[serde(rename = "does")]
+    descriptions: Vec<String>,
     conversations: Vec<Conversation>,
-    changes: Vec<Change>,
+    changes: Vec<LabelChange>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Conversation {
     thread_id: String,
     /// For example "“Terms” from kim@northwind.test".
-    shown: String,
+    #[serde(rename = "shown")]
+    description: String,
 }
 
 impl Organise {
@@ -85,10 +87,10 @@ impl Organise {
             "properties": {
                 "search": {"type": "string", "minLength": 1, "maxLength": 500,
                     "description": "Which conversations, in Gmail's search syntax, as in gmail_search_messages."},
-                "thread_ids": {"type": "array", "minItems": 1, "maxItems": MOST,
+                "thread_ids": {"type": "array", "minItems": 1, "maxItems": MAX_THREADS,
                     "description": "Which conversations, where you have them already; instead of search.",
                     "items": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}},
-                "actions": {"type": "array", "uniqueItems": true, "items": {"type": "string", "enum": Deed::ALL}},
+                "actions": {"type": "array", "uniqueItems": true, "items": {"type": "string", "enum": LabelAction::ALL}},
                 "add_labels": names("Names of labels that are there."),
                 "remove_labels": names("Names of labels that are there."),
             },
@@ -107,26 +109,29 @@ impl ActTool for Organise {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Asked = arguments(args)?;
-        let mailbox = mailbox(&self.accounts, cx).await?;
+        let asked: Arguments = arguments(args)?;
+        let mailbox = open_mailbox(&self.accounts, cx).await?;
         let labels = match asked.add_labels.is_empty() && asked.remove_labels.is_empty() {
             true => Vec::new(),
-            false => labels::own(mailbox.labels().await.map_err(|trouble| trouble.looking("the labels"))?),
+            false => labels::list_user_labels(
+                mailbox.list_labels().await.map_err(|trouble| trouble.into_read_error("the labels"))?,
+            ),
         };
-        let (add, remove) = (named(&labels, &asked.add_labels)?, named(&labels, &asked.remove_labels)?);
+        let (add, remove) =
+            (find_labels(&labels, &asked.add_labels)?, find_labels(&labels, &asked.remove_labels)?);
         if asked.actions.is_empty() && add.is_empty() && remove.is_empty() {
             return Err(ToolError::invalid("say what to do: actions, add_labels or remove_labels"));
         }
-        let threads = meant(cx, &mailbox, &asked).await?;
-        let approved = Approved {
+        let threads = find_threads(cx, &mailbox, &asked).await?;
+        let approved = OrganisePayload {
             schema: SCHEMA,
             tool: NAME.to_owned(),
             account: mailbox.address().to_owned(),
-            does: does(&asked.actions, &add, &remove),
+            descriptions: describe_actions(&asked.actions, &add, &remove),
             conversations: threads.iter().filter_map(conversation).collect(),
             changes: changes(&threads, &asked.actions, &add, &remove)?,
         };
-        shown(cx, &approved)
+        build_preview(cx, &approved)
     }
 
     fn revise(
@@ -147,11 +152,11 @@ impl ActTool for Organise {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
-        let mailbox = mailbox(&self.accounts, cx).await?;
-        let approved = Approved::read(payload, &mailbox)?;
-        for Change { messages, add, remove } in &approved.changes {
-            let done = mailbox.relabel(messages, add, remove).await;
-            done.map_err(|trouble| trouble.changing("one of the labels"))?;
+        let mailbox = open_mailbox(&self.accounts, cx).await?;
+        let approved = OrganisePayload::read(payload, &mailbox)?;
+        for LabelChange { messages, add, remove } in &approved.changes {
+            let done = mailbox.modify_labels(messages, add, remove).await;
+            done.map_err(|trouble| trouble.into_repeatable_write_error("one of the labels"))?;
         }
         Ok(approved.receipt(cx))
     }
@@ -164,11 +169,15 @@ impl ActTool for Organise {
         _: &Value,
         _: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let mailbox = mailbox(&self.accounts, cx).await?;
-        let approved = Approved::read(payload, &mailbox)?;
+        let mailbox = open_mailbox(&self.accounts, cx).await?;
+        let approved = OrganisePayload::read(payload, &mailbox)?;
         for change in &approved.changes {
-            let there = mailbox.all_headers(change.messages.clone(), &["Subject"]).await;
-            if !there.map_err(|trouble| trouble.looking("the mail"))?.iter().all(|one| change.is_made(one)) {
+            let there = mailbox.fetch_all_headers(change.messages.clone(), &["Subject"]).await;
+            if !there
+                .map_err(|trouble| trouble.into_read_error("the mail"))?
+                .iter()
+                .all(|one| change.is_applied(one))
+            {
                 return Ok(EffectLookup::NotDone);
             }
         }
@@ -176,9 +185,9 @@ impl ActTool for Organise {
     }
 }
 
-impl Approved {
+impl OrganisePayload {
     fn read(payload: &Value, mailbox: &Mailbox) -> Result<Self, ToolError> {
-        of_this_account(payload, mailbox)?;
+        check_account(payload, mailbox)?;
         let approved = Self::deserialize(payload);
         let approved = approved
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
@@ -189,24 +198,25 @@ impl Approved {
     }
 
     fn list(&self) -> Vec<&str> {
-        self.conversations.iter().map(|one| one.shown.as_str()).collect()
+        self.conversations.iter().map(|one| one.description.as_str()).collect()
     }
 
     /// Returns how many conversations, but not which: text by others stays out of the model's view, so the next request
     /// needs no approval.
     fn receipt(&self, cx: &ToolContext) -> ToolOutput {
-        let content = json!({"status": "done", "did": self.does, "conversations": self.conversations.len()});
+        let content =
+            json!({"status": "done", "did": self.descriptions, "conversations": self.conversations.len()});
         ToolOutput::trusted(content).private_to(cx.principal.person)
     }
 }
 
 /// The only place where these tools get the mailbox: they need a wider scope than reading and writing mail.
-pub(super) async fn mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Result<Mailbox, ToolError> {
-    accounts.mailbox_with(cx, &[scopes::MODIFY]).await
+pub(super) async fn open_mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Result<Mailbox, ToolError> {
+    accounts.mailbox_with_scopes(cx, &[scopes::MODIFY]).await
 }
 
 /// Rejects an account other than the one that was meant.
-pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), ToolError> {
+pub(super) fn check_account(payload: &Value, mailbox: &Mailbox) -> Result<(), ToolError> {
     let meant = payload["account"].as_str().unwrap_or_default();
     if meant.eq_ignore_ascii_case(mailbox.address()) {
         return Ok(());
@@ -218,7 +228,7 @@ pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), 
 }
 
 /// Returns the labels for a change in the person's own mailbox that reaches no one else.
-pub(super) fn words(thing: &str) -> ActionLabels {
+pub(super) fn action_labels(thing: &str) -> ActionLabels {
     ActionLabels {
         approve: "Approve".into(),
         in_progress: "Making…".into(),
@@ -229,24 +239,29 @@ pub(super) fn words(thing: &str) -> ActionLabels {
     }
 }
 
-fn named<'a>(all: &'a [Own], names: &[String]) -> Result<Vec<&'a Own>, ToolError> {
-    names.iter().map(|name| labels::named(all, name)).collect()
+fn find_labels<'a>(all: &'a [UserLabel], names: &[String]) -> Result<Vec<&'a UserLabel>, ToolError> {
+    names.iter().map(|name| labels::find_label(all, name)).collect()
 }
 
-fn does(actions: &[Deed], add: &[&Own], remove: &[&Own]) -> Vec<String> {
-    let actions = actions.iter().map(|deed| deed.words().to_owned());
+fn describe_actions(actions: &[LabelAction], add: &[&UserLabel], remove: &[&UserLabel]) -> Vec<String> {
+    let actions = actions.iter().map(|deed| deed.description().to_owned());
     let add = add.iter().map(|label| format!("label “{}”", label.name));
     let remove = remove.iter().map(|label| format!("take off the label “{}”", label.name));
     actions.chain(add).chain(remove).collect()
 }
 
 /// Returns the threads that the arguments refer to.
-async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, ToolError> {
-    let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that conversation");
+async fn find_threads(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    asked: &Arguments,
+) -> Result<Vec<Thread>, ToolError> {
+    let looking =
+        |trouble: crate::google::trouble::GoogleApiError| trouble.into_read_error("that conversation");
     let ids = match (&asked.search, &asked.thread_ids[..]) {
         (Some(search), []) => {
-            let search = days::searched(search, &days::zone(&cx.principal))?;
-            mailbox.threads(&search, MOST + 1).await.map_err(looking)?
+            let search = days::resolve_dates(search, &days::zone(&cx.principal))?;
+            mailbox.list_thread_ids(&search, MAX_THREADS + 1).await.map_err(looking)?
         }
         (None, [_, ..]) => asked.thread_ids.clone(),
         _ => return Err(ToolError::invalid("say which conversations: either search or thread_ids")),
@@ -254,12 +269,12 @@ async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec
     if ids.is_empty() {
         return Err(ToolError::NotFound { what: "a conversation that matches that search".into() });
     }
-    if ids.len() > MOST as usize {
+    if ids.len() > MAX_THREADS as usize {
         return Err(ToolError::invalid(format!(
-            "more than {MOST} conversations match; nothing was done. Narrow the search, for example by date"
+            "more than {MAX_THREADS} conversations match; nothing was done. Narrow the search, for example by date"
         )));
     }
-    mailbox.all_threads(&ids, &HEADERS).await.map_err(looking)
+    mailbox.fetch_all_threads(&ids, &HEADERS).await.map_err(looking)
 }
 
 fn conversation(thread: &Thread) -> Option<Conversation> {
@@ -267,10 +282,10 @@ fn conversation(thread: &Thread) -> Option<Conversation> {
     let subject = one_line(&header(first, "Subject"), SUBJECT_SHOWN);
     let subject = if subject.is_empty() { "(no subject)".to_owned() } else { subject };
     let from = sender(first).unwrap_or_else(|| "an unnamed sender".to_owned());
-    Some(Conversation { thread_id: thread.id.clone()?, shown: format!("“{subject}” from {from}") })
+    Some(Conversation { thread_id: thread.id.clone()?, description: format!("“{subject}” from {from}") })
 }
 
-fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, ToolError> {
+fn build_preview(cx: &ToolContext, approved: &OrganisePayload) -> Result<Preview, ToolError> {
     let payload = serde_json::to_value(approved).map_err(|error| ToolError::internal(error.to_string()))?;
     let many = approved.conversations.len();
     let question = match many {
@@ -284,16 +299,16 @@ fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, ToolError> {
     };
     Ok(Preview {
         summary: Some(Summary {
-            full: format!("{change} ({})", approved.does.join(" · ")),
+            full: format!("{change} ({})", approved.descriptions.join(" · ")),
             redacted: change,
         }),
         fields: vec![
             ("Mailbox".into(), approved.account.clone()),
-            ("Change".into(), approved.does.join(" · ")),
+            ("Change".into(), approved.descriptions.join(" · ")),
         ],
         body: Some(approved.list().join("\n")),
         account: approved.account.clone(),
         audience: Audience::Person(cx.principal.person),
-        ..Preview::new(payload, question, words("change"))
+        ..Preview::new(payload, question, action_labels("change"))
     })
 }

@@ -12,13 +12,13 @@ use super::arguments;
 use super::attached::{self, Attachment, attachments};
 use super::mailbox::Mailbox;
 use super::room::{ROOM, fitting};
-use super::summary::from_outside;
+use super::summary::untrusted_output;
 use crate::google::account::Accounts;
 use crate::google::scopes;
 use nod_contract::wire::{Failure, Kind};
 
 /// The maximum size of a file that is read, in bytes. Gmail itself accepts about 25 MB.
-const MOST_BYTES: usize = 10 * 1024 * 1024;
+const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 pub(super) struct ReadAttachment {
     spec: ToolSpec,
@@ -26,7 +26,7 @@ pub(super) struct ReadAttachment {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     message_id: String,
     name: String,
     #[serde(default)]
@@ -64,10 +64,12 @@ impl ReadTool for ReadAttachment {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
-        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
-        let message =
-            mailbox.message(&asked.message_id).await.map_err(|trouble| trouble.looking("that mail"))?;
+        let asked: Arguments = arguments(args)?;
+        let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
+        let message = mailbox
+            .fetch_message(&asked.message_id)
+            .await
+            .map_err(|trouble| trouble.into_read_error("that mail"))?;
         let named = |file: &Attachment| file.name.trim() == asked.name.trim();
         let mut same: Vec<Attachment> = attachments(&message).into_iter().filter(named).collect();
         let (which, all) = (asked.which.unwrap_or(1), same.len());
@@ -77,7 +79,7 @@ impl ReadTool for ReadAttachment {
         }
         let file = same.swap_remove(which - 1);
         let mut content = json!({"message_id": asked.message_id, "name": file.name});
-        match words(&mailbox, &asked.message_id, file).await? {
+        match extract_text(&mailbox, &asked.message_id, file).await? {
             Ok(words) => {
                 let from = asked.from.unwrap_or_default();
                 let start = words.char_indices().nth(from).map_or(words.len(), |(at, _)| at);
@@ -93,25 +95,25 @@ impl ReadTool for ReadAttachment {
         if all > 1 {
             content["note"] = format!("{all} files have this name; this is number {which}").into();
         }
-        Ok(from_outside(cx, content, &[message]))
+        Ok(untrusted_output(cx, content, &[message]))
     }
 }
 
 /// Returns the text, or why there is none.
-async fn words(
+async fn extract_text(
     mailbox: &Mailbox,
     message: &str,
     file: Attachment,
 ) -> Result<Result<String, String>, ToolError> {
-    let large = || Ok(Err(format!("it is larger than {} MB", MOST_BYTES / 1024 / 1024)));
-    if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
+    let large = || Ok(Err(format!("it is larger than {} MB", MAX_BYTES / 1024 / 1024)));
+    if usize::try_from(file.size).is_ok_and(|size| size > MAX_BYTES) {
         return large();
     }
     let is_mail = file.is_mail();
-    let Some(bytes) = attached::bytes(mailbox, message, file).await? else {
+    let Some(bytes) = attached::fetch_bytes(mailbox, message, file).await? else {
         return Ok(Err("Gmail does not hand it out".to_owned()));
     };
-    if bytes.len() > MOST_BYTES {
+    if bytes.len() > MAX_BYTES {
         return large();
     }
     if is_mail {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 
-use super::open_draft::{self, Now};
+use super::open_draft::{self, DraftState};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
@@ -35,12 +35,12 @@ impl ReadTool for ReadDraft {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
-        let (letter, seen) = open_draft::handed(&mailbox, args).await?;
-        match open_draft::now(&mailbox, &letter, &seen).await? {
-            Now::Same(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, false),
-            Now::Changed(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, true),
-            Now::Gone => Ok(open_draft::gone(&seen)),
+        let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
+        let (letter, seen) = open_draft::load_open_draft(&mailbox, args).await?;
+        match open_draft::check_state(&mailbox, &letter, &seen).await? {
+            DraftState::Unchanged(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, false),
+            DraftState::Changed(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, true),
+            DraftState::Gone => Ok(open_draft::gone_output(&seen)),
         }
     }
 }

@@ -11,22 +11,22 @@ use serde_json::{Value, json};
 
 use super::arguments;
 use super::attached::attachments;
-use super::days::at;
+use super::days::received_at;
 use super::mailbox::Mailbox;
-use super::message::{BODY_CHARS, Body, Text, has_label, header, one_line};
-use super::room::{ROOM, fitting, written};
-use super::summary::from_outside;
+use super::message::{BODY_CHARS, Body, BoundedText, has_label, header, one_line};
+use super::room::{ROOM, fitting, json_length};
+use super::summary::untrusted_output;
 use crate::google::account::Accounts;
 use crate::google::reading::Texts;
 use crate::google::scopes;
 use nod_contract::wire::Kind;
 
 /// The maximum number of messages read from a thread, newest first.
-const MOST_MESSAGES: usize = 20;
+const MAX_MESSAGES: usize = 20;
 /// The maximum length of a header, which can name hundreds of people.
 const HEADER_CHARS: usize = 1_000;
 /// The minimum length left for the newest mail's text, whatever surrounds it.
-const LEAST_TEXT: usize = 2_000;
+const MIN_TEXT_CHARS: usize = 2_000;
 
 pub(super) struct ReadThread {
     spec: ToolSpec,
@@ -34,7 +34,7 @@ pub(super) struct ReadThread {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     thread_id: String,
     before: Option<String>,
 }
@@ -67,14 +67,20 @@ impl ReadTool for ReadThread {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
-        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
-        read(cx, &mailbox, &asked.thread_id, asked.before.as_deref()).await
+        let asked: Arguments = arguments(args)?;
+        let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
+        read_thread(cx, &mailbox, &asked.thread_id, asked.before.as_deref()).await
     }
 }
 
-pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: Option<&str>) -> ToolResult {
-    let thread = mailbox.thread(id, None).await.map_err(|trouble| trouble.looking("that thread"))?;
+pub(super) async fn read_thread(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    id: &str,
+    before: Option<&str>,
+) -> ToolResult {
+    let thread =
+        mailbox.fetch_thread(id, None).await.map_err(|trouble| trouble.into_read_error("that thread"))?;
     let mut messages = thread.messages.unwrap_or_default();
     if let Some(before) = before {
         let at = messages.iter().position(|message| message.id.as_deref() == Some(before));
@@ -89,19 +95,20 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
         content["cut"] =
             json!(format!("{earlier} earlier messages are not shown; they come before {oldest}"));
     }
-    Ok(from_outside(cx, content, &messages[earlier..]).with_follow_up(FollowUp::MailThread(id.to_owned())))
+    Ok(untrusted_output(cx, content, &messages[earlier..])
+        .with_follow_up(FollowUp::MailThread(id.to_owned())))
 }
 
 /// Returns as many messages as fit into one result, oldest first. If the newest is too long, it is cut.
 async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Vec<Value> {
     let (mut letters, mut left) = (Vec::new(), ROOM);
-    for message in messages.iter().rev().take(MOST_MESSAGES) {
+    for message in messages.iter().rev().take(MAX_MESSAGES) {
         let shown = match Body::read(message, texts).await {
             Ok(body) => fitted(message, &body, left, letters.is_empty(), cx),
             Err(unread) => Some(closed(message, unread, cx)),
         };
         let Some(shown) = shown else { break };
-        left = left.saturating_sub(written(&shown));
+        left = left.saturating_sub(json_length(&shown));
         letters.push(shown);
     }
     letters.reverse();
@@ -111,23 +118,23 @@ async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Ve
 /// Formats a message if it fits into `left`; the newest, which is always shown, is cut.
 fn fitted(message: &Message, body: &Body, left: usize, newest: bool, cx: &ToolContext) -> Option<Value> {
     let text = body.within(BODY_CHARS);
-    let shown = letter(message, &text, cx);
-    if written(&shown) <= left {
+    let shown = message_json(message, &text, cx);
+    if json_length(&shown) <= left {
         return Some(shown);
     }
-    let around = written(&shown) - written(&shown["text"]);
-    let room = left.saturating_sub(around).max(LEAST_TEXT);
-    newest.then(|| letter(message, &body.within(fitting(&text.text, room).chars().count()), cx))
+    let around = json_length(&shown) - json_length(&shown["text"]);
+    let room = left.saturating_sub(around).max(MIN_TEXT_CHARS);
+    newest.then(|| message_json(message, &body.within(fitting(&text.text, room).chars().count()), cx))
 }
 
 /// Formats a mail that could not be read.
 fn closed(message: &Message, unread: Unread, cx: &ToolContext) -> Value {
-    let mut letter = letter(message, &Text::default(), cx);
+    let mut letter = message_json(message, &BoundedText::default(), cx);
     letter["note"] = json!(format!("its text could not be read: {}", unread.sentence(Kind::Html)));
     letter
 }
 
-fn letter(message: &Message, body: &Text, cx: &ToolContext) -> Value {
+fn message_json(message: &Message, body: &BoundedText, cx: &ToolContext) -> Value {
     let named = |name: &str| one_line(&header(message, name), HEADER_CHARS);
     let mut letter = json!({
         "id": message.id,
@@ -135,14 +142,14 @@ fn letter(message: &Message, body: &Text, cx: &ToolContext) -> Value {
         "to": named("To"),
         "cc": named("Cc"),
         "subject": named("Subject"),
-        "at": at(message, cx),
+        "at": received_at(message, cx),
         "unread": has_label(message, "UNREAD"),
         "draft": has_label(message, "DRAFT"),
         "text": body.text,
         "attachments": attachments(message).into_iter().map(|file| file.name).collect::<Vec<_>>(),
     });
-    match (body.text.trim().is_empty(), body.cut.is_empty()) {
-        (_, false) => letter["cut"] = json!(body.cut),
+    match (body.text.trim().is_empty(), body.truncation_note.is_empty()) {
+        (_, false) => letter["cut"] = json!(body.truncation_note),
         (true, true) => letter["note"] = json!("there is no text in it that can be read"),
         (false, true) => {}
     }

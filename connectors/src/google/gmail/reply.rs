@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 
 use super::address::Recipient;
 use super::identity::Identities;
-use super::letter::{Asked, BODY_CHARS, Letter, Reply, SUBJECT_CHARS};
+use super::letter::{BODY_CHARS, EmailArguments, OutgoingEmail, Reply, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
-use super::message::{Body, has_label, header, people, raw_header, sender};
+use super::message::{Body, has_label, header, header_recipients, raw_header, sender};
 use super::{arguments, create_draft, files, quote, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
@@ -34,8 +34,8 @@ pub(super) const SEND: &str = "gmail_reply";
 /// Saves the answer as a draft.
 pub(super) const DRAFT: &str = "gmail_draft_reply";
 /// The maximum number of Message-IDs in `References`: the first and the newest, as RFC 5537 advises.
-const MOST_REFERENCES: usize = 20;
-const LONGEST_ID: usize = 250;
+const MAX_REFERENCES: usize = 20;
+const MAX_MESSAGE_ID_CHARS: usize = 250;
 
 /// The tool, in one of its two forms.
 pub(super) struct ReplyTool {
@@ -44,7 +44,7 @@ pub(super) struct ReplyTool {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct Arguments {
     thread_id: String,
     body: String,
     #[serde(default)]
@@ -53,44 +53,44 @@ struct Wanted {
     cc: Vec<String>,
     from: Option<String>,
     #[serde(default)]
-    attach: Vec<files::Wanted>,
-    #[serde(default = "yes")]
+    attach: Vec<files::AttachmentArgument>,
+    #[serde(default = "default_true")]
     quote: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
 impl ReplyTool {
     /// Creates the tool that sends the answer after an approval.
-    pub(super) fn sending(accounts: Arc<Accounts>) -> Self {
+    pub(super) fn for_sending(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_reply.md");
         let spec = super::spec(SEND, description, "Writing an answer", Reach::Others, parameters());
         Self { spec, accounts }
     }
 
     /// Creates the tool that saves the answer as a draft.
-    pub(super) fn drafting(accounts: Arc<Accounts>) -> Self {
+    pub(super) fn for_draft(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_draft_reply.md");
         let spec = super::spec(DRAFT, description, "Writing a draft", Reach::Drafts, parameters());
         Self { spec, accounts }
     }
 
-    fn shown(&self, letter: &Letter) -> Result<Preview, ToolError> {
+    fn build_preview(&self, letter: &OutgoingEmail) -> Result<Preview, ToolError> {
         match self.spec.name {
-            DRAFT => letter.preview("Save this draft?", create_draft::words(), false),
-            _ => send_email::ask(letter),
+            DRAFT => letter.preview("Save this draft?", create_draft::action_labels(), false),
+            _ => send_email::approval_preview(letter),
         }
     }
 
-    fn approved(&self, payload: &Value) -> Result<Letter, ToolError> {
-        Letter::approved(payload, self.spec.name)
+    fn parse_payload(&self, payload: &Value) -> Result<OutgoingEmail, ToolError> {
+        OutgoingEmail::from_payload(payload, self.spec.name)
     }
 }
 
 /// Returns the schema of the argument for the sender, for every tool that writes mail.
-pub(super) fn from_argument() -> Value {
+pub(super) fn from_schema() -> Value {
     json!({"type": "string", "minLength": 3, "maxLength": 320,
         "description": "Which of the person's own addresses it is sent from, where they named one."})
 }
@@ -106,7 +106,7 @@ fn parameters() -> Value {
             "cc": {"type": "array", "maxItems": 50,
                 "description": "Further people that the person named: addresses, or names.",
                 "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}},
-            "from": from_argument(),
+            "from": from_schema(),
             "attach": files::argument(),
             "quote": {"type": "boolean",
                 "description": "Whether that mail is quoted below the text; true if left out."},
@@ -123,10 +123,10 @@ impl ActTool for ReplyTool {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let wanted: Wanted = arguments(args)?;
+        let wanted: Arguments = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        let answer = answer(cx, &mailbox, wanted, self.spec.name).await?;
-        let preview = self.shown(&answer.letter)?;
+        let answer = compose_reply(cx, &mailbox, wanted, self.spec.name).await?;
+        let preview = self.build_preview(&answer.letter)?;
         Ok(Preview {
             audience: Audience::Person(cx.principal.person),
             provenance: Provenance::untrusted(answer.source),
@@ -143,8 +143,8 @@ impl ActTool for ReplyTool {
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let draft = self.spec.name == DRAFT;
-        let letter = self.approved(payload).map_err(broken)?.revised(filled, !draft)?;
-        self.shown(&letter).map_err(broken)
+        let letter = self.parse_payload(payload).map_err(broken)?.apply_form(filled, !draft)?;
+        self.build_preview(&letter).map_err(broken)
     }
 
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
@@ -152,14 +152,14 @@ impl ActTool for ReplyTool {
             return Ok(json!({}));
         }
         let mailbox = self.accounts.mailbox(cx).await?;
-        send_email::prepare_letter(cx, &mailbox, &self.approved(payload)?, key).await
+        send_email::prepare_email(cx, &mailbox, &self.parse_payload(payload)?, key).await
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
-        let (letter, mailbox) = (self.approved(payload)?, self.accounts.mailbox(cx).await?);
+        let (letter, mailbox) = (self.parse_payload(payload)?, self.accounts.mailbox(cx).await?);
         match self.spec.name {
-            DRAFT => create_draft::create_letter(cx, &mailbox, &letter, permit.key()).await,
-            _ => send_email::send_letter(&mailbox, &letter, handle, permit.key()).await,
+            DRAFT => create_draft::create_from_email(cx, &mailbox, &letter, permit.key()).await,
+            _ => send_email::send_email(&mailbox, &letter, handle, permit.key()).await,
         }
     }
 
@@ -170,50 +170,50 @@ impl ActTool for ReplyTool {
         handle: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let (letter, mailbox) = (self.approved(payload)?, self.accounts.mailbox(cx).await?);
+        let (letter, mailbox) = (self.parse_payload(payload)?, self.accounts.mailbox(cx).await?);
         match self.spec.name {
-            DRAFT => create_draft::find_letter(&mailbox, &letter, key).await,
-            _ => send_email::find_letter(&mailbox, &letter, handle, key).await,
+            DRAFT => create_draft::find_created_draft(&mailbox, &letter, key).await,
+            _ => send_email::find_sent_email(&mailbox, &letter, handle, key).await,
         }
     }
 }
 
-struct Answer {
-    letter: Letter,
+struct ComposedReply {
+    letter: OutgoingEmail,
     source: String,
 }
 
-async fn answer(
+async fn compose_reply(
     cx: &ToolContext,
     mailbox: &Mailbox,
-    wanted: Wanted,
+    wanted: Arguments,
     tool: &str,
-) -> Result<Answer, ToolError> {
-    let newest = newest(mailbox, &wanted.thread_id).await?;
-    let identities = Identities::of(mailbox).await?;
-    let mine = is_mine(&newest, &identities);
-    let (to, mut cc) = recipients(&newest, mine, &|address| identities.own(address), wanted.all);
+) -> Result<ComposedReply, ToolError> {
+    let newest = fetch_newest(mailbox, &wanted.thread_id).await?;
+    let identities = Identities::fetch(mailbox).await?;
+    let mine = is_own_mail(&newest, &identities);
+    let (to, mut cc) = recipients(&newest, mine, &|address| identities.is_own_address(address), wanted.all);
     cc.extend(wanted.cc);
-    let of = shown(&header(&newest, "Subject"));
-    let asked = Asked { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
+    let of = header_line(&header(&newest, "Subject"));
+    let asked = EmailArguments { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
     let from = sender(&newest).unwrap_or_else(|| "an unnamed sender".to_owned());
-    let tied = tied(&newest, wanted.thread_id, &of, &from);
+    let tied = reply_headers(&newest, wanted.thread_id, &of, &from);
     let quoted = match wanted.quote {
         true => {
             let body = Body::read(&newest, &mut mailbox.reading().desk()).await.map_err(unquoted)?;
-            Some(quote::quoted(&newest, &body, &from, &cx.principal.zone))
+            Some(quote::quote_for_reply(&newest, &body, &from, &cx.principal.zone))
         }
         false => None,
     };
-    let letter = Letter {
+    let letter = OutgoingEmail {
         quoted,
-        attachments: files::wanted(mailbox, &wanted.attach).await?,
+        attachments: files::resolve_attachments(mailbox, &wanted.attach).await?,
         // The Reply-To of the person's own mail is meant for other people.
         reply: Some(Reply { reply_to: tied.reply_to.clone().filter(|_| !mine), ..tied }),
-        ..Letter::new(&asked, tool, mailbox.address())?
-            .sent_as(&identities.chosen(wanted.from.as_deref(), Some(&newest))?)
+        ..OutgoingEmail::new(&asked, tool, mailbox.address())?
+            .with_sender(&identities.choose(wanted.from.as_deref(), Some(&newest))?)
     };
-    Ok(Answer { source: format!("mail from {from}"), letter })
+    Ok(ComposedReply { source: format!("mail from {from}"), letter })
 }
 
 fn unquoted(unread: Unread) -> ToolError {
@@ -221,33 +221,34 @@ fn unquoted(unread: Unread) -> ToolError {
 }
 
 /// Returns the whole newest mail of a thread.
-pub(super) async fn newest(mailbox: &Mailbox, thread: &str) -> Result<Message, ToolError> {
-    let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that thread");
-    let all = mailbox.thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
+pub(super) async fn fetch_newest(mailbox: &Mailbox, thread: &str) -> Result<Message, ToolError> {
+    let looking = |trouble: crate::google::trouble::GoogleApiError| trouble.into_read_error("that thread");
+    let all =
+        mailbox.fetch_thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
     let newest = all.iter().rev().find(|message| !has_label(message, "DRAFT"));
     let id = newest.and_then(|message| message.id.as_deref());
     let id = id.ok_or_else(|| ToolError::NotFound { what: "a mail in that thread".into() })?;
-    mailbox.message(id).await.map_err(looking)
+    mailbox.fetch_message(id).await.map_err(looking)
 }
 
 /// Returns what links a letter to a mail.
-pub(super) fn tied(mail: &Message, thread_id: String, subject: &str, from: &str) -> Reply {
+pub(super) fn reply_headers(mail: &Message, thread_id: String, subject: &str, from: &str) -> Reply {
     Reply {
         thread_id,
         in_reply_to: ids(mail, "Message-ID").pop(),
         references: references(mail),
         answers: format!("“{subject}” from {from}"),
         subject: Some(subject.to_owned()),
-        reply_to: elsewhere(mail, from),
+        reply_to: reply_to_elsewhere(mail, from),
         forwards: false,
     }
 }
 
 /// Returns whether the person wrote it. Mail from an address that they share with others is theirs if it was sent from
 /// this mailbox.
-fn is_mine(mail: &Message, identities: &Identities) -> bool {
+fn is_own_mail(mail: &Message, identities: &Identities) -> bool {
     let sent = has_label(mail, "SENT");
-    sender(mail).is_some_and(|from| identities.own(&from) || (sent && identities.sends_as(&from)))
+    sender(mail).is_some_and(|from| identities.is_own_address(&from) || (sent && identities.sends_as(&from)))
 }
 
 /// Returns the recipients of an answer: the mail's Reply-To or else its sender; for the person's own mail, its
@@ -258,15 +259,15 @@ fn recipients(
     own: &dyn Fn(&str) -> bool,
     all: bool,
 ) -> (Vec<String>, Vec<String>) {
-    let asked = people(mail, "Reply-To");
+    let asked = header_recipients(mail, "Reply-To");
     let to = match (mine, asked.is_empty()) {
-        (true, _) => people(mail, "To"),
+        (true, _) => header_recipients(mail, "To"),
         (false, false) => asked,
-        (false, true) => people(mail, "From"),
+        (false, true) => header_recipients(mail, "From"),
     };
     let mut cc: Vec<Recipient> = Vec::new();
     if all {
-        let others = people(mail, "To").into_iter().chain(people(mail, "Cc"));
+        let others = header_recipients(mail, "To").into_iter().chain(header_recipients(mail, "Cc"));
         let known = |one: &Recipient, list: &[Recipient]| {
             list.iter().any(|r| r.address.eq_ignore_ascii_case(&one.address))
         };
@@ -281,8 +282,8 @@ fn recipients(
 }
 
 /// Returns the other address to which the mail asks answers to go; the person should know of it.
-fn elsewhere(mail: &Message, from: &str) -> Option<String> {
-    let asked = people(mail, "Reply-To");
+fn reply_to_elsewhere(mail: &Message, from: &str) -> Option<String> {
+    let asked = header_recipients(mail, "Reply-To");
     let other = asked.iter().find(|one| !one.address.eq_ignore_ascii_case(from));
     other.map(|one| one.address.clone())
 }
@@ -298,7 +299,7 @@ fn subject(of: &str) -> String {
 }
 
 /// Returns the text on one line, limited to the length of a header.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn header_line(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut text = plain.trim().to_owned();
     text.truncate(text.floor_char_boundary(SUBJECT_CHARS - 8));
@@ -312,7 +313,7 @@ fn references(mail: &Message) -> Vec<String> {
     }
     all.extend(ids(mail, "Message-ID"));
     all.dedup();
-    let surplus = all.len().saturating_sub(MOST_REFERENCES);
+    let surplus = all.len().saturating_sub(MAX_REFERENCES);
     all.drain(1.min(all.len())..(1 + surplus).min(all.len()));
     all
 }
@@ -324,7 +325,7 @@ fn ids(mail: &Message, name: &str) -> Vec<String> {
     let id = |word: &str| {
         let id = word.strip_prefix('<')?.strip_suffix('>')?;
         let plain = id.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '<' | '>'));
-        (plain && !id.is_empty() && id.len() <= LONGEST_ID).then(|| id.to_owned())
+        (plain && !id.is_empty() && id.len() <= MAX_MESSAGE_ID_CHARS).then(|| id.to_owned())
     };
     value.split_whitespace().filter_map(id).collect()
 }
@@ -384,9 +385,9 @@ mod tests {
                 "{headers:?}"
             );
         }
-        let asked = super::elsewhere(&mail(&[from, elsewhere]), "kim@x.test");
+        let asked = reply_to_elsewhere(&mail(&[from, elsewhere]), "kim@x.test");
         assert_eq!(asked.as_deref(), Some("desk@y.test"));
-        assert_eq!(super::elsewhere(&mail(&[from]), "kim@x.test"), None);
+        assert_eq!(reply_to_elsewhere(&mail(&[from]), "kim@x.test"), None);
     }
 
     #[test]
@@ -408,7 +409,7 @@ mod tests {
             assert_eq!(subject(said), said);
         }
         assert_eq!(subject("Report: Lunch"), "Re: Report: Lunch");
-        assert_eq!(subject(&shown("a\r\nBcc: x")), "Re: a  Bcc: x");
-        assert_eq!(subject(&shown(&"é".repeat(900))).len(), 994);
+        assert_eq!(subject(&header_line("a\r\nBcc: x")), "Re: a  Bcc: x");
+        assert_eq!(subject(&header_line(&"é".repeat(900))).len(), 994);
     }
 }

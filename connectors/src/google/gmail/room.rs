@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) const ROOM: usize = 18_000;
 
 /// Returns its length as JSON.
-pub(super) fn written(value: &Value) -> usize {
+pub(super) fn json_length(value: &Value) -> usize {
     value.to_string().chars().count()
 }
 
@@ -15,14 +15,14 @@ pub(super) fn written(value: &Value) -> usize {
 pub(super) fn fitting(text: &str, most: usize) -> &str {
     let mut length = 0;
     let beyond = text.char_indices().find(|(_, c)| {
-        length += letters(*c);
+        length += json_char_length(*c);
         length > most
     });
     beyond.map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the length as `serde_json` writes it.
-fn letters(c: char) -> usize {
+fn json_char_length(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
         '\0'..' ' => 6,
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn length_counts_json_escapes() {
         let odd: String = ('\0'..='\u{a0}').chain("äß😀\u{2028}".chars()).collect();
-        assert_eq!(odd.chars().map(letters).sum::<usize>() + 2, written(&json!(odd)));
+        assert_eq!(odd.chars().map(json_char_length).sum::<usize>() + 2, json_length(&json!(odd)));
         assert_eq!(fitting("\"a\"b", 4), "\"a");
         assert_eq!(fitting("\"a\"b", 5), "\"a\"");
         assert_eq!((fitting("äb", 1), fitting("äb", 2), fitting("", 0)), ("ä", "äb", ""));

@@ -11,7 +11,7 @@ use super::{arguments, days, summary};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
-const USUAL: u32 = 10;
+const DEFAULT_MAX: u32 = 10;
 
 pub(super) struct SearchMessages {
     spec: ToolSpec,
@@ -19,7 +19,7 @@ pub(super) struct SearchMessages {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Arguments {
     query: String,
     max: Option<u32>,
 }
@@ -55,10 +55,11 @@ impl ReadTool for SearchMessages {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Asked = arguments(args)?;
-        let query = days::searched(&asked.query, &days::zone(&cx.principal))?;
-        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
-        let ids = mailbox.list(Some(&query), None, asked.max.unwrap_or(USUAL)).await;
-        summary::list(cx, &mailbox, ids.map_err(|trouble| trouble.looking("the search"))?).await
+        let asked: Arguments = arguments(args)?;
+        let query = days::resolve_dates(&asked.query, &days::zone(&cx.principal))?;
+        let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
+        let ids = mailbox.list_message_ids(Some(&query), None, asked.max.unwrap_or(DEFAULT_MAX)).await;
+        summary::list_messages(cx, &mailbox, ids.map_err(|trouble| trouble.into_read_error("the search"))?)
+            .await
     }
 }

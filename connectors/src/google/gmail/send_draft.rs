@@ -15,12 +15,12 @@ use nod_contract::tool::{
 };
 use serde_json::{Value, json};
 
-use super::letter::{Letter, Seen};
+use super::letter::{DraftVersion, OutgoingEmail};
 use super::mailbox::Mailbox;
-use super::open_draft::{self, Now};
+use super::open_draft::{self, DraftState};
 use super::send_email;
 use crate::google::account::Accounts;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::draft::CloseReason;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
@@ -51,15 +51,17 @@ impl ActTool for SendDraft {
     /// Shows the newest text, including changes made by hand.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let (known, seen) = open_draft::handed(&mailbox, args).await?;
-        let (letter, seen, by_hand) = match open_draft::now(&mailbox, &known, &seen).await? {
-            Now::Same(letter, seen) => (letter, seen, false),
-            Now::Changed(letter, seen) => (letter, seen, true),
-            Now::Gone => return Err(ToolError::Conflict { current: Box::new(open_draft::gone(&seen)) }),
+        let (known, seen) = open_draft::load_open_draft(&mailbox, args).await?;
+        let (letter, seen, by_hand) = match open_draft::check_state(&mailbox, &known, &seen).await? {
+            DraftState::Unchanged(letter, seen) => (letter, seen, false),
+            DraftState::Changed(letter, seen) => (letter, seen, true),
+            DraftState::Gone => {
+                return Err(ToolError::Conflict { current: Box::new(open_draft::gone_output(&seen)) });
+            }
         };
         let text = open_draft::text(cx, &mailbox, &letter, &seen, by_hand)?;
-        let letter = Letter { tool: NAME.to_owned(), draft: Some(seen), ..*letter };
-        let preview = send_email::ask(&letter)?;
+        let letter = OutgoingEmail { tool: NAME.to_owned(), draft: Some(seen), ..*letter };
+        let preview = send_email::approval_preview(&letter)?;
         Ok(Preview { audience: text.audience, provenance: text.provenance, ..preview })
     }
 
@@ -71,28 +73,28 @@ impl ActTool for SendDraft {
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
-        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
-        send_email::ask(&letter).map_err(broken)
+        let letter = OutgoingEmail::from_payload(payload, NAME).map_err(broken)?.apply_form(filled, true)?;
+        send_email::approval_preview(&letter).map_err(broken)
     }
 
     async fn prepare(&self, cx: &ToolContext, payload: &Value, _: EffectKey) -> Result<Value, ToolError> {
-        let (letter, seen) = approved(payload)?;
+        let (letter, seen) = parse_payload(payload)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        letter.of_this_account(&mailbox)?;
-        let draft = mailbox.draft(&seen.id).await.map_err(Trouble::preparing)?;
-        as_seen(&draft, &seen)?;
+        letter.check_account(&mailbox)?;
+        let draft = mailbox.fetch_draft(&seen.id).await.map_err(GoogleApiError::into_prepare_error)?;
+        check_unchanged(&draft, &seen)?;
         send_email::handle(draft, cx.now)
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
-        let (letter, seen) = approved(payload)?;
+        let (letter, seen) = parse_payload(payload)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         // The first attempt follows right after `prepare`; later ones might follow other changes.
         if permit.key().attempt > 1 {
-            let draft = mailbox.draft(&seen.id).await.map_err(Trouble::acting)?;
-            as_seen(&draft, &seen)?;
+            let draft = mailbox.fetch_draft(&seen.id).await.map_err(GoogleApiError::into_write_error)?;
+            check_unchanged(&draft, &seen)?;
         }
-        let sent = send_email::send_letter(&mailbox, &letter, handle, permit.key()).await?;
+        let sent = send_email::send_email(&mailbox, &letter, handle, permit.key()).await?;
         Ok(receipt(sent, &letter, seen))
     }
 
@@ -103,23 +105,23 @@ impl ActTool for SendDraft {
         handle: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        let (letter, seen) = approved(payload)?;
+        let (letter, seen) = parse_payload(payload)?;
         let mailbox: Mailbox = self.accounts.mailbox(cx).await?;
-        Ok(match send_email::find_letter(&mailbox, &letter, handle, key).await? {
+        Ok(match send_email::find_sent_email(&mailbox, &letter, handle, key).await? {
             EffectLookup::Done(sent) => EffectLookup::Done(receipt(sent, &letter, seen)),
             other => other,
         })
     }
 }
 
-fn approved(payload: &Value) -> Result<(Letter, Seen), ToolError> {
-    let letter = Letter::approved(payload, NAME)?;
+fn parse_payload(payload: &Value) -> Result<(OutgoingEmail, DraftVersion), ToolError> {
+    let letter = OutgoingEmail::from_payload(payload, NAME)?;
     let seen = letter.draft.clone().ok_or_else(|| ToolError::internal("the approved mail names no draft"))?;
     Ok((letter, seen))
 }
 
 /// Rejects a draft that was changed since the card was shown: sending would discard that change.
-fn as_seen(draft: &google_gmail1::api::Draft, seen: &Seen) -> Result<(), ToolError> {
+fn check_unchanged(draft: &google_gmail1::api::Draft, seen: &DraftVersion) -> Result<(), ToolError> {
     let version = draft.message.as_ref().and_then(|message| message.id.as_deref());
     if version == Some(&seen.version) {
         return Ok(());
@@ -129,8 +131,8 @@ fn as_seen(draft: &google_gmail1::api::Draft, seen: &Seen) -> Result<(), ToolErr
     Err(ToolError::Forbidden { reason: reason.into() })
 }
 
-fn receipt(sent: ToolOutput, letter: &Letter, seen: Seen) -> ToolOutput {
-    let words = format!("Sent {}.", letter.label());
+fn receipt(sent: ToolOutput, letter: &OutgoingEmail, seen: DraftVersion) -> ToolOutput {
+    let words = format!("Sent {}.", letter.short_label());
     sent.with_verbatim(words)
         .with_follow_up(FollowUp::DraftClosed { draft: seen.id, reason: CloseReason::Sent })
 }

@@ -21,19 +21,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::letter::Letter;
+use super::letter::OutgoingEmail;
 use super::mailbox::Mailbox;
 use super::message::{has_label, raw_header};
 use super::mime::EFFECT_HEADER;
 use super::{drafts, files};
 use crate::google::account::Accounts;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_email";
 const MESSAGE_ID: &str = "Message-ID";
 /// The time limit for details of the receipt beyond "sent".
-const RECEIPT_WITHIN: Duration = Duration::from_secs(3);
+const RECEIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) struct SendEmail {
     spec: ToolSpec,
@@ -42,7 +42,7 @@ pub(super) struct SendEmail {
 
 /// The draft that `prepare` left in Gmail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Handle {
+pub(super) struct SendHandle {
     draft_id: String,
     message_id: Option<String>,
     thread_id: Option<String>,
@@ -66,8 +66,8 @@ impl ActTool for SendEmail {
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let written = drafts::written(cx, &mailbox, args, NAME).await?;
-        Ok(written.sourced(cx, ask(&written.letter)?))
+        let written = drafts::compose_email(cx, &mailbox, args, NAME).await?;
+        Ok(written.with_provenance(cx, approval_preview(&written.email)?))
     }
 
     fn revise(
@@ -78,16 +78,16 @@ impl ActTool for SendEmail {
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
-        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
-        shown(&letter).map_err(broken)
+        let letter = OutgoingEmail::from_payload(payload, NAME).map_err(broken)?.apply_form(filled, true)?;
+        email_preview(&letter).map_err(broken)
     }
 
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
-        prepare(cx, &self.accounts.mailbox(cx).await?, payload, key).await
+        prepare_payload(cx, &self.accounts.mailbox(cx).await?, payload, key).await
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
-        send(&self.accounts.mailbox(cx).await?, payload, handle, permit.key()).await
+        send_payload(&self.accounts.mailbox(cx).await?, payload, handle, permit.key()).await
     }
 
     async fn find_effect(
@@ -97,19 +97,19 @@ impl ActTool for SendEmail {
         handle: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        find(&self.accounts.mailbox(cx).await?, payload, handle, key).await
+        find_sent(&self.accounts.mailbox(cx).await?, payload, handle, key).await
     }
 }
 
 /// Returns what the person sees before a letter is sent.
-pub(super) fn ask(letter: &Letter) -> Result<Preview, ToolError> {
-    if letter.everybody().next().is_none() {
+pub(super) fn approval_preview(letter: &OutgoingEmail) -> Result<Preview, ToolError> {
+    if letter.all_recipients().next().is_none() {
         return Err(ToolError::invalid("a mail needs somebody to go to"));
     }
-    shown(letter)
+    email_preview(letter)
 }
 
-fn shown(letter: &Letter) -> Result<Preview, ToolError> {
+fn email_preview(letter: &OutgoingEmail) -> Result<Preview, ToolError> {
     let words = ActionLabels {
         approve: "Approve & send".into(),
         in_progress: "Sending…".into(),
@@ -121,32 +121,32 @@ fn shown(letter: &Letter) -> Result<Preview, ToolError> {
     letter.preview("Send this email?", words, true)
 }
 
-pub(super) async fn prepare(
+pub(super) async fn prepare_payload(
     cx: &ToolContext,
     mailbox: &Mailbox,
     payload: &Value,
     key: EffectKey,
 ) -> Result<Value, ToolError> {
-    prepare_letter(cx, mailbox, &Letter::approved(payload, NAME)?, key).await
+    prepare_email(cx, mailbox, &OutgoingEmail::from_payload(payload, NAME)?, key).await
 }
 
 /// Creates the draft that is sent later.
-pub(super) async fn prepare_letter(
+pub(super) async fn prepare_email(
     cx: &ToolContext,
     mailbox: &Mailbox,
-    letter: &Letter,
+    letter: &OutgoingEmail,
     key: EffectKey,
 ) -> Result<Value, ToolError> {
-    letter.of_this_account(mailbox)?;
+    letter.check_account(mailbox)?;
     let left = match key.attempt {
         0 | 1 => None,
-        _ => drafts::left_by(mailbox, key).await.map_err(Trouble::preparing)?,
+        _ => drafts::find_draft_of_effect(mailbox, key).await.map_err(GoogleApiError::into_prepare_error)?,
     };
     let draft = match left {
         Some(draft) => draft,
         None => {
-            let raw = files::raw(mailbox, letter, cx.now, key).await?;
-            mailbox.create_draft(raw, letter.thread()).await.map_err(Trouble::preparing)?
+            let raw = files::render_email(mailbox, letter, cx.now, key).await?;
+            mailbox.create_draft(raw, letter.thread()).await.map_err(GoogleApiError::into_prepare_error)?
         }
     };
     handle(draft, cx.now)
@@ -154,85 +154,98 @@ pub(super) async fn prepare_letter(
 
 /// Returns the handle of the draft to send.
 pub(super) fn handle(draft: Draft, date: Timestamp) -> Result<Value, ToolError> {
-    let handle = Handle::of(draft, date)?;
+    let handle = SendHandle::from_draft(draft, date)?;
     serde_json::to_value(handle).map_err(|error| ToolError::internal(error.to_string()))
 }
 
 /// Sends the draft with the approved bytes, so a later edit in Gmail cannot be sent by mistake.
-pub(super) async fn send(mailbox: &Mailbox, payload: &Value, handle: &Value, key: EffectKey) -> ToolResult {
-    send_letter(mailbox, &Letter::approved(payload, NAME)?, handle, key).await
-}
-
-pub(super) async fn send_letter(
+pub(super) async fn send_payload(
     mailbox: &Mailbox,
-    letter: &Letter,
+    payload: &Value,
     handle: &Value,
     key: EffectKey,
 ) -> ToolResult {
-    letter.of_this_account(mailbox)?;
-    let handle = Handle::read(handle)?;
-    let raw = files::raw(mailbox, letter, handle.date, key).await?;
+    send_email(mailbox, &OutgoingEmail::from_payload(payload, NAME)?, handle, key).await
+}
+
+pub(super) async fn send_email(
+    mailbox: &Mailbox,
+    letter: &OutgoingEmail,
+    handle: &Value,
+    key: EffectKey,
+) -> ToolResult {
+    letter.check_account(mailbox)?;
+    let handle = SendHandle::read(handle)?;
+    let raw = files::render_email(mailbox, letter, handle.date, key).await?;
     let sent = mailbox.send_draft(&handle.draft_id, raw, letter.thread()).await;
-    let sent = sent.map_err(Trouble::acting)?;
+    let sent = sent.map_err(GoogleApiError::into_write_error)?;
     // Only for the receipt: the mail is sent, even if this lookup fails.
     let id = sent.id.as_deref().unwrap_or_default();
-    let known = timeout(RECEIPT_WITHIN, mailbox.headers(id, &[MESSAGE_ID])).await;
+    let known = timeout(RECEIPT_TIMEOUT, mailbox.fetch_headers(id, &[MESSAGE_ID])).await;
     let known = known.ok().and_then(Result::ok).unwrap_or_default();
     Ok(receipt(mailbox, letter, &sent, raw_header(&known, MESSAGE_ID)))
 }
 
-pub(super) async fn find(
+pub(super) async fn find_sent(
     mailbox: &Mailbox,
     payload: &Value,
     handle: &Value,
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
-    find_letter(mailbox, &Letter::approved(payload, NAME)?, handle, key).await
+    find_sent_email(mailbox, &OutgoingEmail::from_payload(payload, NAME)?, handle, key).await
 }
 
-pub(super) async fn find_letter(
+pub(super) async fn find_sent_email(
     mailbox: &Mailbox,
-    letter: &Letter,
+    letter: &OutgoingEmail,
     handle: &Value,
     key: EffectKey,
 ) -> Result<EffectLookup, ToolError> {
-    if letter.of_this_account(mailbox).is_err() {
+    if letter.check_account(mailbox).is_err() {
         // The current account is only for its owner, and everyone sees this text on the card.
         let from = letter.account();
         return Ok(EffectLookup::Inconclusive(format!(
             "{from} is not connected any more, so it cannot be looked at"
         )));
     }
-    let handle = Handle::read(handle)?;
-    let looking = |trouble: Trouble| trouble.looking("the mail");
+    let handle = SendHandle::read(handle)?;
+    let looking = |trouble: GoogleApiError| trouble.into_read_error("the mail");
     let done =
         |sent: Message| EffectLookup::Done(receipt(mailbox, letter, &sent, raw_header(&sent, MESSAGE_ID)));
-    match mailbox.draft(&handle.draft_id).await {
+    match mailbox.fetch_draft(&handle.draft_id).await {
         Ok(_) => {
-            let copy = in_thread(mailbox, &handle, key).await.map_err(looking)?;
+            let copy = find_in_thread(mailbox, &handle, key).await.map_err(looking)?;
             return Ok(copy.map_or(EffectLookup::NotDone, done));
         }
         Err(trouble) if trouble.is_gone() => {}
         Err(trouble) => return Err(looking(trouble)),
     }
     // The search lags behind; the caller looks again a few times before it asks a person.
-    let copy = sent_copy(mailbox, &handle, key).await.map_err(looking)?;
+    let copy = find_in_sent_mail(mailbox, &handle, key).await.map_err(looking)?;
     let unsettled = || EffectLookup::Inconclusive("looked at the draft, its thread and the sent mail".into());
     Ok(copy.map_or_else(unsettled, done))
 }
 
-async fn sent_copy(mailbox: &Mailbox, handle: &Handle, key: EffectKey) -> Result<Option<Message>, Trouble> {
-    if let Some(copy) = in_thread(mailbox, handle, key).await? {
+async fn find_in_sent_mail(
+    mailbox: &Mailbox,
+    handle: &SendHandle,
+    key: EffectKey,
+) -> Result<Option<Message>, GoogleApiError> {
+    if let Some(copy) = find_in_thread(mailbox, handle, key).await? {
         return Ok(Some(copy));
     }
-    let newest = mailbox.list(None, Some("SENT"), drafts::NEWEST).await?;
-    let sent = mailbox.all_headers(newest, &[EFFECT_HEADER, MESSAGE_ID]).await?;
+    let newest = mailbox.list_message_ids(None, Some("SENT"), drafts::MAX_SCANNED).await?;
+    let sent = mailbox.fetch_all_headers(newest, &[EFFECT_HEADER, MESSAGE_ID]).await?;
     Ok(sent.into_iter().find(|message| is_copy(message, key)))
 }
 
-async fn in_thread(mailbox: &Mailbox, handle: &Handle, key: EffectKey) -> Result<Option<Message>, Trouble> {
+async fn find_in_thread(
+    mailbox: &Mailbox,
+    handle: &SendHandle,
+    key: EffectKey,
+) -> Result<Option<Message>, GoogleApiError> {
     let Some(thread) = &handle.thread_id else { return Ok(None) };
-    match mailbox.thread(thread, Some(&[EFFECT_HEADER, MESSAGE_ID])).await {
+    match mailbox.fetch_thread(thread, Some(&[EFFECT_HEADER, MESSAGE_ID])).await {
         Ok(thread) => Ok(thread.messages.into_iter().flatten().find(|message| is_copy(message, key))),
         // The thread was deleted with the draft.
         Err(trouble) if trouble.is_gone() => Ok(None),
@@ -245,7 +258,12 @@ fn is_copy(message: &Message, key: EffectKey) -> bool {
 }
 
 /// Reports what was sent to whom, and nothing from the mailbox.
-fn receipt(mailbox: &Mailbox, letter: &Letter, sent: &Message, message_id: Option<&str>) -> ToolOutput {
+fn receipt(
+    mailbox: &Mailbox,
+    letter: &OutgoingEmail,
+    sent: &Message,
+    message_id: Option<&str>,
+) -> ToolOutput {
     let id = sent.id.as_deref();
     let mut content = json!({
         "status": "sent",
@@ -260,8 +278,8 @@ fn receipt(mailbox: &Mailbox, letter: &Letter, sent: &Message, message_id: Optio
     ToolOutput::trusted(content)
 }
 
-impl Handle {
-    fn of(draft: Draft, date: Timestamp) -> Result<Self, ToolError> {
+impl SendHandle {
+    fn from_draft(draft: Draft, date: Timestamp) -> Result<Self, ToolError> {
         let message = draft.message.unwrap_or_default();
         let draft_id = draft.id.ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
         Ok(Self { draft_id, message_id: message.id, thread_id: message.thread_id, date })

@@ -4,17 +4,17 @@
 use nod_contract::tool::{ActionLabels, Preview, Summary, ToolError, join_emails};
 
 use super::address::Recipient;
-use super::files::{self, File};
-use super::letter::Letter;
+use super::files::{self, OutgoingAttachment};
+use super::letter::OutgoingEmail;
 
-impl Letter {
+impl OutgoingEmail {
     pub(super) fn preview(
         &self,
         question: &str,
         words: ActionLabels,
         needs_to: bool,
     ) -> Result<Preview, ToolError> {
-        let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
+        let addresses = self.all_recipients().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
         let recipients: Vec<String> = addresses.collect();
         let to =
             if recipients.is_empty() { String::new() } else { format!(" to {}", join_emails(&recipients)) };
@@ -24,8 +24,8 @@ impl Letter {
         Ok(Preview {
             summary: Some(gist),
             fields: self.fields(),
-            body: Some(self.shown()),
-            trailing_text: self.below().filter(|_| !self.forwards()),
+            body: Some(self.card_body()),
+            trailing_text: self.appended_text().filter(|_| !self.forwards()),
             account: self.account().to_owned(),
             recipients,
             form: self.form(needs_to),
@@ -36,7 +36,7 @@ impl Letter {
     }
 
     /// Returns the person's own words; for a forward the whole text, because it is about the other mail.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn card_body(&self) -> String {
         if self.forwards() { self.text() } else { self.body.clone() }
     }
 
@@ -54,7 +54,7 @@ impl Letter {
             field("Bcc", list(&self.bcc)),
             field("Subject", self.subject.clone()),
         ]);
-        if let Some(reply) = self.in_thread() {
+        if let Some(reply) = self.thread_reply() {
             let does = if reply.forwards { "forwards" } else { "answers" };
             fields.push(field("Thread", format!("{does} {}", reply.answers)));
         }
@@ -65,35 +65,35 @@ impl Letter {
         }
         if let Some(quoted) = self.quoted.as_ref().filter(|_| !self.forwards()) {
             let long = quoted.text.chars().count();
-            fields.push(field("Quoted below", format!("{}, {long} characters", quoted.of)));
+            fields.push(field("Quoted below", format!("{}, {long} characters", quoted.source_label)));
         }
         if !self.attachments.is_empty() {
-            let names: Vec<String> = self.attachments.iter().map(files::shown).collect();
+            let names: Vec<String> = self.attachments.iter().map(files::describe).collect();
             fields.push(field("Attached", names.join(", ")));
         }
         fields
     }
 
     fn risks(&self) -> Vec<String> {
-        [self.asked_elsewhere(), self.quoted_to_others(), self.brought(), self.flattened()]
+        [self.reply_to_risk(), self.quote_risk(), self.brought(), self.formatting_risk()]
             .into_iter()
             .flatten()
             .collect()
     }
 
     /// Returns a risk line if the answered mail asks for answers to another address than its sender.
-    fn asked_elsewhere(&self) -> Option<String> {
+    fn reply_to_risk(&self) -> Option<String> {
         let elsewhere = self.reply.as_ref()?.reply_to.as_ref()?;
         Some(format!("the mail asks for answers to {elsewhere}, not to its sender"))
     }
 
     /// Returns a risk line if recipients would read a quoted mail that they did not get.
-    fn quoted_to_others(&self) -> Option<String> {
+    fn quote_risk(&self) -> Option<String> {
         let quoted = self.quoted.as_ref().filter(|_| !self.forwards())?;
         let own = [self.from.as_str(), self.account()];
         let people = quoted.people.iter().map(String::as_str).chain(own);
         let knows = |address: &str| people.clone().any(|one| one.eq_ignore_ascii_case(address));
-        let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
+        let addresses = self.all_recipients().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
         let others: Vec<String> = addresses.filter(|address| !knows(address)).collect();
         match &others[..] {
             [] => None,
@@ -105,7 +105,8 @@ impl Letter {
     }
 
     fn brought(&self) -> Option<String> {
-        let brought: Vec<&File> = self.attachments.iter().filter(|file| file.came_with_mail()).collect();
+        let brought: Vec<&OutgoingAttachment> =
+            self.attachments.iter().filter(|file| file.is_from_message()).collect();
         match &brought[..] {
             [] => None,
             [one] => Some(format!("{} came with a mail; Nod has not looked into it", one.name)),
@@ -113,12 +114,13 @@ impl Letter {
         }
     }
 
-    fn flattened(&self) -> Option<String> {
-        self.formatted.then(|| "formatting made in Gmail is lost; send it there to keep it".to_owned())
+    fn formatting_risk(&self) -> Option<String> {
+        self.has_rich_formatting
+            .then(|| "formatting made in Gmail is lost; send it there to keep it".to_owned())
     }
 
     /// Returns a label for the middle of a sentence: "“Running late” to bo@acme.test".
-    pub(super) fn label(&self) -> String {
+    pub(super) fn short_label(&self) -> String {
         let subject = if self.subject.is_empty() { "(no subject)" } else { &self.subject };
         let to = match &self.to[..] {
             [] => "nobody yet".to_owned(),

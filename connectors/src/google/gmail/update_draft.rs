@@ -14,12 +14,12 @@ use nod_contract::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, SUBJECT_CHARS, Seen};
+use super::letter::{BODY_CHARS, DraftVersion, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
-use super::open_draft::{self, Now};
+use super::open_draft::{self, DraftState};
 use super::{arguments, create_draft, files};
 use crate::google::account::Accounts;
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_update_draft";
@@ -31,7 +31,7 @@ pub(super) struct UpdateDraft {
 
 /// The arguments; fields that are left out stay unchanged.
 #[derive(Deserialize)]
-struct Change {
+struct Arguments {
     to: Option<Vec<String>>,
     cc: Option<Vec<String>>,
     bcc: Option<Vec<String>>,
@@ -48,7 +48,7 @@ impl UpdateDraft {
 }
 
 fn parameters() -> Value {
-    let recipients = json!({"type": "array", "maxItems": MOST_RECIPIENTS,
+    let recipients = json!({"type": "array", "maxItems": MAX_RECIPIENTS,
         "description": "The whole new list: addresses, or names of people.",
         "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}});
     json!({
@@ -74,9 +74,9 @@ impl ActTool for UpdateDraft {
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let (known, seen) = open_draft::handed(&mailbox, args).await?;
-        let letter = changed(known, seen, arguments(args)?)?;
-        letter.preview("Save this draft?", create_draft::words(), false)
+        let (known, seen) = open_draft::load_open_draft(&mailbox, args).await?;
+        let letter = apply_change(known, seen, arguments(args)?)?;
+        letter.preview("Save this draft?", create_draft::action_labels(), false)
     }
 
     fn revise(
@@ -87,8 +87,8 @@ impl ActTool for UpdateDraft {
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
-        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
-        letter.preview("Save this draft?", create_draft::words(), false).map_err(broken)
+        let letter = OutgoingEmail::from_payload(payload, NAME).map_err(broken)?.apply_form(filled, false)?;
+        letter.preview("Save this draft?", create_draft::action_labels(), false).map_err(broken)
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -96,7 +96,7 @@ impl ActTool for UpdateDraft {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
-        update(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
+        update_draft(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
     }
 
     async fn find_effect(
@@ -106,19 +106,23 @@ impl ActTool for UpdateDraft {
         _: &Value,
         key: EffectKey,
     ) -> Result<EffectLookup, ToolError> {
-        find(&self.accounts.mailbox(cx).await?, payload, key).await
+        find_updated(&self.accounts.mailbox(cx).await?, payload, key).await
     }
 }
 
-fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, ToolError> {
-    let asked = Asked {
+fn apply_change(
+    known: OutgoingEmail,
+    seen: DraftVersion,
+    change: Arguments,
+) -> Result<OutgoingEmail, ToolError> {
+    let asked = EmailArguments {
         to: change.to.unwrap_or(known.to),
         cc: change.cc.unwrap_or(known.cc),
         bcc: change.bcc.unwrap_or(known.bcc),
         subject: change.subject.unwrap_or(known.subject),
         body: change.body.unwrap_or(known.body),
     };
-    Ok(Letter {
+    Ok(OutgoingEmail {
         name: known.name,
         reply_to: known.reply_to,
         account: known.account,
@@ -127,38 +131,43 @@ fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, ToolErro
         attachments: known.attachments,
         reply: known.reply,
         draft: Some(seen),
-        formatted: known.formatted,
-        ..Letter::new(&asked, NAME, &known.from)?
+        has_rich_formatting: known.has_rich_formatting,
+        ..OutgoingEmail::new(&asked, NAME, &known.from)?
     })
 }
 
-async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: EffectKey) -> ToolResult {
-    let letter = Letter::approved(payload, NAME)?;
+async fn update_draft(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: EffectKey) -> ToolResult {
+    let letter = OutgoingEmail::from_payload(payload, NAME)?;
     let seen = letter.draft.clone().ok_or_else(|| ToolError::internal("the change names no draft"))?;
-    let base = Letter { draft: None, ..letter.clone() };
-    match open_draft::now(mailbox, &base, &seen).await? {
-        Now::Gone => return Ok(open_draft::gone(&seen)),
-        // A newer version with exactly the new text is `Same`: it needs no write, but is written again.
-        Now::Changed(there, seen) => return Err(open_draft::outdated(cx, mailbox, &there, &seen)?),
-        Now::Same(..) => {}
+    let base = OutgoingEmail { draft: None, ..letter.clone() };
+    match open_draft::check_state(mailbox, &base, &seen).await? {
+        DraftState::Gone => return Ok(open_draft::gone_output(&seen)),
+        // A newer version with exactly the new text is `Unchanged`: it needs no write, but is written again.
+        DraftState::Changed(there, seen) => {
+            return Err(open_draft::outdated_output(cx, mailbox, &there, &seen)?);
+        }
+        DraftState::Unchanged(..) => {}
     }
-    let raw = files::raw(mailbox, &letter, cx.now, key).await?;
-    let draft = mailbox.update_draft(&seen.id, raw, letter.thread()).await.map_err(Trouble::acting)?;
-    open_draft::saved(mailbox, &Letter { formatted: false, ..letter }, &draft)
+    let raw = files::render_email(mailbox, &letter, cx.now, key).await?;
+    let draft = mailbox
+        .update_draft(&seen.id, raw, letter.thread())
+        .await
+        .map_err(GoogleApiError::into_write_error)?;
+    open_draft::saved_output(mailbox, &OutgoingEmail { has_rich_formatting: false, ..letter }, &draft)
 }
 
 /// A draft with another header was not written by this effect, or was changed since; the next attempt finds out which.
-async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<EffectLookup, ToolError> {
-    let letter = Letter::approved(payload, NAME)?;
-    letter.of_this_account(mailbox)?;
+async fn find_updated(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<EffectLookup, ToolError> {
+    let letter = OutgoingEmail::from_payload(payload, NAME)?;
+    letter.check_account(mailbox)?;
     let Some(seen) = &letter.draft else { return Err(ToolError::internal("the change names no draft")) };
-    match open_draft::carries(mailbox, &seen.id, key).await {
+    match open_draft::find_written_by(mailbox, &seen.id, key).await {
         Ok(Some(draft)) => {
-            let letter = Letter { formatted: false, ..letter.clone() };
-            open_draft::saved(mailbox, &letter, &draft).map(EffectLookup::Done)
+            let letter = OutgoingEmail { has_rich_formatting: false, ..letter.clone() };
+            open_draft::saved_output(mailbox, &letter, &draft).map(EffectLookup::Done)
         }
         Ok(None) => Ok(EffectLookup::NotDone),
-        Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(open_draft::gone(seen))),
-        Err(trouble) => Err(trouble.looking("the draft")),
+        Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(open_draft::gone_output(seen))),
+        Err(trouble) => Err(trouble.into_read_error("the draft")),
     }
 }

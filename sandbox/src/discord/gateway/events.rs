@@ -24,7 +24,7 @@ impl World {
     /// Same as `dispatch`, with another body for sessions without `MESSAGE_CONTENT`.
     fn dispatch_either(&mut self, name: &str, need: u64, guild: bool, body: &Value, blind: &Value) -> bool {
         self.forget_sessions();
-        let times = if std::mem::take(&mut self.gateway.twice) { 2 } else { 1 };
+        let times = if std::mem::take(&mut self.gateway.duplicates_next) { 2 } else { 1 };
         let mut told = false;
         for at in 0..self.gateway.sessions.len() {
             let session = &self.gateway.sessions[at];
@@ -42,14 +42,14 @@ impl World {
     }
 
     pub(in crate::discord) fn tell_message(&mut self, name: &str, message: &Message) {
-        if message.only.is_some() || !self.sees(&message.channel, self.bot()) {
+        if message.only.is_some() || !self.can_see(&message.channel, self.bot()) {
             return;
         }
-        let guild = self.in_guild(&message.channel);
+        let guild = self.is_in_guild(&message.channel);
         let need = if guild { GUILD_MESSAGES } else { DIRECT_MESSAGES };
         let body = self.message_event(message);
         let mut blind = body.clone();
-        if guild && !message.by_bot && !self.speaks_to_bot(message) {
+        if guild && !message.is_from_bot && !self.speaks_to_bot(message) {
             blind["content"] = json!("");
             for field in ["embeds", "attachments", "components"] {
                 blind[field] = json!([]);
@@ -60,15 +60,15 @@ impl World {
 
     fn speaks_to_bot(&self, message: &Message) -> bool {
         let named = pings::mentions(&message.content);
-        named.iter().any(|m| pings::person(m) == Some(self.bot()))
-            || self.mentioned(message).iter().any(|id| id == self.bot())
+        named.iter().any(|m| pings::mentioned_user_id(m) == Some(self.bot()))
+            || self.mentioned_user_ids(message).iter().any(|id| id == self.bot())
     }
 
     pub(in crate::discord) fn tell_deleted(&mut self, message: &Message) {
-        if message.only.is_some() || !self.sees(&message.channel, self.bot()) {
+        if message.only.is_some() || !self.can_see(&message.channel, self.bot()) {
             return;
         }
-        let guild = self.in_guild(&message.channel);
+        let guild = self.is_in_guild(&message.channel);
         let mut body = json!({"id": message.id, "channel_id": message.channel});
         if guild {
             body["guild_id"] = json!(self.config.guild.id);
@@ -78,14 +78,14 @@ impl World {
     }
 
     pub(in crate::discord) fn tell_channel(&mut self, name: &str, channel: &Channel) {
-        if !self.sees(&channel.id, self.bot()) {
+        if !self.can_see(&channel.id, self.bot()) {
             return;
         }
         let mut body = self.channel_json(channel);
         if name == "THREAD_CREATE" {
             body["newly_created"] = json!(true);
         }
-        let guild = self.in_guild(&channel.id);
+        let guild = self.is_in_guild(&channel.id);
         self.dispatch(name, GUILDS, guild, &body);
     }
 

@@ -24,16 +24,16 @@ use super::world::World;
 const INVALID: &str = r#"{"op":9,"d":false,"t":null,"s":null}"#;
 
 /// A command for a connection's task.
-pub(super) enum Out {
+pub(super) enum OutgoingFrame {
     Text(String),
     Close(u16, &'static str),
-    Cut,
+    Drop,
 }
 
 /// A WebSocket connection of the app.
 pub(super) struct Connection {
     pub id: u64,
-    pub out: UnboundedSender<Out>,
+    pub out: UnboundedSender<OutgoingFrame>,
 }
 
 /// All connections and sessions.
@@ -42,18 +42,18 @@ pub(super) struct Gateway {
     pub connections: Vec<Connection>,
     pub sessions: Vec<Session>,
     /// How many sessions were identified.
-    pub identified: usize,
+    pub identify_count: usize,
     /// The shard whose every IDENTIFY is answered with an invalid session.
-    pub held_off: Option<u64>,
+    pub refused_shard: Option<u64>,
     /// Heartbeats are not acknowledged.
-    pub deaf: bool,
+    pub ignores_heartbeats: bool,
     /// The next dispatch is sent twice.
-    pub twice: bool,
+    pub duplicates_next: bool,
     last: u64,
 }
 
 impl Gateway {
-    pub(super) fn send(&self, connection: u64, out: Out) {
+    pub(super) fn send(&self, connection: u64, out: OutgoingFrame) {
         if let Some(found) = self.connections.iter().find(|c| c.id == connection) {
             let _ = found.out.send(out);
         }
@@ -66,7 +66,7 @@ impl Gateway {
 }
 
 /// The WebSocket endpoint.
-pub(super) async fn door(
+pub(super) async fn websocket_endpoint(
     Extract(state): Extract<Arc<State>>,
     Query(query): Query<BTreeMap<String, String>>,
     upgrade: WebSocketUpgrade,
@@ -93,7 +93,7 @@ async fn attend(mut socket: WebSocket, state: Arc<State>) {
 
 async fn converse(
     socket: &mut WebSocket,
-    outgoing: &mut UnboundedReceiver<Out>,
+    outgoing: &mut UnboundedReceiver<OutgoingFrame>,
     state: &State,
     id: u64,
     patience: Option<Duration>,
@@ -103,9 +103,9 @@ async fn converse(
     loop {
         tokio::select! {
             out = outgoing.recv() => match out {
-                Some(Out::Text(text)) => if socket.send(Frame::Text(text.into())).await.is_err() { return },
-                Some(Out::Close(code, reason)) => return close(socket, code, reason).await,
-                Some(Out::Cut) | None => return,
+                Some(OutgoingFrame::Text(text)) => if socket.send(Frame::Text(text.into())).await.is_err() { return },
+                Some(OutgoingFrame::Close(code, reason)) => return close(socket, code, reason).await,
+                Some(OutgoingFrame::Drop) | None => return,
             },
             received = socket.recv() => match received {
                 Some(Ok(Frame::Text(text))) => {
@@ -142,7 +142,7 @@ impl World {
         format!("{}/gateway", self.base_url).replacen("http", "ws", 1)
     }
 
-    fn connect(&mut self, out: UnboundedSender<Out>) -> (u64, Option<Duration>) {
+    fn connect(&mut self, out: UnboundedSender<OutgoingFrame>) -> (u64, Option<Duration>) {
         self.gateway.last += 1;
         let id = self.gateway.last;
         let interval = self.config.heartbeat_interval;
@@ -151,7 +151,7 @@ impl World {
             "d": {"heartbeat_interval": u64::try_from(interval.as_millis()).unwrap_or(u64::MAX),
                   "_trace": ["[\"gateway-sandbox\",{}]"]},
         });
-        let _ = out.send(Out::Text(hello.to_string()));
+        let _ = out.send(OutgoingFrame::Text(hello.to_string()));
         self.gateway.connections.push(Connection { id, out });
         (id, self.config.heartbeat_strict.then(|| interval.mul_f64(1.5)))
     }
@@ -171,9 +171,9 @@ impl World {
     }
 
     /// Cuts every connection without a close frame.
-    pub(super) fn cut_all(&mut self) {
+    pub(super) fn drop_all(&mut self) {
         for connection in &self.gateway.connections {
-            let _ = connection.out.send(Out::Cut);
+            let _ = connection.out.send(OutgoingFrame::Drop);
         }
     }
 
@@ -183,7 +183,7 @@ impl World {
             self.violation(format!("gateway: {code} {reason}"));
         }
         self.end_session(connection);
-        self.gateway.send(connection, Out::Close(code, reason));
+        self.gateway.send(connection, OutgoingFrame::Close(code, reason));
     }
 
     /// Handles a frame from the app; returns whether it was a heartbeat.
@@ -213,14 +213,14 @@ impl World {
         if !(seq.is_null() || seq.is_u64()) {
             self.violation(format!("gateway: heartbeat with {seq}"));
         }
-        if !self.gateway.deaf {
+        if !self.gateway.ignores_heartbeats {
             let ack = json!({"op": 11, "d": null, "t": null, "s": null});
-            self.gateway.send(connection, Out::Text(ack.to_string()));
+            self.gateway.send(connection, OutgoingFrame::Text(ack.to_string()));
         }
     }
 
     /// Asks every connection to reconnect (op 7); the app closes the connection.
-    pub(super) fn ask_to_reconnect(&mut self) {
+    pub(super) fn request_reconnect(&mut self) {
         self.tell_all(&json!({"op": 7, "d": null, "t": null, "s": null}));
     }
 
@@ -233,20 +233,20 @@ impl World {
     }
 
     /// Invalidates one shard's session and each later one, until this is called with another shard or `None`.
-    pub(super) fn hold_off(&mut self, shard: Option<u64>) {
-        self.gateway.held_off = shard;
+    pub(super) fn refuse_shard(&mut self, shard: Option<u64>) {
+        self.gateway.refused_shard = shard;
         let of = |s: &Session| shard == Some(s.shard[0]);
         let away: Vec<u64> =
             self.gateway.sessions.iter().filter(|s| of(s)).filter_map(|s| s.connection).collect();
         self.gateway.sessions.retain(|s| !of(s));
         for connection in away {
-            self.gateway.send(connection, Out::Text(INVALID.to_owned()));
+            self.gateway.send(connection, OutgoingFrame::Text(INVALID.to_owned()));
         }
     }
 
     fn tell_all(&mut self, told: &Value) {
         for connection in &self.gateway.connections {
-            let _ = connection.out.send(Out::Text(told.to_string()));
+            let _ = connection.out.send(OutgoingFrame::Text(told.to_string()));
         }
     }
 }

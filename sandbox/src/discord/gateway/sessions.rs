@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::world::{World, number, secret};
 use super::events::{GUILD_MEMBERS, GUILDS, KNOWN_INTENTS, MESSAGE_CONTENT, PRESENCES};
-use super::{INVALID, Out};
+use super::{INVALID, OutgoingFrame};
 
 /// How many dispatches a session buffers.
 const BUFFER: usize = 1_000;
@@ -50,8 +50,8 @@ impl World {
         if members || content || intents & PRESENCES != 0 {
             return self.hang_up(connection, 4014, "Disallowed intent(s).");
         }
-        if self.gateway.held_off == Some(shard[0]) {
-            return self.gateway.send(connection, Out::Text(INVALID.to_owned()));
+        if self.gateway.refused_shard == Some(shard[0]) {
+            return self.gateway.send(connection, OutgoingFrame::Text(INVALID.to_owned()));
         }
         let rival = |s: &Session| s.shard == shard && s.connection.is_some();
         if self.gateway.sessions.iter().any(rival) {
@@ -61,7 +61,7 @@ impl World {
     }
 
     fn begin(&mut self, connection: u64, shard: [u64; 2], intents: u64) {
-        self.gateway.identified += 1;
+        self.gateway.identify_count += 1;
         let (id, dropped) = (secret(16), self.now());
         let buffer = Vec::new();
         let session =
@@ -118,7 +118,7 @@ impl World {
         let at = self.gateway.sessions.iter().position(|s| s.id == wanted);
         let seq = said["seq"].as_u64();
         let (Some(at), Some(seq)) = (at, seq) else {
-            return self.gateway.send(connection, Out::Text(INVALID.to_owned()));
+            return self.gateway.send(connection, OutgoingFrame::Text(INVALID.to_owned()));
         };
         let session = &mut self.gateway.sessions[at];
         if seq > session.seq {
@@ -128,17 +128,17 @@ impl World {
         let missed: Vec<String> =
             session.buffer.iter().filter(|(n, _)| *n > seq).map(|(_, text)| text.clone()).collect();
         if let Some(old) = old {
-            self.gateway.send(old, Out::Close(4000, "Resumed elsewhere."));
+            self.gateway.send(old, OutgoingFrame::Close(4000, "Resumed elsewhere."));
         }
         for text in missed {
-            self.gateway.send(connection, Out::Text(text));
+            self.gateway.send(connection, OutgoingFrame::Text(text));
         }
         self.gateway.deliver(at, "RESUMED", &json!({"_trace": []}));
     }
 
     /// Drops sessions that were not resumed in time, with their buffered events.
     pub(super) fn forget_sessions(&mut self) {
-        let (now, within) = (self.now(), self.config.resume_within);
+        let (now, within) = (self.now(), self.config.resume_timeout);
         self.gateway.sessions.retain(|s| s.connection.is_some() || now - s.dropped <= within);
     }
 }
@@ -154,7 +154,7 @@ impl super::Gateway {
             session.buffer.remove(0);
         }
         if let Some(connection) = session.connection {
-            self.send(connection, Out::Text(text));
+            self.send(connection, OutgoingFrame::Text(text));
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::entities::{EPHEMERAL, Form, LOADING, Message};
 use super::super::interactions::{Delivery, Interaction};
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::super::rules::{Before, Content, content, modal_broken};
 use super::super::world::World;
 use super::messages::known;
@@ -22,7 +22,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
     let kind = body["type"].as_u64().unwrap_or_default();
     if !allowed(&interaction, kind) {
         let what = format!("Type {kind} does not answer an interaction of type {}.", interaction.kind);
-        return Err(Refusal::field("type", &what));
+        return Err(Rejection::field("type", &what));
     }
     let data = &body["data"];
     let shown = match kind {
@@ -36,7 +36,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
     if interaction.kind == 5 {
         w.forms.iter_mut().filter(|f| f.user == interaction.user).for_each(|f| f.open = false);
     }
-    w.answered(&interaction.id, body.clone());
+    w.record_response(&interaction.id, body.clone());
     if request.query.get("with_response").is_none_or(|r| r != "true") {
         return Ok((204, Value::Null));
     }
@@ -45,16 +45,16 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
 }
 
 /// Returns an interaction that can still be answered.
-fn open(w: &World, request: &Request) -> Result<Interaction, Refusal> {
+fn open(w: &World, request: &Request) -> Result<Interaction, Rejection> {
     let known = |i: &&Interaction| i.id == request.param(0) && i.token == request.param(1);
     let found = w.interactions.iter().find(known);
-    let unknown = || Refusal::unknown("interaction", 10062);
+    let unknown = || Rejection::unknown("interaction", 10062);
     let found = found.ok_or_else(unknown)?;
     if found.state == Delivery::Acknowledged {
         let said = "Interaction has already been acknowledged.";
-        return Err(Refusal::wrong(400, 40060, said));
+        return Err(Rejection::violation(400, 40060, said));
     }
-    if w.now() - found.at > w.config.interaction_waits {
+    if w.now() - found.created_at > w.config.interaction_timeout {
         return Err(unknown());
     }
     Ok(found.clone())
@@ -89,20 +89,20 @@ impl World {
     }
 }
 
-fn say(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Result<Value, Refusal> {
+fn say(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Result<Value, Rejection> {
     known(data, &FIELDS)?;
-    let said = content(data, request.files.len(), Before::Interaction).map_err(Refusal::form)?;
+    let said = content(data, request.files.len(), Before::Interaction).map_err(Rejection::form)?;
     let message = w.answering(to, &said, request);
     w.set_original(&to.id, &message.id);
     Ok(w.message_json(&message))
 }
 
 /// Creates a deferred response. Whether it is ephemeral is decided here and cannot be changed later.
-fn defer(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Refusal> {
+fn defer(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Rejection> {
     let flags = data["flags"].as_u64().unwrap_or_default();
     let bare = data.is_null() || data.as_object().is_some_and(|d| d.keys().all(|k| k == "flags"));
     if !bare || flags & !EPHEMERAL != 0 {
-        return Err(Refusal::field("data", "Only the flag EPHEMERAL can be set while the answer is made."));
+        return Err(Rejection::field("data", "Only the flag EPHEMERAL can be set while the answer is made."));
     }
     let said = Content { flags: flags | LOADING, ..Content::default() };
     let mut message = w.own_message(&to.channel, &said, &[]);
@@ -114,28 +114,28 @@ fn defer(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Refusal
     Ok(w.message_json(&message))
 }
 
-fn keep_message(w: &mut World, to: &Interaction, body: &Value) -> Result<Value, Refusal> {
+fn keep_message(w: &mut World, to: &Interaction, body: &Value) -> Result<Value, Rejection> {
     if !body["data"].is_null() {
-        return Err(Refusal::field("data", "Has no place here."));
+        return Err(Rejection::field("data", "Has no place here."));
     }
     let message = to.message.clone().unwrap_or_default();
     w.set_original(&to.id, &message);
     Ok(Value::Null)
 }
 
-fn update(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Result<Value, Refusal> {
+fn update(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Result<Value, Rejection> {
     known(data, &FIELDS)?;
     let id = to.message.clone().unwrap_or_default();
-    let Some(before) = w.message(&id) else { return Err(Refusal::unknown("Message", 10008)) };
+    let Some(before) = w.message(&id) else { return Err(Rejection::unknown("Message", 10008)) };
     let before = Before::Message { flags: before.flags };
-    let said = content(data, request.files.len(), before).map_err(Refusal::form)?;
+    let said = content(data, request.files.len(), before).map_err(Rejection::form)?;
     let after = w.rewrite(&id, said, &request.files);
     w.set_original(&to.id, &id);
     Ok(after.map(|m| w.message_json(&m)).unwrap_or_default())
 }
 
-fn choices(data: &Value) -> Result<Value, Refusal> {
-    let wrong = |said: &str| Err(Refusal::field("data/choices", said));
+fn choices(data: &Value) -> Result<Value, Rejection> {
+    let wrong = |said: &str| Err(Rejection::field("data/choices", said));
     let Some(choices) = data["choices"].as_array() else { return wrong("This field is required.") };
     if choices.len() > 25 {
         return wrong("Must be 25 or fewer in length.");
@@ -147,10 +147,10 @@ fn choices(data: &Value) -> Result<Value, Refusal> {
     Ok(Value::Null)
 }
 
-fn modal(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Refusal> {
+fn modal(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Rejection> {
     let broken = modal_broken(data);
     if !broken.is_empty() {
-        return Err(Refusal::form(broken));
+        return Err(Rejection::form(broken));
     }
     let mut modal = data.clone();
     let filled =
@@ -163,7 +163,7 @@ fn modal(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Refusal
         channel: to.channel.clone(),
         message: to.message.clone(),
         modal,
-        typed: BTreeMap::new(),
+        values: BTreeMap::new(),
         open: true,
     });
     Ok(Value::Null)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::entities::{Channel, ChannelKind, HAS_THREAD, Message};
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::super::world::World;
 use super::messages::known;
 use super::{Answer, Request};
@@ -34,7 +34,7 @@ impl World {
             channel: message.id.clone(),
             thread: Some(message.id.clone()),
             user: owner.to_owned(),
-            by_bot: owner == self.bot(),
+            is_from_bot: owner == self.bot(),
             only: None,
             kind: 21,
             content: String::new(),
@@ -42,8 +42,8 @@ impl World {
             attachments: vec![],
             flags: 0,
             nonce: None,
-            at: self.now(),
-            edited: None,
+            created_at: self.now(),
+            edited_at: None,
             reply_to: Some(message.id.clone()),
             interaction: None,
             extra: Value::Null,
@@ -63,14 +63,14 @@ pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let kind = w.seen_channel(request.param(0))?.kind;
     known(&request.body, &["archived", "locked"])?;
     if kind != ChannelKind::Thread {
-        return Err(Refusal::wrong(403, 50013, "Missing Permissions"));
+        return Err(Rejection::violation(403, 50013, "Missing Permissions"));
     }
     let locked = w.channels.get(request.param(0)).is_some_and(|thread| thread.locked);
     if locked || !request.body["locked"].is_null() {
-        return Err(Refusal::of(403, 50013, "Missing Permissions"));
+        return Err(Rejection::expected(403, 50013, "Missing Permissions"));
     }
     if !w.root(request.param(0)).is_some_and(|root| root.bot_sends) {
-        return Err(Refusal::of(403, 50013, "Missing Permissions"));
+        return Err(Rejection::expected(403, 50013, "Missing Permissions"));
     }
     if let Some(thread) = w.channels.get_mut(request.param(0)) {
         thread.archived = request.body["archived"].as_bool().unwrap_or(thread.archived);
@@ -84,13 +84,13 @@ pub(super) fn create_dm(w: &mut World, request: &Request) -> Answer {
     known(&request.body, &["recipient_id"])?;
     let id = request.body["recipient_id"].as_str().unwrap_or_default();
     if id.is_empty() {
-        return Err(Refusal::field("recipient_id", "This field is required."));
+        return Err(Rejection::field("recipient_id", "This field is required."));
     }
     let Some(user) = w.users.get(id) else {
-        return Err(Refusal::unknown("User", 10013));
+        return Err(Rejection::unknown("User", 10013));
     };
     if user.is_bot {
-        return Err(Refusal::wrong(400, 50007, "Cannot send messages to this user"));
+        return Err(Rejection::violation(400, 50007, "Cannot send messages to this user"));
     }
     let id = w.open_dm(&user.id.clone());
     let shown = w.channels.get(&id).map(|c| w.channel_json(c)).unwrap_or_default();
@@ -103,19 +103,19 @@ pub(super) fn thread(w: &mut World, request: &Request) -> Answer {
     known(&request.body, &["name", "auto_archive_duration", "rate_limit_per_user"])?;
     let name = request.body["name"].as_str().unwrap_or_default();
     if !(1..=100).contains(&name.chars().count()) {
-        return Err(Refusal::field("name", "Must be between 1 and 100 in length."));
+        return Err(Rejection::field("name", "Must be between 1 and 100 in length."));
     }
     let archive = &request.body["auto_archive_duration"];
     if !archive.is_null() && ![60, 1440, 4320, 10_080].iter().any(|a| archive == *a) {
-        return Err(Refusal::field("auto_archive_duration", "Is 60, 1440, 4320 or 10080."));
+        return Err(Rejection::field("auto_archive_duration", "Is 60, 1440, 4320 or 10080."));
     }
     if w.channels.get(channel).is_some_and(|c| c.kind != ChannelKind::Text) {
-        return Err(Refusal::wrong(400, 50024, "Cannot execute action on this channel type"));
+        return Err(Rejection::violation(400, 50024, "Cannot execute action on this channel type"));
     }
     let found = w.messages_in(channel).iter().find(|m| m.id == id).cloned();
-    let Some(message) = found else { return Err(Refusal::unknown("Message", 10008)) };
+    let Some(message) = found else { return Err(Rejection::unknown("Message", 10008)) };
     if w.channels.contains_key(id) {
-        return Err(Refusal::of(400, 160_004, "A thread has already been created for this message"));
+        return Err(Rejection::expected(400, 160_004, "A thread has already been created for this message"));
     }
     let owner = w.bot().to_owned();
     let thread = w.open_thread(&message, name, &owner);

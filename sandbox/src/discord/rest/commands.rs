@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::super::rules::commands_broken;
 use super::super::world::World;
 use super::{Answer, Request};
 
 /// Rejects every app but the app under test.
-fn own(w: &World, request: &Request) -> Result<(), Refusal> {
+fn own(w: &World, request: &Request) -> Result<(), Rejection> {
     if request.param(0) == w.config.app.id {
         return Ok(());
     }
-    Err(Refusal::wrong(403, 20012, "You are not authorized to perform this action on this application"))
+    Err(Rejection::violation(403, 20012, "You are not authorized to perform this action on this application"))
 }
 
 pub(super) fn list(w: &mut World, request: &Request) -> Answer {
@@ -30,11 +30,11 @@ pub(super) fn of_guild(w: &mut World, request: &Request) -> Answer {
 pub(super) fn set(w: &mut World, request: &Request) -> Answer {
     own(w, request)?;
     let Some(given) = request.body.as_array() else {
-        return Err(Refusal::field("", "Must be a list."));
+        return Err(Rejection::field("", "Must be a list."));
     };
     let broken = commands_broken(given);
     if !broken.is_empty() {
-        return Err(Refusal::form(broken));
+        return Err(Rejection::form(broken));
     }
     let all = given.iter().map(|c| registered(w, c)).collect();
     w.commands = all;
@@ -49,7 +49,7 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     let status = if all.len() == w.commands.len() { 201 } else { 200 };
     let broken = commands_broken(std::slice::from_ref(&request.body));
     if !broken.is_empty() {
-        return Err(Refusal::form(broken));
+        return Err(Rejection::form(broken));
     }
     let new = registered(w, &request.body);
     all.push(new.clone());
@@ -62,7 +62,7 @@ pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
     let before = w.commands.len();
     w.commands.retain(|c| c["id"] != request.param(1));
     if w.commands.len() == before {
-        return Err(Refusal::unknown("application command", 10063));
+        return Err(Rejection::unknown("application command", 10063));
     }
     Ok((204, Value::Null))
 }

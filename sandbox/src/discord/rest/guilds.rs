@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::config::Guild;
 use super::super::entities::{ChannelKind, User};
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::super::world::{World, number};
 use super::{Answer, Request};
 
@@ -25,8 +25,8 @@ impl World {
     }
 
     /// Rejects every guild but the one.
-    pub(super) fn guild_ok(&self, id: &str) -> Result<(), Refusal> {
-        if id == self.config.guild.id { Ok(()) } else { Err(Refusal::unknown("Guild", 10004)) }
+    pub(super) fn guild_ok(&self, id: &str) -> Result<(), Rejection> {
+        if id == self.config.guild.id { Ok(()) } else { Err(Rejection::unknown("Guild", 10004)) }
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn gateway(w: &mut World, _: &Request) -> Answer {
 }
 
 pub(super) fn gateway_bot(w: &mut World, _: &Request) -> Answer {
-    let remaining = 1_000_usize.saturating_sub(w.gateway.identified);
+    let remaining = 1_000_usize.saturating_sub(w.gateway.identify_count);
     let limit =
         json!({"total": 1000, "remaining": remaining, "reset_after": 3_600_000, "max_concurrency": 1});
     Ok((200, json!({"url": w.gateway_url(), "shards": w.config.shards, "session_start_limit": limit})))
@@ -71,7 +71,7 @@ pub(super) fn mine(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn leave(w: &mut World, request: &Request) -> Answer {
     if !w.is_elsewhere(request.param(0)) {
-        return Err(Refusal::unknown("Guild", 10004));
+        return Err(Rejection::unknown("Guild", 10004));
     }
     w.leave_elsewhere();
     Ok((204, Value::Null))
@@ -80,7 +80,7 @@ pub(super) fn leave(w: &mut World, request: &Request) -> Answer {
 pub(super) fn user(w: &mut World, request: &Request) -> Answer {
     let id = request.param(0);
     if !w.users.contains_key(id) {
-        return Err(Refusal::unknown("User", 10013));
+        return Err(Rejection::unknown("User", 10013));
     }
     Ok((200, w.user_json(id)))
 }
@@ -110,8 +110,8 @@ pub(super) fn guild(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn channels(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
-    let text = w.channels.values().filter(|c| c.is_of_guild());
-    let seen = text.filter(|c| w.sees(&c.id, w.bot()));
+    let text = w.channels.values().filter(|c| c.is_guild_channel());
+    let seen = text.filter(|c| w.can_see(&c.id, w.bot()));
     Ok((200, seen.map(|c| w.channel_json(c)).collect()))
 }
 
@@ -123,7 +123,7 @@ pub(super) fn roles(w: &mut World, request: &Request) -> Answer {
 pub(super) fn members(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
     if !w.config.app.members_intent {
-        return Err(Refusal::of(403, 50001, "Missing Access"));
+        return Err(Rejection::expected(403, 50001, "Missing Access"));
     }
     let limit = request.limit("limit", 1, 1000)?;
     let after = request.snowflake("after")?.unwrap_or_default();
@@ -136,7 +136,7 @@ pub(super) fn search(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
     let limit = request.limit("limit", 1, 1000)?;
     let Some(query) = request.query.get("query").filter(|q| !q.is_empty()) else {
-        return Err(Refusal::field("query", "This field is required."));
+        return Err(Rejection::field("query", "This field is required."));
     };
     let query = query.to_lowercase();
     let begins = |name: Option<&String>| name.is_some_and(|n| n.to_lowercase().starts_with(&query));
@@ -151,8 +151,8 @@ pub(super) fn member(w: &mut World, request: &Request) -> Answer {
     }
     let id = request.param(1);
     match w.users.get(id) {
-        None => Err(Refusal::unknown("User", 10013)),
-        Some(user) if user.is_member == elsewhere => Err(Refusal::unknown("Member", 10007)),
+        None => Err(Rejection::unknown("User", 10013)),
+        Some(user) if user.is_member == elsewhere => Err(Rejection::unknown("Member", 10007)),
         Some(_) => Ok((200, w.member_json(id))),
     }
 }
@@ -160,6 +160,6 @@ pub(super) fn member(w: &mut World, request: &Request) -> Answer {
 pub(super) fn threads(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
     let open = w.channels.values().filter(|c| c.kind == ChannelKind::Thread && !c.archived);
-    let seen: Vec<Value> = open.filter(|c| w.sees(&c.id, w.bot())).map(|c| w.channel_json(c)).collect();
+    let seen: Vec<Value> = open.filter(|c| w.can_see(&c.id, w.bot())).map(|c| w.channel_json(c)).collect();
     Ok((200, json!({"threads": seen, "members": []})))
 }

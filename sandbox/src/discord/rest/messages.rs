@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::super::entities::{Channel, ChannelKind, LOADING, Message};
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::super::rules::{Before, Content, content};
-use super::super::world::{Nonce, World, number};
+use super::super::world::{UsedNonce, World, number};
 use super::multipart::File;
 use super::{Answer, Request};
 
@@ -16,21 +16,21 @@ const NONCE_LETTERS: usize = 25;
 
 impl World {
     /// Returns a channel that the bot sees.
-    pub(super) fn seen_channel(&self, id: &str) -> Result<&Channel, Refusal> {
-        let channel = self.channels.get(id).ok_or_else(|| Refusal::unknown("Channel", 10003))?;
-        if !self.sees(id, self.bot()) {
-            return Err(Refusal::of(403, 50001, "Missing Access"));
+    pub(super) fn seen_channel(&self, id: &str) -> Result<&Channel, Rejection> {
+        let channel = self.channels.get(id).ok_or_else(|| Rejection::unknown("Channel", 10003))?;
+        if !self.can_see(id, self.bot()) {
+            return Err(Rejection::expected(403, 50001, "Missing Access"));
         }
         Ok(channel)
     }
 
     /// Checks that the bot can write in a channel.
-    pub(super) fn writable(&self, id: &str) -> Result<(), Refusal> {
+    pub(super) fn writable(&self, id: &str) -> Result<(), Rejection> {
         let channel = self.seen_channel(id)?;
         if channel.kind == ChannelKind::Dm {
             let refuses = |m: &String| self.users.get(m).is_none_or(|u| u.refuses_dms);
             if channel.members.iter().any(refuses) {
-                return Err(Refusal::of(403, 50007, "Cannot send messages to this user"));
+                return Err(Rejection::expected(403, 50007, "Cannot send messages to this user"));
             }
         }
         // A message unarchives a thread that is not locked.
@@ -38,16 +38,16 @@ impl World {
             return Err(archived());
         }
         if channel.kind == ChannelKind::Forum {
-            return Err(Refusal::wrong(400, 50008, "Cannot send messages in a non-text channel"));
+            return Err(Rejection::violation(400, 50008, "Cannot send messages in a non-text channel"));
         }
         if !self.root(id).is_some_and(|c| c.bot_sends) {
-            return Err(Refusal::of(403, 50013, "Missing Permissions"));
+            return Err(Rejection::expected(403, 50013, "Missing Permissions"));
         }
         Ok(())
     }
 
     /// Returns a message of the bot that can be changed; nothing can be changed in an archived thread.
-    fn changeable(&self, request: &Request) -> Result<Message, Refusal> {
+    fn changeable(&self, request: &Request) -> Result<Message, Rejection> {
         let message = self.seen_message(request)?;
         if self.channels.get(&message.channel).is_some_and(|c| c.archived) {
             return Err(archived());
@@ -55,10 +55,10 @@ impl World {
         Ok(message)
     }
 
-    fn seen_message(&self, request: &Request) -> Result<Message, Refusal> {
+    fn seen_message(&self, request: &Request) -> Result<Message, Rejection> {
         self.seen_channel(request.param(0))?;
         let found = self.messages_in(request.param(0)).iter().find(|m| m.id == request.param(1));
-        found.cloned().ok_or_else(|| Refusal::unknown("Message", 10008))
+        found.cloned().ok_or_else(|| Rejection::unknown("Message", 10008))
     }
 
     /// Stores files and returns the attachment objects.
@@ -92,7 +92,7 @@ impl World {
             channel: channel.to_owned(),
             thread,
             user: self.bot().to_owned(),
-            by_bot: true,
+            is_from_bot: true,
             only: None,
             kind: 0,
             content: said.content.clone().unwrap_or_default(),
@@ -100,8 +100,8 @@ impl World {
             attachments: self.attach(channel, files),
             flags: said.flags,
             nonce: None,
-            at: self.now(),
-            edited: None,
+            created_at: self.now(),
+            edited_at: None,
             reply_to: None,
             interaction: None,
             extra: Value::Null,
@@ -111,7 +111,7 @@ impl World {
     /// Stores a message in its channel and sends the event to the app.
     pub(in crate::discord) fn keep(&mut self, message: Message) {
         if message.only.is_some() {
-            self.whispers.push(message);
+            self.ephemerals.push(message);
             return;
         }
         if let Some(channel) = self.channels.get_mut(&message.channel) {
@@ -136,7 +136,7 @@ impl World {
         message.attachments.extend(attached);
         message.flags = said.flags & !LOADING;
         if !was_loading {
-            message.edited = Some(now);
+            message.edited_at = Some(now);
         }
         let after = message.clone();
         self.side_effects(&after, &said.allowed);
@@ -150,40 +150,40 @@ impl World {
         for all in self.messages.values_mut() {
             all.retain(|m| m.id != id);
         }
-        self.whispers.retain(|m| m.id != id);
+        self.ephemerals.retain(|m| m.id != id);
         self.tell_deleted(&message);
     }
 
     /// Returns the recent message with this nonce. If it was deleted, the request is rejected, because Discord does not
     /// document what happens then.
-    fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Result<Option<Message>, Refusal> {
-        let fresh = |n: &&Nonce| n.channel == channel && n.nonce == nonce && self.now() - n.at < NONCE;
+    fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Result<Option<Message>, Rejection> {
+        let fresh = |n: &&UsedNonce| n.channel == channel && n.nonce == nonce && self.now() - n.at < NONCE;
         match self.nonces.iter().rev().find(fresh).filter(|_| body["enforce_nonce"] == true) {
             Some(known) => match self.message(&known.message) {
                 Some(message) => Ok(Some(message.clone())),
-                None => Err(Refusal::field("nonce", "Is that of a message that is gone.")),
+                None => Err(Rejection::field("nonce", "Is that of a message that is gone.")),
             },
             None => Ok(None),
         }
     }
 }
 
-fn archived() -> Refusal {
-    Refusal::of(400, 50083, "Thread is archived")
+fn archived() -> Rejection {
+    Rejection::expected(400, 50083, "Thread is archived")
 }
 
-fn nonce(body: &Value) -> Result<Option<String>, Refusal> {
+fn nonce(body: &Value) -> Result<Option<String>, Rejection> {
     let given = match &body["nonce"] {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         Value::Number(number) if number.is_i64() => Some(number.to_string()),
-        _ => return Err(Refusal::field("nonce", "Must be a string or a number.")),
+        _ => return Err(Rejection::field("nonce", "Must be a string or a number.")),
     };
     if given.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > NONCE_LETTERS) {
-        return Err(Refusal::field("nonce", "Must be 25 or fewer in length."));
+        return Err(Rejection::field("nonce", "Must be 25 or fewer in length."));
     }
     if given.is_none() && body["enforce_nonce"] == true {
-        return Err(Refusal::field("nonce", "Must be given where enforce_nonce is."));
+        return Err(Rejection::field("nonce", "Must be given where enforce_nonce is."));
     }
     Ok(given)
 }
@@ -205,12 +205,12 @@ const FIELDS: [&str; 13] = [
 ];
 
 /// Rejects fields that a message does not have.
-pub(super) fn known(body: &Value, fields: &[&str]) -> Result<(), Refusal> {
+pub(super) fn known(body: &Value, fields: &[&str]) -> Result<(), Rejection> {
     let Some(given) = body.as_object() else {
-        return Err(Refusal::field("", "Only dictionaries may be used."));
+        return Err(Rejection::field("", "Only dictionaries may be used."));
     };
     match given.keys().find(|k| !fields.contains(&k.as_str())) {
-        Some(odd) => Err(Refusal::field(odd, "There is no such field.")),
+        Some(odd) => Err(Rejection::field(odd, "There is no such field.")),
         None => Ok(()),
     }
 }
@@ -220,7 +220,7 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     w.writable(channel)?;
     known(body, &FIELDS)?;
     let nonce = nonce(body)?;
-    let said = content(body, request.files.len(), Before::Nothing).map_err(Refusal::form)?;
+    let said = content(body, request.files.len(), Before::Nothing).map_err(Rejection::form)?;
     let reply = reply_to(w, channel, &body["message_reference"])?;
     if let Some(nonce) = &nonce
         && let Some(same) = w.same_nonce(channel, body, nonce)?
@@ -234,7 +234,7 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     w.side_effects(&message, &said.allowed);
     if let Some(nonce) = nonce {
         let (channel, at) = (channel.to_owned(), w.now());
-        w.nonces.push(Nonce { channel, nonce, message: message.id.clone(), at });
+        w.nonces.push(UsedNonce { channel, nonce, message: message.id.clone(), at });
     }
     w.keep(message.clone());
     let mut shown = w.message_json(&message);
@@ -242,7 +242,7 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     Ok((200, shown))
 }
 
-fn reply_to(w: &World, channel: &str, reference: &Value) -> Result<Option<String>, Refusal> {
+fn reply_to(w: &World, channel: &str, reference: &Value) -> Result<Option<String>, Rejection> {
     if reference.is_null() {
         return Ok(None);
     }
@@ -253,17 +253,17 @@ fn reply_to(w: &World, channel: &str, reference: &Value) -> Result<Option<String
     if reference["fail_if_not_exists"] == false {
         return Ok(None);
     }
-    Err(Refusal::of(400, 50035, "Invalid Form Body: Unknown message"))
+    Err(Rejection::expected(400, 50035, "Invalid Form Body: Unknown message"))
 }
 
 pub(super) fn list(w: &mut World, request: &Request) -> Answer {
     if w.seen_channel(request.param(0))?.kind == ChannelKind::Forum {
-        return Err(Refusal::wrong(400, 50024, "Cannot execute action on this channel type"));
+        return Err(Rejection::violation(400, 50024, "Cannot execute action on this channel type"));
     }
     let limit = request.limit("limit", 50, 100)?;
     let bounds = [request.snowflake("before")?, request.snowflake("after")?, request.snowflake("around")?];
     if bounds.iter().flatten().count() > 1 {
-        return Err(Refusal::field("before", "before, after and around exclude each other."));
+        return Err(Rejection::field("before", "before, after and around exclude each other."));
     }
     let all = w.messages_in(request.param(0));
     let mut found: Vec<&Message> = match bounds {
@@ -293,20 +293,20 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let message = w.changeable(request)?;
-    if !message.by_bot {
-        return Err(Refusal::wrong(403, 50005, "Cannot edit a message authored by another user"));
+    if !message.is_from_bot {
+        return Err(Rejection::violation(403, 50005, "Cannot edit a message authored by another user"));
     }
     known(&request.body, &["content", "embeds", "flags", "allowed_mentions", "components", "attachments"])?;
     let before = Before::Message { flags: message.flags };
-    let said = content(&request.body, request.files.len(), before).map_err(Refusal::form)?;
+    let said = content(&request.body, request.files.len(), before).map_err(Rejection::form)?;
     let after = w.rewrite(&message.id, said, &request.files).unwrap_or(message);
     Ok((200, w.message_json(&after)))
 }
 
 pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
     let message = w.changeable(request)?;
-    if !message.by_bot {
-        return Err(Refusal::of(403, 50013, "Missing Permissions"));
+    if !message.is_from_bot {
+        return Err(Rejection::expected(403, 50013, "Missing Permissions"));
     }
     w.remove(&message.id);
     Ok((204, Value::Null))

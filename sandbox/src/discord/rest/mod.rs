@@ -22,14 +22,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Value, json};
 
 use super::State;
-use super::refusal::{Limited, Refusal};
-use super::world::{Call, World};
+use super::refusal::{RateLimitInfo, Rejection};
+use super::world::{ApiCall, World};
 use crate::{Fault, serve};
 use multipart::File;
 use routes::{Auth, Operation};
 
 /// The answer of an operation.
-type Answer = Result<(u16, Value), Refusal>;
+type Answer = Result<(u16, Value), Rejection>;
 
 /// A parsed request.
 pub(super) struct Request {
@@ -57,16 +57,16 @@ impl Request {
     }
 
     /// Parses a number of the query within bounds.
-    fn limit(&self, name: &str, usual: usize, most: usize) -> Result<usize, Refusal> {
+    fn limit(&self, name: &str, usual: usize, most: usize) -> Result<usize, Rejection> {
         let Some(given) = self.query.get(name) else { return Ok(usual) };
         let fits = given.parse().ok().filter(|n| (1..=most).contains(n));
-        fits.ok_or_else(|| Refusal::field(name, &format!("Is 1 to {most}.")))
+        fits.ok_or_else(|| Rejection::field(name, &format!("Is 1 to {most}.")))
     }
 
     /// Parses an id of the query.
-    fn snowflake(&self, name: &str) -> Result<Option<u64>, Refusal> {
+    fn snowflake(&self, name: &str) -> Result<Option<u64>, Rejection> {
         let Some(given) = self.query.get(name) else { return Ok(None) };
-        let wrong = || Refusal::field(name, "Value is not snowflake.");
+        let wrong = || Rejection::field(name, "Value is not snowflake.");
         given.parse().map(Some).map_err(|_| wrong())
     }
 }
@@ -89,7 +89,7 @@ pub(super) async fn api(
     let Some(operation) = operation else {
         return state.change(|w| {
             w.violation(format!("no operation {} {}", request.verb, request.path));
-            finish(w, &request, "", Err(Refusal::of(404, 0, "404: Not Found")))
+            finish(w, &request, "", Err(Rejection::expected(404, 0, "404: Not Found")))
         });
     };
     let id = operation.id;
@@ -100,11 +100,11 @@ pub(super) async fn api(
     if let Some(Fault::Status { code, retry_after }) = fault {
         return state.change(|w| failed(w, &request, id, code, retry_after, global));
     }
-    if matches!(fault, Some(Fault::Drop | Fault::Hang)) {
+    if matches!(fault, Some(Fault::DropConnection | Fault::HangBefore)) {
         state.change(|w| note(w, &request, id, None));
     }
     let work = async { state.change(|w| answer(&state, w, operation, &request, read)) };
-    serve::under(fault, work).await
+    serve::respond_with_fault(fault, work).await
 }
 
 /// Answers with a planned status.
@@ -113,10 +113,10 @@ fn failed(w: &mut World, request: &Request, id: &str, code: u16, after: Option<u
     let seconds = after.unwrap_or(1) as f64;
     let scope = if all { "global" } else { "user" };
     let refusal = match code {
-        429 => Refusal::limited(Limited { seconds, global: all, scope }),
-        401 => Refusal::of(401, 0, "401: Unauthorized"),
-        403 => Refusal::of(403, 50013, "Missing Permissions"),
-        _ => Refusal::of(code, 0, &format!("{code}: planned")),
+        429 => Rejection::rate_limited(RateLimitInfo { seconds, global: all, scope }),
+        401 => Rejection::expected(401, 0, "401: Unauthorized"),
+        403 => Rejection::expected(403, 50013, "Missing Permissions"),
+        _ => Rejection::expected(code, 0, &format!("{code}: planned")),
     };
     finish(w, request, id, Err(refusal))
 }
@@ -128,7 +128,7 @@ fn note(w: &mut World, request: &Request, id: &str, error: Option<String>) {
     }
     let path = format!("{} {}", request.verb, request.path);
     let method = if id.is_empty() { path.clone() } else { id.to_owned() };
-    w.calls.push(Call { method, path, args, at: w.now(), error });
+    w.calls.push(ApiCall { method, path, args, at: w.now(), error });
 }
 
 fn answer(
@@ -136,7 +136,7 @@ fn answer(
     w: &mut World,
     operation: &Operation,
     request: &Request,
-    read: Result<(), Refusal>,
+    read: Result<(), Rejection>,
 ) -> Response {
     let major = request.params.first().map_or("", String::as_str);
     let (allowance, free) = w.allowance(operation.id, major);
@@ -152,11 +152,11 @@ fn answer(
 }
 
 /// Validates against the vendor's schema; the fake's own rules follow.
-fn judged(state: &State, operation: &Operation, request: &Request) -> Result<(), Refusal> {
+fn judged(state: &State, operation: &Operation, request: &Request) -> Result<(), Rejection> {
     let Some(judge) = &state.judge else { return Ok(()) };
     let body = if request.body.is_null() { json!({}) } else { request.body.clone() };
-    let broken = judge.broken(operation.id, &body);
-    if broken.is_empty() { Ok(()) } else { Err(Refusal::form(broken)) }
+    let broken = judge.find_violations(operation.id, &body);
+    if broken.is_empty() { Ok(()) } else { Err(Rejection::form(broken)) }
 }
 
 fn finish(w: &mut World, request: &Request, id: &str, outcome: Answer) -> Response {
@@ -184,9 +184,9 @@ fn finish(w: &mut World, request: &Request, id: &str, outcome: Answer) -> Respon
     response
 }
 
-fn authorised(w: &World, operation: &Operation, request: &Request) -> Result<(), Refusal> {
+fn authorised(w: &World, operation: &Operation, request: &Request) -> Result<(), Rejection> {
     if request.header(header::USER_AGENT).is_empty() {
-        return Err(Refusal::wrong(403, 40333, "internal network error: no User-Agent"));
+        return Err(Rejection::violation(403, 40333, "internal network error: no User-Agent"));
     }
     let given = request.header(header::AUTHORIZATION);
     match operation.auth {
@@ -194,18 +194,18 @@ fn authorised(w: &World, operation: &Operation, request: &Request) -> Result<(),
         Auth::Bot if given.strip_prefix("Bot ") == Some(&w.config.app.bot_token) => Ok(()),
         Auth::Either if request.person(w).is_some() => Ok(()),
         Auth::Either if given.strip_prefix("Bot ") == Some(&w.config.app.bot_token) => Ok(()),
-        Auth::Bot | Auth::Either => Err(Refusal::of(401, 0, "401: Unauthorized")),
+        Auth::Bot | Auth::Either => Err(Rejection::expected(401, 0, "401: Unauthorized")),
     }
 }
 
 /// Rejects unknown query parameters, and a body where none belongs.
-fn proper(operation: &Operation, request: &Request) -> Result<(), Refusal> {
+fn proper(operation: &Operation, request: &Request) -> Result<(), Rejection> {
     if let Some(odd) = request.query.keys().find(|k| !operation.query.contains(&k.as_str())) {
-        return Err(Refusal::field(odd, "There is no such query parameter."));
+        return Err(Rejection::field(odd, "There is no such query parameter."));
     }
     let has_body = !request.body.is_null() || !request.files.is_empty();
     if operation.body != has_body && operation.id != "trigger_typing_indicator" {
-        return Err(Refusal::wrong(400, 50109, "The request body contains invalid JSON."));
+        return Err(Rejection::violation(400, 50109, "The request body contains invalid JSON."));
     }
     Ok(())
 }
@@ -219,7 +219,7 @@ pub(super) async fn file(
         Some(_) if name.starts_with("elsewhere") => {
             Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
         }
-        Some(bytes) if name.starts_with("endless") => serve::endless(bytes),
+        Some(bytes) if name.starts_with("endless") => serve::endless_response(bytes),
         Some(bytes) => bytes.into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }

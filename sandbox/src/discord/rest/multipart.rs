@@ -3,7 +3,7 @@
 use axum::http::header;
 use serde_json::{Value, json};
 
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::Request;
 
 /// Ten, as in Discord.
@@ -19,7 +19,7 @@ pub(in crate::discord) struct File {
 }
 
 /// Parses the body into the request.
-pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Refusal> {
+pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Rejection> {
     let kind = request.header(header::CONTENT_TYPE).to_owned();
     if body.is_empty() {
         return Ok(());
@@ -31,14 +31,14 @@ pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Refusal> {
     let Some((_, boundary)) =
         kind.split_once("boundary=").filter(|_| kind.starts_with("multipart/form-data"))
     else {
-        return Err(Refusal::wrong(400, 50035, "Unsupported Content-Type"));
+        return Err(Rejection::violation(400, 50035, "Unsupported Content-Type"));
     };
     request.body = json!({});
     for part in parts(body, boundary.trim_matches('"')) {
         take(request, part)?;
     }
     if request.files.len() > FILES {
-        return Err(Refusal::field("files", "Must be 10 or fewer in length."));
+        return Err(Rejection::field("files", "Must be 10 or fewer in length."));
     }
     // Discord's own examples number new files with numbers; its schema allows only strings and is checked before.
     let known = |f: &File, listed: &[Value]| {
@@ -47,16 +47,16 @@ pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Refusal> {
     if let Some(listed) = request.body["attachments"].as_array()
         && !request.files.iter().all(|f| known(f, listed))
     {
-        return Err(Refusal::field("attachments", "A file is missing among them."));
+        return Err(Rejection::field("attachments", "A file is missing among them."));
     }
     Ok(())
 }
 
-fn invalid() -> Refusal {
-    Refusal::wrong(400, 50109, "The request body contains invalid JSON.")
+fn invalid() -> Rejection {
+    Rejection::violation(400, 50109, "The request body contains invalid JSON.")
 }
 
-fn take(request: &mut Request, part: &[u8]) -> Result<(), Refusal> {
+fn take(request: &mut Request, part: &[u8]) -> Result<(), Rejection> {
     let at = find(part, b"\r\n\r\n").ok_or_else(invalid)?;
     let head = String::from_utf8_lossy(&part[..at]).into_owned();
     let bytes = &part[at + 4..];
@@ -67,10 +67,10 @@ fn take(request: &mut Request, part: &[u8]) -> Result<(), Refusal> {
     }
     let number = name.strip_prefix("files[").and_then(|n| n.strip_suffix(']')).and_then(|n| n.parse().ok());
     let (Some(number), Some(filename)) = (number, attribute(&head, "filename")) else {
-        return Err(Refusal::field(&name, "Is neither payload_json nor files[n] with a filename."));
+        return Err(Rejection::field(&name, "Is neither payload_json nor files[n] with a filename."));
     };
     if bytes.len() > FILE_MAX {
-        return Err(Refusal::wrong(413, 40005, "Request entity too large"));
+        return Err(Rejection::violation(413, 40005, "Request entity too large"));
     }
     let typed =
         head.lines().find_map(|l| l.to_ascii_lowercase().strip_prefix("content-type:").map(str::to_owned));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::entities::{EPHEMERAL, LOADING, Message};
 use super::super::interactions::{Delivery, Interaction};
-use super::super::refusal::Refusal;
+use super::super::refusal::Rejection;
 use super::super::rules::{Before, content};
 use super::super::world::World;
 use super::messages::known;
@@ -14,23 +14,23 @@ const FIELDS: [&str; 7] =
     ["content", "embeds", "allowed_mentions", "components", "attachments", "flags", "tts"];
 
 /// Returns the interaction whose token is in the path.
-fn alive(w: &World, request: &Request) -> Result<Interaction, Refusal> {
+fn alive(w: &World, request: &Request) -> Result<Interaction, Rejection> {
     let ours = request.param(0) == w.config.app.id;
     let found = w.interactions.iter().find(|i| ours && i.token == request.param(1));
-    let found = found.ok_or_else(|| Refusal::unknown("Webhook", 10015))?;
-    if w.now() - found.at > w.config.token_lives {
-        return Err(Refusal::of(401, 50027, "Invalid Webhook Token"));
+    let found = found.ok_or_else(|| Rejection::unknown("Webhook", 10015))?;
+    if w.now() - found.created_at > w.config.token_lifetime {
+        return Err(Rejection::expected(401, 50027, "Invalid Webhook Token"));
     }
     if found.state != Delivery::Acknowledged {
-        return Err(Refusal::unknown("Webhook", 10015));
+        return Err(Rejection::unknown("Webhook", 10015));
     }
     Ok(found.clone())
 }
 
 /// Returns the message in the path, or the original response.
-fn message(w: &World, request: &Request) -> Result<Message, Refusal> {
+fn message(w: &World, request: &Request) -> Result<Message, Rejection> {
     let interaction = alive(w, request)?;
-    let unknown = || Refusal::unknown("Message", 10008);
+    let unknown = || Rejection::unknown("Message", 10008);
     let id = match request.params.get(2) {
         Some(id) => id.clone(),
         None => interaction.original.clone().ok_or_else(unknown)?,
@@ -50,7 +50,7 @@ pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let message = message(w, request)?;
     known(&request.body, &FIELDS)?;
     let before = Before::Message { flags: message.flags };
-    let said = content(&request.body, request.files.len(), before).map_err(Refusal::form)?;
+    let said = content(&request.body, request.files.len(), before).map_err(Rejection::form)?;
     let after = w.rewrite(&message.id, said, &request.files).unwrap_or(message);
     Ok((200, w.message_json(&after)))
 }
@@ -64,7 +64,8 @@ pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
 pub(super) fn follow_up(w: &mut World, request: &Request) -> Answer {
     let interaction = alive(w, request)?;
     known(&request.body, &FIELDS)?;
-    let mut said = content(&request.body, request.files.len(), Before::Interaction).map_err(Refusal::form)?;
+    let mut said =
+        content(&request.body, request.files.len(), Before::Interaction).map_err(Rejection::form)?;
     // The first follow-up after a deferral is the deferred response, ephemeral only if the deferral was.
     let original = interaction.original.as_ref().and_then(|id| w.message(id)).cloned();
     if let Some(original) = original.filter(|m| m.flags & LOADING != 0) {

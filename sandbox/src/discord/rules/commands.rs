@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::refusal::Broken;
-use super::Finder;
+use super::ViolationCollector;
 
 /// For one command: name, description and values of it and everything nested in it.
 const LETTERS: usize = 8_000;
 
 /// Returns every rule that a list of commands violates.
 pub(in crate::discord) fn commands_broken(commands: &[Value]) -> Vec<Broken> {
-    let mut finder = Finder::default();
+    let mut finder = ViolationCollector::default();
     let mut names = HashSet::new();
     for (n, command) in commands.iter().enumerate() {
         let at = n.to_string();
@@ -40,10 +40,10 @@ pub(in crate::discord) fn commands_broken(commands: &[Value]) -> Vec<Broken> {
             finder.say("", format!("There are more than {most} commands of type {kind}."));
         }
     }
-    finder.broken
+    finder.violations
 }
 
-fn name(finder: &mut Finder, at: &str, holder: &Value) {
+fn name(finder: &mut ViolationCollector, at: &str, holder: &Value) {
     let at = format!("{at}/name");
     finder.text(&at, &holder["name"], 1, 32);
     let name = holder["name"].as_str().unwrap_or_default();
@@ -53,7 +53,7 @@ fn name(finder: &mut Finder, at: &str, holder: &Value) {
     }
 }
 
-fn options(finder: &mut Finder, at: &str, holder: &Value, depth: usize) {
+fn options(finder: &mut ViolationCollector, at: &str, holder: &Value, depth: usize) {
     if holder["options"].is_null() {
         return;
     }
@@ -92,7 +92,7 @@ fn options(finder: &mut Finder, at: &str, holder: &Value, depth: usize) {
     }
 }
 
-fn choices(finder: &mut Finder, at: &str, option: &Value) {
+fn choices(finder: &mut ViolationCollector, at: &str, option: &Value) {
     if option["choices"].is_null() {
         return;
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::Finder;
+use super::ViolationCollector;
 
 /// Per message, nested ones included.
 const COMPONENTS: usize = 40;
@@ -13,8 +13,8 @@ const LETTERS: usize = 4_000;
 
 /// State of a walk through the components.
 #[derive(Default)]
-pub(super) struct Walk {
-    pub finder: Finder,
+pub(super) struct ComponentValidator {
+    pub violations: ViolationCollector,
     /// The names of the files sent with the message.
     pub files: Vec<String>,
     custom_ids: HashSet<String>,
@@ -23,7 +23,7 @@ pub(super) struct Walk {
     letters: usize,
 }
 
-impl Walk {
+impl ComponentValidator {
     /// Validates all components of a message.
     pub(super) fn message(&mut self, components: &[Value], v2: bool) {
         for (n, component) in components.iter().enumerate() {
@@ -31,17 +31,17 @@ impl Walk {
             match component["type"].as_u64() {
                 Some(1) => self.row(&at, component),
                 Some(9 | 10 | 13 | 14 | 17) if v2 => self.block(&at, component, true),
-                other => self.finder.say(&at, format!("Component type {other:?} may not stand here.")),
+                other => self.violations.say(&at, format!("Component type {other:?} may not stand here.")),
             }
         }
         if !v2 && components.len() > 5 {
-            self.finder.say("components", "Must be 5 or fewer in length.");
+            self.violations.say("components", "Must be 5 or fewer in length.");
         }
         if self.count > COMPONENTS {
-            self.finder.say("components", "Must be 40 or fewer in total.");
+            self.violations.say("components", "Must be 40 or fewer in total.");
         }
         if self.letters > LETTERS {
-            self.finder.say("components", "The text displays hold more than 4000 letters.");
+            self.violations.say("components", "The text displays hold more than 4000 letters.");
         }
     }
 
@@ -52,8 +52,8 @@ impl Walk {
             return;
         }
         match id.as_i64().filter(|id| (1..=i64::from(i32::MAX)).contains(id)) {
-            None => self.finder.say(&format!("{at}/id"), "Must be a positive 32 bit number."),
-            Some(id) if !self.ids.insert(id) => self.finder.say(&format!("{at}/id"), "Is used twice."),
+            None => self.violations.say(&format!("{at}/id"), "Must be a positive 32 bit number."),
+            Some(id) if !self.ids.insert(id) => self.violations.say(&format!("{at}/id"), "Is used twice."),
             Some(_) => {}
         }
     }
@@ -61,11 +61,11 @@ impl Walk {
     /// Validates a file component, which must name a file of the message.
     fn file(&mut self, at: &str, file: &Value) {
         self.seen(at, file);
-        self.finder.only(at, file, &["type", "id", "file", "spoiler"]);
-        self.finder.only(&format!("{at}/file"), &file["file"], &["url"]);
+        self.violations.only(at, file, &["type", "id", "file", "spoiler"]);
+        self.violations.only(&format!("{at}/file"), &file["file"], &["url"]);
         let named = file["file"]["url"].as_str().and_then(|url| url.strip_prefix("attachment://"));
         if !named.is_some_and(|name| self.files.iter().any(|file| file == name)) {
-            self.finder.say(&format!("{at}/file/url"), "Names no file of this message.");
+            self.violations.say(&format!("{at}/file/url"), "Names no file of this message.");
         }
     }
 
@@ -77,68 +77,69 @@ impl Walk {
             Some(13) => self.file(at, block),
             Some(14) => {
                 self.seen(at, block);
-                self.finder.only(at, block, &["type", "id", "divider", "spacing"]);
+                self.violations.only(at, block, &["type", "id", "divider", "spacing"]);
                 if !(block["spacing"].is_null() || block["spacing"] == 1 || block["spacing"] == 2) {
-                    self.finder.say(&format!("{at}/spacing"), "Is 1 or 2.");
+                    self.violations.say(&format!("{at}/spacing"), "Is 1 or 2.");
                 }
             }
             Some(17) if top => {
                 self.seen(at, block);
-                self.finder.only(at, block, &["type", "id", "accent_color", "components", "spoiler"]);
+                self.violations.only(at, block, &["type", "id", "accent_color", "components", "spoiler"]);
                 let under = format!("{at}/components");
-                for (n, child) in self.finder.list(&under, &block["components"], 1, 40).iter().enumerate() {
+                for (n, child) in self.violations.list(&under, &block["components"], 1, 40).iter().enumerate()
+                {
                     self.block(&format!("{under}/{n}"), child, false);
                 }
             }
-            other => self.finder.say(at, format!("Component type {other:?} may not stand here.")),
+            other => self.violations.say(at, format!("Component type {other:?} may not stand here.")),
         }
     }
 
     fn display(&mut self, at: &str, display: &Value) {
         self.seen(at, display);
-        self.finder.only(at, display, &["type", "id", "content"]);
-        self.finder.text(&format!("{at}/content"), &display["content"], 1, LETTERS);
+        self.violations.only(at, display, &["type", "id", "content"]);
+        self.violations.text(&format!("{at}/content"), &display["content"], 1, LETTERS);
         let content = display["content"].as_str().unwrap_or_default();
         if content.trim().is_empty() {
-            self.finder.say(&format!("{at}/content"), "This field is required.");
+            self.violations.say(&format!("{at}/content"), "This field is required.");
         }
         self.letters += content.chars().count();
     }
 
     fn section(&mut self, at: &str, section: &Value) {
         self.seen(at, section);
-        self.finder.only(at, section, &["type", "id", "components", "accessory"]);
+        self.violations.only(at, section, &["type", "id", "components", "accessory"]);
         let under = format!("{at}/components");
-        for (n, child) in self.finder.list(&under, &section["components"], 1, 3).iter().enumerate() {
+        for (n, child) in self.violations.list(&under, &section["components"], 1, 3).iter().enumerate() {
             let at = format!("{under}/{n}");
             if child["type"] == 10 {
                 self.display(&at, child);
             } else {
-                self.finder.say(&at, "Only text displays stand in a section.");
+                self.violations.say(&at, "Only text displays stand in a section.");
             }
         }
         let at = format!("{at}/accessory");
         match section["accessory"]["type"].as_u64() {
             Some(2) => self.button(&at, &section["accessory"]),
-            _ => self.finder.say(&at, "A button is needed."),
+            _ => self.violations.say(&at, "A button is needed."),
         }
     }
 
     fn row(&mut self, at: &str, row: &Value) {
         self.seen(at, row);
-        self.finder.only(at, row, &["type", "id", "components"]);
+        self.violations.only(at, row, &["type", "id", "components"]);
         let under = format!("{at}/components");
-        let children = self.finder.list(&under, &row["components"], 1, 5);
+        let children = self.violations.list(&under, &row["components"], 1, 5);
         let selects = children.iter().filter(|c| c["type"] != 2).count();
         if selects > 0 && children.len() > 1 {
-            self.finder.say(&under, "A row holds up to five buttons or one select.");
+            self.violations.say(&under, "A row holds up to five buttons or one select.");
         }
         for (n, child) in children.iter().enumerate() {
             let at = format!("{under}/{n}");
             match child["type"].as_u64() {
                 Some(2) => self.button(&at, child),
                 Some(3) => self.select(&at, child),
-                other => self.finder.say(&at, format!("Component type {other:?} may not stand here.")),
+                other => self.violations.say(&at, format!("Component type {other:?} may not stand here.")),
             }
         }
     }
@@ -146,50 +147,50 @@ impl Walk {
     fn button(&mut self, at: &str, button: &Value) {
         self.seen(at, button);
         let known = ["type", "id", "style", "label", "emoji", "custom_id", "url", "disabled"];
-        self.finder.only(at, button, &known);
-        self.finder.optional(&format!("{at}/label"), &button["label"], 1, 80);
+        self.violations.only(at, button, &known);
+        self.violations.optional(&format!("{at}/label"), &button["label"], 1, 80);
         if button["label"].is_null() && button["emoji"].is_null() {
-            self.finder.say(at, "A button needs a label or an emoji.");
+            self.violations.say(at, "A button needs a label or an emoji.");
         }
         match button["style"].as_u64() {
             Some(1..=4) => {
                 self.custom_id(at, button);
                 if !button["url"].is_null() {
-                    self.finder.say(&format!("{at}/url"), "Only a link button has a url.");
+                    self.violations.say(&format!("{at}/url"), "Only a link button has a url.");
                 }
             }
             Some(5) => {
-                self.finder.text(&format!("{at}/url"), &button["url"], 1, 512);
+                self.violations.text(&format!("{at}/url"), &button["url"], 1, 512);
                 let url = button["url"].as_str().unwrap_or_default();
                 if !["http://", "https://", "discord://"].iter().any(|s| url.starts_with(s)) {
-                    self.finder.say(&format!("{at}/url"), "Scheme must be one of http, https, discord.");
+                    self.violations.say(&format!("{at}/url"), "Scheme must be one of http, https, discord.");
                 }
                 if !button["custom_id"].is_null() {
-                    self.finder.say(at, "A custom id and url cannot both be specified.");
+                    self.violations.say(at, "A custom id and url cannot both be specified.");
                 }
             }
-            _ => self.finder.say(&format!("{at}/style"), "Is one of 1, 2, 3, 4, 5."),
+            _ => self.violations.say(&format!("{at}/style"), "Is one of 1, 2, 3, 4, 5."),
         }
     }
 
     fn select(&mut self, at: &str, select: &Value) {
         self.seen(at, select);
         self.custom_id(at, select);
-        options(&mut self.finder, at, select);
+        options(&mut self.violations, at, select);
     }
 
     fn custom_id(&mut self, at: &str, holder: &Value) {
         let at = format!("{at}/custom_id");
-        self.finder.text(&at, &holder["custom_id"], 1, 100);
+        self.violations.text(&at, &holder["custom_id"], 1, 100);
         let id = holder["custom_id"].as_str().unwrap_or_default().to_owned();
         if !self.custom_ids.insert(id) {
-            self.finder.say(&at, "Component custom id cannot be duplicated.");
+            self.violations.say(&at, "Component custom id cannot be duplicated.");
         }
     }
 }
 
 /// Validates the options of a string select, in messages and in modals.
-pub(super) fn options(finder: &mut Finder, at: &str, select: &Value) {
+pub(super) fn options(finder: &mut ViolationCollector, at: &str, select: &Value) {
     finder.optional(&format!("{at}/placeholder"), &select["placeholder"], 0, 150);
     let under = format!("{at}/options");
     let all = finder.list(&under, &select["options"], 1, 25);

@@ -17,13 +17,13 @@ use super::refusal::Broken;
 
 /// Collects violations.
 #[derive(Default)]
-pub(super) struct Finder {
-    pub broken: Vec<Broken>,
+pub(super) struct ViolationCollector {
+    pub violations: Vec<Broken>,
 }
 
-impl Finder {
+impl ViolationCollector {
     fn say(&mut self, at: &str, sentence: impl Into<String>) {
-        self.broken.push((at.to_owned(), sentence.into()));
+        self.violations.push((at.to_owned(), sentence.into()));
     }
 
     /// Checks a required text.

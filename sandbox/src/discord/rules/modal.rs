@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::refusal::Broken;
-use super::Finder;
+use super::ViolationCollector;
 use super::components::options;
 
 /// Returns every rule that a modal violates.
 pub(in crate::discord) fn modal_broken(modal: &Value) -> Vec<Broken> {
-    let mut finder = Finder::default();
+    let mut finder = ViolationCollector::default();
     finder.only("data", modal, &["custom_id", "title", "components"]);
     finder.text("data/custom_id", &modal["custom_id"], 1, 100);
     finder.text("data/title", &modal["title"], 1, 45);
@@ -33,10 +33,10 @@ pub(in crate::discord) fn modal_broken(modal: &Value) -> Vec<Broken> {
     if ids.is_empty() {
         finder.say("data/components", "There is nothing to fill in.");
     }
-    finder.broken
+    finder.violations
 }
 
-fn label(finder: &mut Finder, ids: &mut HashSet<String>, at: &str, label: &Value) {
+fn label(finder: &mut ViolationCollector, ids: &mut HashSet<String>, at: &str, label: &Value) {
     finder.only(at, label, &["type", "id", "label", "description", "component"]);
     finder.text(&format!("{at}/label"), &label["label"], 1, 45);
     finder.optional(&format!("{at}/description"), &label["description"], 1, 100);
@@ -56,7 +56,7 @@ fn label(finder: &mut Finder, ids: &mut HashSet<String>, at: &str, label: &Value
     }
 }
 
-fn input(finder: &mut Finder, ids: &mut HashSet<String>, at: &str, input: &Value) {
+fn input(finder: &mut ViolationCollector, ids: &mut HashSet<String>, at: &str, input: &Value) {
     let known = [
         "type",
         "id",
@@ -87,7 +87,7 @@ fn input(finder: &mut Finder, ids: &mut HashSet<String>, at: &str, input: &Value
     }
 }
 
-fn custom_id(finder: &mut Finder, ids: &mut HashSet<String>, at: &str, holder: &Value) {
+fn custom_id(finder: &mut ViolationCollector, ids: &mut HashSet<String>, at: &str, holder: &Value) {
     let at = format!("{at}/custom_id");
     finder.text(&at, &holder["custom_id"], 1, 100);
     if !ids.insert(holder["custom_id"].as_str().unwrap_or_default().to_owned()) {

@@ -59,7 +59,7 @@ async fn an_entry_of_a_messages_menu_is_answered_to_one_person() {
     let raw = Raw::start(acme()).await;
     raw.registers().await;
     let (mut socket, _) = Socket::open(&raw, INTENTS).await;
-    let said = raw.discord.say("bo", "general", None, "lunch at one?");
+    let said = raw.discord.post_message("bo", "general", None, "lunch at one?");
     assert_eq!(socket.next().await["t"], "MESSAGE_CREATE");
     let picked = json!({"user": "ana", "channel": "general", "ts": said, "entry": "Ask Nod"});
     let body = json!({"type": 4, "data": {"content": "On it.", "flags": 64}});

@@ -9,11 +9,11 @@ use super::{INTENTS, Raw, Socket, acme};
 async fn a_session_is_taken_up_where_it_was_left() {
     let raw = Raw::start(acme()).await;
     let (mut socket, ready) = Socket::open(&raw, INTENTS).await;
-    raw.discord.say("ana", "general", None, "one");
+    raw.discord.post_message("ana", "general", None, "one");
     let one = socket.next().await;
-    raw.discord.cut();
+    raw.discord.drop_connections();
     raw.discord.wait_for("the cut", super::SOON, |w| (w.gateway.ready() == 0).then_some(())).await;
-    raw.discord.say("ana", "general", None, "two");
+    raw.discord.post_message("ana", "general", None, "two");
     let resume = json!({"op": 6, "d": {
         "token": raw.token, "session_id": ready["d"]["session_id"], "seq": one["s"],
     }});
@@ -22,7 +22,7 @@ async fn a_session_is_taken_up_where_it_was_left() {
     let two = socket.next().await;
     assert_eq!((&two["t"], &two["d"]["content"]), (&json!("MESSAGE_CREATE"), &json!("two")));
     assert_eq!(socket.next().await["t"], "RESUMED");
-    raw.discord.cut();
+    raw.discord.drop_connections();
     raw.discord.wait_for("the cut", super::SOON, |w| (w.gateway.ready() == 0).then_some(())).await;
     raw.later(TimeDelta::minutes(3));
     let mut socket = Socket::connect(&raw).await;
@@ -37,10 +37,10 @@ async fn only_what_the_intents_ask_for_is_told() {
     let raw = Raw::start(acme()).await;
     let (mut socket, _) = Socket::open(&raw, 1 | (1 << 9) | (1 << 12)).await;
     raw.discord.join("sam");
-    raw.discord.say("ana", "general", None, "secret");
-    raw.discord.say("ana", "general", None, "@nod hear me");
-    raw.discord.say("ana", "dm:ana", None, "direct");
-    raw.discord.say("bo", "board", None, "unseen");
+    raw.discord.post_message("ana", "general", None, "secret");
+    raw.discord.post_message("ana", "general", None, "@nod hear me");
+    raw.discord.post_message("ana", "dm:ana", None, "direct");
+    raw.discord.post_message("bo", "board", None, "unseen");
     let said = [socket.next().await, socket.next().await, socket.next().await];
     let heard: Vec<&str> = said.iter().map(|e| e["d"]["content"].as_str().unwrap()).collect();
     assert_eq!(heard, ["", &format!("<@{}> hear me", raw.app()), "direct"]);
@@ -80,7 +80,7 @@ async fn trouble_on_demand() {
     raw.discord.reconnect();
     assert_eq!(socket.next().await["op"], 7);
     raw.discord.duplicate_next();
-    raw.discord.say("ana", "general", None, "hi");
+    raw.discord.post_message("ana", "general", None, "hi");
     let (one, two) = (socket.next().await, socket.next().await);
     assert_eq!(one["d"]["id"], two["d"]["id"]);
     assert_eq!(socket.closed().await, 4009);

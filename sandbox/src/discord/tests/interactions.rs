@@ -24,25 +24,25 @@ async fn one_callback_in_time_and_no_other() {
     let raw = Raw::start(acme()).await;
     let (mut socket, _) = Socket::open(&raw, INTENTS).await;
     let id = card(&raw, &mut socket).await;
-    let pending = raw.discord.press("ana", "general", &id, "Approve").unwrap();
+    let pending = raw.discord.click("ana", "general", &id, "Approve").unwrap();
     let (callback, hook, told) = next(&raw, &mut socket).await;
     assert_eq!((&told["data"]["custom_id"], &told["member"]["nick"]), (&json!("yes"), &json!("Ana")));
     assert_eq!(raw.call("POST", &callback, json!({"type": 6})).await.0, 204);
-    pending.acknowledged(SOON).await;
+    pending.wait_for_acknowledgement(SOON).await;
     raw.clean();
     let (status, again) = raw.call("POST", &callback, json!({"type": 6})).await;
     assert_eq!((status, again["code"].as_u64()), (400, Some(40060)));
     assert_eq!(raw.discord.violations().len(), 1);
     let whisper = json!({"content": "Only you.", "flags": 64});
     assert_eq!(raw.call("POST", &hook, whisper.clone()).await.0, 200);
-    assert_eq!(raw.discord.whispers("ana"), ["(ana only) nod: Only you."]);
+    assert_eq!(raw.discord.ephemeral_texts("ana"), ["(ana only) nod: Only you."]);
     assert_eq!(
         raw.call("PATCH", &format!("{hook}/messages/@original"), v2(json!([text("Done.")]))).await.0,
         200
     );
     raw.later(TimeDelta::minutes(16));
     assert_eq!(raw.call("POST", &hook, whisper).await.1["code"], 50027);
-    raw.discord.press("ana", "general", &id, "Deny").err().unwrap();
+    raw.discord.click("ana", "general", &id, "Deny").err().unwrap();
 }
 
 #[tokio::test]
@@ -50,13 +50,13 @@ async fn a_late_callback_finds_nothing() {
     let raw = Raw::start(acme()).await;
     let (mut socket, _) = Socket::open(&raw, INTENTS).await;
     let id = card(&raw, &mut socket).await;
-    raw.discord.press("bo", "general", &id, "Deny").unwrap();
+    raw.discord.click("bo", "general", &id, "Deny").unwrap();
     let (callback, ..) = next(&raw, &mut socket).await;
     raw.later(TimeDelta::milliseconds(3_001));
     let (status, late) = raw.call("POST", &callback, json!({"type": 6})).await;
     assert_eq!((status, late["code"].as_u64()), (404, Some(10062)));
-    assert_eq!((raw.discord.unanswered().len(), raw.discord.failed().len()), (0, 1));
-    raw.discord.press("sam", "general", &id, "Deny").err().unwrap();
+    assert_eq!((raw.discord.list_unacknowledged().len(), raw.discord.list_failed().len()), (0, 1));
+    raw.discord.click("sam", "general", &id, "Deny").err().unwrap();
 }
 
 #[tokio::test]
@@ -64,21 +64,21 @@ async fn a_deferral_decides_who_sees_the_answer() {
     let raw = Raw::start(acme()).await;
     raw.registers().await;
     let (mut socket, _) = Socket::open(&raw, INTENTS).await;
-    raw.discord.slash("ana", "general", "/nod", &json!({"send": {"to": "bo"}}));
+    raw.discord.run_command("ana", "general", "/nod", &json!({"send": {"to": "bo"}}));
     let (callback, hook, told) = next(&raw, &mut socket).await;
     assert_eq!(told["data"]["options"][0]["options"][0]["value"], "bo");
     assert_eq!(raw.call("POST", &callback, json!({"type": 5, "data": {"flags": 64}})).await.0, 204);
-    assert!(raw.discord.whispers("ana").is_empty());
+    assert!(raw.discord.ephemeral_texts("ana").is_empty());
     assert_eq!(
         raw.call("PATCH", &format!("{hook}/messages/@original"), json!({"content": "Sent."})).await.0,
         200
     );
-    assert_eq!(raw.discord.whispers("ana"), ["(ana only) nod: Sent."]);
-    assert_eq!(raw.discord.spoken("general"), "");
+    assert_eq!(raw.discord.ephemeral_texts("ana"), ["(ana only) nod: Sent."]);
+    assert_eq!(raw.discord.channel_text("general"), "");
     assert_eq!(raw.discord.transcript("general"), "(ana only) nod: Sent.\n");
     raw.clean();
-    raw.discord.try_slash("ana", "general", "nod", &json!({"send": {}})).err().unwrap();
-    raw.discord.try_slash("ana", "general", "other", &json!({})).err().unwrap();
+    raw.discord.try_run_command("ana", "general", "nod", &json!({"send": {}})).err().unwrap();
+    raw.discord.try_run_command("ana", "general", "other", &json!({})).err().unwrap();
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_form_is_opened_filled_in_and_sent() {
     let raw = Raw::start(acme()).await;
     let (mut socket, _) = Socket::open(&raw, INTENTS).await;
     let id = card(&raw, &mut socket).await;
-    raw.discord.press("ana", "general", &id, "Approve").unwrap();
+    raw.discord.click("ana", "general", &id, "Approve").unwrap();
     let (callback, ..) = next(&raw, &mut socket).await;
     let input = json!({"type": 4, "custom_id": "subject", "style": 1, "value": "Hi", "max_length": 9});
     let label = json!({"type": 18, "label": "Subject", "component": input});
@@ -94,7 +94,7 @@ async fn a_form_is_opened_filled_in_and_sent() {
     let (status, body) = raw.call("POST", &callback, json!({"type": 9, "data": modal.clone()})).await;
     assert_eq!(status, 204, "{body}");
     let form = raw.discord.forms("ana").remove(0);
-    assert_eq!(raw.discord.read(|w| w.form_shown(&form)), "# Edit\nSubject: Hi\n[Submit] [Cancel]");
+    assert_eq!(raw.discord.read(|w| w.form_text(&form)), "# Edit\nSubject: Hi\n[Submit] [Cancel]");
     let typed = |text: &str| [("Subject".to_owned(), text.to_owned())].into();
     raw.discord.submit("ana", &typed("far too long")).err().unwrap();
     let pending = raw.discord.submit("ana", &typed("Hello")).unwrap();
@@ -107,9 +107,9 @@ async fn a_form_is_opened_filled_in_and_sent() {
         raw.call("POST", &callback, json!({"type": 7, "data": v2(json!([text("Edited.")]))})).await.0,
         204
     );
-    pending.acknowledged(SOON).await;
+    pending.wait_for_acknowledgement(SOON).await;
     assert!(raw.discord.forms("ana").is_empty());
-    assert_eq!(raw.discord.spoken("general"), "nod: Edited.\n");
+    assert_eq!(raw.discord.channel_text("general"), "nod: Edited.\n");
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ async fn components_stay_components() {
     raw.clean();
     assert_eq!(raw.call("PATCH", &path, json!({"content": "words"})).await.0, 400);
     assert_eq!(raw.call("PATCH", &path, json!({"flags": 0})).await.0, 400);
-    assert_eq!(raw.discord.spoken("general"), "nod: three\n");
+    assert_eq!(raw.discord.channel_text("general"), "nod: three\n");
 }
 
 #[tokio::test]
@@ -73,10 +73,10 @@ async fn what_rings_and_what_unfurls_is_noted() {
     let ana = raw.user("ana");
     let none = json!({"parse": []});
     raw.says(json!({"content": format!("<@{ana}> @everyone"), "allowed_mentions": none})).await;
-    assert!(raw.discord.pings().is_empty());
+    assert!(raw.discord.mentioned_users().is_empty());
     raw.says(json!({"content": format!("<@{ana}>"), "allowed_mentions": {"users": [ana]}})).await;
     raw.says(json!({"components": [text("@here")], "flags": V2 | 4})).await;
-    assert_eq!(raw.discord.pings(), ["ana", "@here"]);
+    assert_eq!(raw.discord.mentioned_users(), ["ana", "@here"]);
     assert!(raw.discord.unfurls().is_empty());
     raw.says(json!({"components": [text("see https://acme.test/a.")], "flags": V2})).await;
     raw.says(json!({"content": "see https://acme.test/b", "flags": 4})).await;
@@ -106,7 +106,7 @@ async fn history_pages_and_threads_hang_on_messages() {
     let (status, again) = raw.call("POST", &format!("{path}/{third}/threads"), body).await;
     assert_eq!((status, again["code"].as_u64()), (400, Some(160_004)));
     raw.call("POST", &format!("/channels/{third}/messages"), json!({"content": "below"})).await;
-    let spoken = raw.discord.spoken("general");
+    let spoken = raw.discord.channel_text("general");
     assert!(spoken.contains("nod: 3\n    nod: below\nnod: 4\n"), "{spoken}");
     raw.clean();
     assert_eq!(raw.call("GET", &format!("{path}?limit=101"), Value::Null).await.0, 400);
@@ -177,7 +177,7 @@ async fn a_file_comes_along() {
     let answer: Value = request.send().await.unwrap().json().await.unwrap();
     assert_eq!(answer["attachments"][0]["filename"], "a.txt", "{answer}");
     assert_eq!(raw.discord.file("a.txt").as_deref(), Some("words"));
-    assert_eq!(raw.discord.spoken("general"), "nod: here\n  [file a.txt]\n");
+    assert_eq!(raw.discord.channel_text("general"), "nod: here\n  [file a.txt]\n");
     let numbered = body.replace("\"id\":\"0\"", "\"id\":0");
     let request =
         raw.request("POST", &path).header("content-type", "multipart/form-data; boundary=b").body(numbered);

@@ -33,12 +33,12 @@ fn acme() -> DiscordConfig {
     let mut config = DiscordConfig::new("nod")
         .user(User::new("ana", "Ana Ruiz").nick("Ana"))
         .user(User::new("bo", "Bo Stone"))
-        .user(User::new("sam", "Sam Strange").stranger())
+        .user(User::new("sam", "Sam Strange").outside_guild())
         .user(shy)
         .channel(Channel::new("general", &["ana", "bo"]))
         .channel(Channel::new("lobby", &[]))
-        .channel(Channel::new("board", &["bo"]).hidden_from_bot())
-        .channel(Channel::new("news", &["ana"]).bot_reads_only());
+        .channel(Channel::new("board", &["bo"]).without_bot_access())
+        .channel(Channel::new("news", &["ana"]).read_only_for_bot());
     config.specs_dir = std::env::var_os("NOD_SPECS_DIR").map(Into::into);
     config
 }

@@ -32,10 +32,10 @@ async fn the_library_reads_every_event() {
     let mut socket = Socket::connect(&raw).await;
     socket.identify(&raw, INTENTS).await;
     expect(&mut socket, &["READY", "GUILD_CREATE"]).await;
-    let ts = raw.discord.say("ana", "general", None, "@nod hi @bo");
+    let ts = raw.discord.post_message("ana", "general", None, "@nod hi @bo");
     raw.discord.edit("ana", "general", &ts, "@nod hello");
-    raw.discord.say("ana", "general", Some(&ts), "below");
-    raw.discord.say("ana", "dm:ana", None, "direct");
+    raw.discord.post_message("ana", "general", Some(&ts), "below");
+    raw.discord.post_message("ana", "dm:ana", None, "direct");
     let names = [
         "MESSAGE_CREATE",
         "MESSAGE_UPDATE",
@@ -50,7 +50,7 @@ async fn the_library_reads_every_event() {
     raw.discord.remove_channel(&late);
     raw.discord.join("sam");
     raw.discord.leave("sam");
-    let extra = raw.discord.say("bo", "general", None, "gone soon");
+    let extra = raw.discord.post_message("bo", "general", None, "gone soon");
     raw.discord.delete("bo", "general", &extra);
     let names = [
         "CHANNEL_CREATE",
@@ -75,9 +75,9 @@ async fn the_library_reads_every_interaction() {
     let card = raw.says(v2(json!([{"type": 17, "components": [text("### Send?"), row]}]))).await;
     expect(&mut socket, &["MESSAGE_CREATE"]).await;
     let id = card["id"].as_str().unwrap();
-    raw.discord.pick("ana", "general", id, "Ask Nod").unwrap();
-    raw.discord.slash("ana", "dm:ana", "nod", &json!({"send": {"to": "bo"}}));
-    raw.discord.slash("ana", "general", "nod", &json!({"send": {"to": "bo"}}));
+    raw.discord.use_message_command("ana", "general", id, "Ask Nod").unwrap();
+    raw.discord.run_command("ana", "dm:ana", "nod", &json!({"send": {"to": "bo"}}));
+    raw.discord.run_command("ana", "general", "nod", &json!({"send": {"to": "bo"}}));
     let told = expect(&mut socket, &["INTERACTION_CREATE"; 3]).await["d"].clone();
     let callback = |told: &Value| {
         format!("/interactions/{}/{}/callback", told["id"].as_str().unwrap(), told["token"].as_str().unwrap())
@@ -87,7 +87,7 @@ async fn the_library_reads_every_interaction() {
     let (status, answer) = raw.call("POST", &path, say).await;
     assert_eq!(status, 200, "{answer}");
     expect(&mut socket, &["MESSAGE_CREATE"]).await;
-    raw.discord.press("ana", "general", id, "Approve").unwrap();
+    raw.discord.click("ana", "general", id, "Approve").unwrap();
     let pressed = expect(&mut socket, &["INTERACTION_CREATE"]).await["d"].clone();
     let input = json!({"type": 4, "custom_id": "subject", "style": 2});
     let label = json!({"type": 18, "label": "Subject", "component": input});

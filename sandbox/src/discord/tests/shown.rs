@@ -5,7 +5,7 @@ use super::{Raw, acme, button, text, v2};
 #[tokio::test]
 async fn a_card_reads_as_on_the_other_platform() {
     let raw = Raw::start(acme()).await;
-    let root = raw.discord.say("ana", "general", None, "@nod tell Bo I'm late");
+    let root = raw.discord.post_message("ana", "general", None, "@nod tell Bo I'm late");
     let path = format!("/channels/{}/messages/{root}/threads", raw.channel("general"));
     raw.call("POST", &path, json!({"name": "late"})).await;
     let row = json!({"type": 1, "components": [
@@ -22,9 +22,9 @@ async fn a_card_reads_as_on_the_other_platform() {
     raw.call("POST", &format!("/channels/{root}/messages"), v2(json!([card]))).await;
     let answer = v2(json!([text("Hello **Ana**, 2 \\* 3.")]));
     raw.call("POST", &format!("/channels/{root}/messages"), answer).await;
-    raw.discord.say("ana", "general", Some(&root), "thanks");
+    raw.discord.post_message("ana", "general", Some(&root), "thanks");
     assert_eq!(
-        raw.discord.spoken("general"),
+        raw.discord.channel_text("general"),
         "ana: @nod tell Bo I'm late
     nod: # Send this email? · rev 1 · db435d
       From  ana@acme.test

@@ -5,11 +5,11 @@ use jiff::civil::DateTime as Wall;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::draft::Draft;
-use super::entry::{Copy, Entry, Guest};
+use super::draft::EventInput;
+use super::entry::{CalendarCopy, Entry, StoredAttendee};
 use super::moment::{stamp, zone};
 use super::store::{Calendars, Owner};
-use super::view::{Appointment, Invitation, Meeting, MeetingEdit, jiff_time};
+use super::view::{CalendarEvent, EventEdit, Invitation, NewEvent, jiff_time};
 use crate::google::Google;
 
 /// Calendars.
@@ -19,7 +19,7 @@ impl Google {
     ///
     /// # Errors
     /// If the account does not exist, or Google would not accept such an event.
-    pub fn add_event(&self, account: &str, what: &Appointment) -> Result<String, String> {
+    pub fn add_event(&self, account: &str, what: &NewEvent) -> Result<String, String> {
         let (account, now) = (account.to_lowercase(), jiff_time(self.shared.now()));
         self.shared.change(|state| {
             let all = &mut state.calendars;
@@ -28,7 +28,7 @@ impl Google {
             let id = all.next_id();
             let mut entry = entry(all, &account, id, what, &home)?;
             (entry.created, entry.updated) = (now, now);
-            all.spread(&mut entry);
+            all.distribute(&mut entry);
             entry.touch(all.next(), now);
             let id = entry.id.clone();
             all.entries.push(entry);
@@ -39,16 +39,16 @@ impl Google {
 
     /// Returns a calendar's events: a series once, cancelled events not.
     #[must_use]
-    pub fn events(&self, email: &str) -> Vec<Meeting> {
+    pub fn events(&self, email: &str) -> Vec<CalendarEvent> {
         let (state, email) = (self.shared.state(), email.to_lowercase());
         let all = &state.calendars;
-        let standing = all.in_calendar(&email).filter(|entry| !entry.is_gone_for(&email));
+        let standing = all.list_in_calendar(&email).filter(|entry| !entry.is_gone_for(&email));
         standing.filter_map(|entry| all.meeting(entry, &email)).collect()
     }
 
     /// Returns a person's copy of an event, even if cancelled; an instance is found by its own id.
     #[must_use]
-    pub fn event(&self, email: &str, id: &str) -> Option<Meeting> {
+    pub fn event(&self, email: &str, id: &str) -> Option<CalendarEvent> {
         let (state, email) = (self.shared.state(), email.to_lowercase());
         let entry = state.calendars.find(&email, id)?;
         state.calendars.meeting(&entry, &email)
@@ -56,7 +56,7 @@ impl Google {
 
     /// Returns the events between two times in order, with series expanded.
     #[must_use]
-    pub fn events_between(&self, email: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Meeting> {
+    pub fn events_between(&self, email: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<CalendarEvent> {
         self.shared.meetings(email, from, to)
     }
 
@@ -83,14 +83,14 @@ impl Google {
             for guest in entry.guests.iter_mut().filter(|guest| guest.email == email) {
                 "declined".clone_into(&mut guest.response);
             }
-            entry.copies.get_mut(email).map(|copy| copy.removed = true).is_some()
+            entry.copies.get_mut(email).map(|copy| copy.is_removed = true).is_some()
         })
     }
 
     /// Changes an event in Google Calendar as its organizer. Returns false if it does not exist or the change is not
     /// allowed.
     #[must_use]
-    pub fn edit_event(&self, email: &str, event: &str, edit: &MeetingEdit) -> bool {
+    pub fn edit_event(&self, email: &str, event: &str, edit: &EventEdit) -> bool {
         self.edit(email, event, |entry, _| {
             let texts =
                 [("summary", &edit.title), ("description", &edit.description), ("location", &edit.location)];
@@ -101,7 +101,7 @@ impl Google {
             }
             if let Some((start, end)) = &edit.time {
                 let said = entry.span.start_zone.clone().unwrap_or_else(|| "UTC".to_owned());
-                let times = times(start, end, &said).and_then(|times| Draft::read(&times, &said).ok());
+                let times = times(start, end, &said).and_then(|times| EventInput::read(&times, &said).ok());
                 let Some(draft) = times else { return false };
                 entry.span = draft.span;
             }
@@ -126,13 +126,13 @@ impl Google {
     /// Returns the mails that Calendar sent to a person, oldest first.
     #[must_use]
     pub fn invitations(&self, email: &str) -> Vec<Invitation> {
-        let all = self.all_invitations().into_iter();
+        let all = self.list_all_invitations().into_iter();
         all.filter(|one| one.to.eq_ignore_ascii_case(email)).collect()
     }
 
     /// Returns all mails that Calendar sent, oldest first.
     #[must_use]
-    pub fn all_invitations(&self) -> Vec<Invitation> {
+    pub fn list_all_invitations(&self) -> Vec<Invitation> {
         self.shared.state().calendars.notices.clone()
     }
 
@@ -168,13 +168,7 @@ impl Google {
     }
 }
 
-fn entry(
-    all: &Calendars,
-    account: &str,
-    id: String,
-    what: &Appointment,
-    home: &str,
-) -> Result<Entry, String> {
+fn entry(all: &Calendars, account: &str, id: String, what: &NewEvent, home: &str) -> Result<Entry, String> {
     let said = what.zone.as_deref().unwrap_or(home);
     let mut event = times(&what.start, &what.end, said).ok_or(format!("{} to {}", what.start, what.end))?;
     let mut say = |name: &str, value: Value| event.insert(name.to_owned(), value);
@@ -188,17 +182,17 @@ fn entry(
     if what.private {
         say("visibility", json!("private"));
     }
-    let draft = Draft::read(&event, home).map_err(|refusal| refusal.message)?;
+    let draft = EventInput::read(&event, home).map_err(|refusal| refusal.message)?;
     let organizer = what.organizer.as_deref().unwrap_or(account).to_lowercase();
     let mut emails: Vec<String> = what.guests.iter().map(|email| email.to_lowercase()).collect();
     if organizer != account && !emails.iter().any(|email| email == account) {
         emails.push(account.to_owned());
     }
-    let own = Copy { own: draft.words.own, ..Copy::default() };
+    let own = CalendarCopy { own: draft.fields.own, ..CalendarCopy::default() };
     let mut entry = Entry {
         uid: format!("{id}@google.com"),
         id,
-        fields: draft.words.fields,
+        fields: draft.fields.fields,
         span: draft.span,
         recurrence: draft.recurrence,
         series: None,
@@ -211,7 +205,10 @@ fn entry(
         copies: std::iter::once((account.to_owned(), own)).collect(),
         organizer,
     };
-    let asked = emails.iter().map(|email| Guest { response: String::new(), ..Guest::new(email) }).collect();
+    let asked = emails
+        .iter()
+        .map(|email| StoredAttendee { response: String::new(), ..StoredAttendee::new(email) })
+        .collect();
     entry.guests = all.invited(&entry, account, asked).map_err(|refusal| refusal.message)?;
     Ok(entry)
 }

@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::moment::{instant, zone};
 use super::operations::{OPERATIONS, OWNED, OWNED_READONLY};
-use super::show::Look;
+use super::show::Viewpoint;
 use super::store::{Calendars, Owner};
 use super::view::jiff_time;
 use super::{people, read, refusal, write};
-use crate::google::answer::{Outcome, Refusal};
+use crate::google::answer::{Outcome, Rejection};
 use crate::google::rules::{GOOGLE, Operation};
 use crate::google::upload::Body;
 use crate::google::{Account, Shared, door};
@@ -28,7 +28,7 @@ const LARGEST: usize = 1_048_576;
 
 /// A validated request.
 #[derive(Debug)]
-pub(super) struct Ask<'a> {
+pub(super) struct ApiRequest<'a> {
     pub account: Account,
     scopes: BTreeSet<String>,
     ids: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) struct Ask<'a> {
     pub now: Timestamp,
 }
 
-impl Ask<'_> {
+impl ApiRequest<'_> {
     pub fn param(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -47,22 +47,22 @@ impl Ask<'_> {
         self.query.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    pub fn says(&self, name: &str) -> bool {
+    pub fn flag(&self, name: &str) -> bool {
         self.param(name) == Some("true")
     }
 
-    pub fn instant(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
+    pub fn instant(&self, name: &str) -> Result<Option<Timestamp>, Rejection> {
         let wrong = || refusal::invalid(format!("Invalid value for: {name}"));
         self.param(name).map(|text| instant(text).ok_or_else(wrong)).transpose()
     }
 
     /// Returns whether the client supports Meet links.
-    pub fn speaks_of_meetings(&self) -> bool {
+    pub fn supports_conferences(&self) -> bool {
         self.param("conferenceDataVersion") == Some("1")
     }
 
     /// Returns where a page of a list begins, and its length.
-    pub fn page(&self, usual: usize) -> Result<(usize, usize), Refusal> {
+    pub fn page(&self, usual: usize) -> Result<(usize, usize), Rejection> {
         let from = match self.param("pageToken") {
             None => Some(0),
             Some(token) => token.strip_prefix('p').and_then(|text| text.parse().ok()),
@@ -81,7 +81,7 @@ impl Ask<'_> {
     }
 
     /// Returns the calendar from the path, if the caller can read it.
-    pub fn calendar(&self, all: &Calendars) -> Result<String, Refusal> {
+    pub fn calendar(&self, all: &Calendars) -> Result<String, Rejection> {
         let me = &self.account.email;
         let named = if self.first() == "primary" { me } else { self.first() };
         let owner = all.owner(named).ok_or_else(refusal::not_found)?;
@@ -97,12 +97,12 @@ impl Ask<'_> {
     }
 
     /// Returns it for writing, which is allowed only to the calendar's owner here.
-    pub fn own_calendar(&self, all: &Calendars) -> Result<String, Refusal> {
+    pub fn own_calendar(&self, all: &Calendars) -> Result<String, Rejection> {
         let calendar = self.calendar(all)?;
         if calendar == self.account.email { Ok(calendar) } else { Err(refusal::not_a_writer()) }
     }
 
-    pub fn must_match(&self, etag: &str) -> Result<(), Refusal> {
+    pub fn must_match(&self, etag: &str) -> Result<(), Rejection> {
         match self.if_match.as_deref() {
             None | Some("*") => Ok(()),
             Some(given) if given == etag => Ok(()),
@@ -111,17 +111,17 @@ impl Ask<'_> {
     }
 
     /// Returns how the caller sees a calendar.
-    pub fn look(&self, all: &Calendars, calendar: &str) -> Result<Look, Refusal> {
+    pub fn to_view(&self, all: &Calendars, calendar: &str) -> Result<Viewpoint, Rejection> {
         let zone = match self.param("timeZone") {
             Some(name) => zone(name).ok_or_else(|| refusal::invalid("Invalid value for: timeZone"))?,
             None => all.owner(calendar).map(Owner::zone).ok_or_else(refusal::not_found)?,
         };
         let most = self.param("maxAttendees").and_then(|text| text.parse().ok());
-        Ok(Look {
+        Ok(Viewpoint {
             calendar: calendar.to_owned(),
             reader: self.account.email.clone(),
             zone,
-            most_guests: most,
+            max_attendees: most,
         })
     }
 }
@@ -134,7 +134,7 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let rest = path.strip_prefix("/calendar/v3/").unwrap_or_default();
-    let segments: Vec<String> = rest.split('/').map(door::unescaped).collect();
+    let segments: Vec<String> = rest.split('/').map(door::percent_decode).collect();
     let Some((operation, ids)) = Operation::find(&OPERATIONS, &parts.method, &segments, false) else {
         let what = format!("{} {path} is not known here", parts.method);
         shared.change(|state| state.violations.push(what));
@@ -149,15 +149,15 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
     door::record(&shared, operation, &parts.headers, body.as_ref().ok().cloned().unwrap_or_default());
     match shared.faults.take(operation.id) {
         Some(Fault::Status { code, retry_after }) => refusal::respond(&refusal::status(code), retry_after),
-        Some(Fault::Reason { code, reason, retry_after }) => {
-            refusal::respond(&refusal::named(code, reason), retry_after)
+        Some(Fault::ErrorReason { code, reason, retry_after }) => {
+            refusal::respond(&refusal::with_reason(code, reason), retry_after)
         }
         fault => {
             let work = async {
                 let outcome = walk(&shared, operation, &parts.headers, ids, query, body);
                 respond(outcome, &parts.headers)
             };
-            serve::under(fault, work).await
+            serve::respond_with_fault(fault, work).await
         }
     }
 }
@@ -178,13 +178,13 @@ fn walk(
         return Err(violated(shared, operation, wrong));
     }
     let if_match = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let ask = Ask { account, scopes, ids, query, body: &body, if_match, now: jiff_time(shared.now()) };
+    let ask = ApiRequest { account, scopes, ids, query, body: &body, if_match, now: jiff_time(shared.now()) };
     let outcome = shared.change(|state| perform(operation.id, &mut state.calendars, &ask));
-    door::judged(shared, operation, outcome?)
+    door::validate_response(shared, operation, outcome?)
 }
 
-fn violated(shared: &Shared, operation: &Operation, wrong: Vec<String>) -> Refusal {
-    let message = door::violated(shared, operation, wrong).message;
+fn violated(shared: &Shared, operation: &Operation, wrong: Vec<String>) -> Rejection {
+    let message = door::record_violations(shared, operation, wrong).message;
     refusal::invalid(message)
 }
 
@@ -219,7 +219,7 @@ fn respond(outcome: Outcome, headers: &HeaderMap) -> Response {
     response
 }
 
-fn perform(id: &str, all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+fn perform(id: &str, all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     match id {
         "calendar.events.list" => read::list(all, ask),
         "calendar.events.get" => read::get(all, ask),
@@ -233,6 +233,6 @@ fn perform(id: &str, all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
         "calendar.calendarList.get" => people::listed(all, ask),
         "calendar.calendars.get" => people::calendar(all, ask),
         "calendar.settings.get" => people::setting(all, ask),
-        other => Err(Refusal::backend(format!("{other} is in the table and has no code"))),
+        other => Err(Rejection::backend(format!("{other} is in the table and has no code"))),
     }
 }

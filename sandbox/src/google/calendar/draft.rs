@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::entry::Guest;
+use super::entry::StoredAttendee;
 use super::moment::Span;
 use super::recurrence::Recurrence;
 use super::refusal;
-use crate::google::answer::Refusal;
+use crate::google::answer::Rejection;
 
 /// Set by Google; a client may send them back unchanged.
 const READ_ONLY: [&str; 14] = [
@@ -37,7 +37,7 @@ const MOST_REMINDERS: usize = 5;
 const LATEST_REMINDER: i64 = 40_320;
 
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct EventFields {
     /// Fields that all people see.
     pub fields: Map<String, Value>,
     /// Fields of the writer's own copy.
@@ -45,19 +45,19 @@ pub(super) struct Words {
 }
 
 #[derive(Debug)]
-pub(super) struct Draft {
-    pub words: Words,
+pub(super) struct EventInput {
+    pub fields: EventFields,
     pub span: Span,
     pub recurrence: Vec<String>,
-    pub guests: Vec<Guest>,
+    pub guests: Vec<StoredAttendee>,
     pub sequence: Option<i64>,
     pub omits_guests: bool,
 }
 
-impl Draft {
+impl EventInput {
     /// `zone` is the calendar's: it applies to times without a zone of their own.
-    pub fn read(event: &Map<String, Value>, zone: &str) -> Result<Self, Refusal> {
-        let mut words = Words::default();
+    pub fn read(event: &Map<String, Value>, zone: &str) -> Result<Self, Rejection> {
+        let mut words = EventFields::default();
         for (name, value) in event {
             words.take(name, value)?;
         }
@@ -74,7 +74,7 @@ impl Draft {
                 .map_err(|why| refusal::invalid(format!("Invalid recurrence rule. ({why})")))?;
         }
         Ok(Self {
-            words,
+            fields: words,
             span,
             recurrence,
             guests: guests(event.get("attendees"))?,
@@ -84,8 +84,8 @@ impl Draft {
     }
 }
 
-impl Words {
-    fn take(&mut self, name: &str, value: &Value) -> Result<(), Refusal> {
+impl EventFields {
+    fn take(&mut self, name: &str, value: &Value) -> Result<(), Rejection> {
         let wrong = || refusal::invalid(format!("Invalid value for: {name}"));
         let keep = |map: &mut Map<String, Value>, usual: &Value| {
             if value != usual {
@@ -126,7 +126,7 @@ impl Words {
         Ok(())
     }
 
-    fn properties(&mut self, value: &Value) -> Result<(), Refusal> {
+    fn properties(&mut self, value: &Value) -> Result<(), Rejection> {
         for (kind, map) in [("shared", &mut self.fields), ("private", &mut self.own)] {
             let Some(some) = value[kind].as_object().filter(|some| !some.is_empty()) else { continue };
             let fits = |(name, value): (&String, &Value)| {
@@ -141,7 +141,7 @@ impl Words {
     }
 }
 
-fn reminders(value: &Value) -> Result<(), Refusal> {
+fn reminders(value: &Value) -> Result<(), Rejection> {
     let overrides = value["overrides"].as_array().map(Vec::as_slice).unwrap_or_default();
     if value["useDefault"] == true && !overrides.is_empty() {
         return Err(refusal::reminders(
@@ -162,7 +162,7 @@ fn reminders(value: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn lines(value: Option<&Value>, span: &Span) -> Result<Vec<String>, Refusal> {
+fn lines(value: Option<&Value>, span: &Span) -> Result<Vec<String>, Rejection> {
     let lines = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let lines: Vec<String> = lines.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let zoned = span.is_all_day() || (span.start_zone.is_some() && span.end_zone.is_some());
@@ -172,12 +172,12 @@ fn lines(value: Option<&Value>, span: &Span) -> Result<Vec<String>, Refusal> {
     Ok(lines)
 }
 
-fn guests(value: Option<&Value>) -> Result<Vec<Guest>, Refusal> {
+fn guests(value: Option<&Value>) -> Result<Vec<StoredAttendee>, Rejection> {
     let all = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if all.len() > MOST_GUESTS {
         return Err(refusal::invalid(format!("The event has more than {MOST_GUESTS} attendees")));
     }
-    let mut guests: Vec<Guest> = Vec::new();
+    let mut guests: Vec<StoredAttendee> = Vec::new();
     for one in all {
         let guest = guest(one)?;
         if guests.iter().any(|earlier| earlier.email == guest.email) {
@@ -188,7 +188,7 @@ fn guests(value: Option<&Value>) -> Result<Vec<Guest>, Refusal> {
     Ok(guests)
 }
 
-fn guest(value: &Value) -> Result<Guest, Refusal> {
+fn guest(value: &Value) -> Result<StoredAttendee, Rejection> {
     let email = value["email"].as_str().ok_or_else(|| refusal::required("Missing attendee email."))?;
     if !is_address(email) {
         return Err(refusal::invalid("Invalid attendee email."));
@@ -202,14 +202,14 @@ fn guest(value: &Value) -> Result<Guest, Refusal> {
     if brings < 0 {
         return Err(refusal::invalid("Invalid value for: additionalGuests"));
     }
-    Ok(Guest {
+    Ok(StoredAttendee {
         name: value["displayName"].as_str().filter(|name| !name.is_empty()).map(str::to_owned),
         optional: value["optional"] == true,
         is_room: value["resource"] == true,
         brings,
         response: response.to_owned(),
         comment: value["comment"].as_str().filter(|text| !text.is_empty()).map(str::to_owned),
-        ..Guest::new(email)
+        ..StoredAttendee::new(email)
     })
 }
 

@@ -12,7 +12,7 @@ use super::moment::{Moment, Span};
 use super::recurrence::Recurrence;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Guest {
+pub(super) struct StoredAttendee {
     pub email: String,
     pub name: Option<String>,
     pub optional: bool,
@@ -23,7 +23,7 @@ pub(super) struct Guest {
     pub comment: Option<String>,
 }
 
-impl Guest {
+impl StoredAttendee {
     pub fn new(email: &str) -> Self {
         Self {
             email: email.to_lowercase(),
@@ -39,11 +39,11 @@ impl Guest {
 
 /// A calendar's own copy of an event.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Copy {
+pub(super) struct CalendarCopy {
     /// Colour, reminders, transparency, private properties, in the API's format.
     pub own: Map<String, Value>,
     /// The person removed it, or is no longer a guest.
-    pub removed: bool,
+    pub is_removed: bool,
     pub etag: u64,
 }
 
@@ -65,17 +65,17 @@ pub(super) struct Entry {
     pub span: Span,
     pub recurrence: Vec<String>,
     pub series: Option<Series>,
-    pub guests: Vec<Guest>,
+    pub guests: Vec<StoredAttendee>,
     pub meet: Option<Meet>,
     pub sequence: i64,
     pub cancelled: bool,
     pub created: Timestamp,
     pub updated: Timestamp,
-    pub copies: BTreeMap<String, Copy>,
+    pub copies: BTreeMap<String, CalendarCopy>,
 }
 
 impl Entry {
-    pub fn guest(&self, email: &str) -> Option<&Guest> {
+    pub fn guest(&self, email: &str) -> Option<&StoredAttendee> {
         self.guests.iter().find(|guest| guest.email == email)
     }
 
@@ -84,7 +84,7 @@ impl Entry {
     }
 
     pub fn is_gone_for(&self, calendar: &str) -> bool {
-        self.cancelled || self.copies.get(calendar).is_none_or(|copy| copy.removed)
+        self.cancelled || self.copies.get(calendar).is_none_or(|copy| copy.is_removed)
     }
 
     pub fn etag(&self, calendar: &str) -> String {

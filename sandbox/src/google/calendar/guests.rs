@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::door::Ask;
-use super::entry::{Entry, Guest};
+use super::door::ApiRequest;
+use super::entry::{Entry, StoredAttendee};
 use super::refusal;
 use super::store::Calendars;
-use super::view::{Invitation, News, clock};
-use crate::google::answer::Refusal;
+use super::view::{Invitation, InvitationKind, clock};
+use crate::google::answer::Rejection;
 
 /// How far ahead a room checks before it accepts a series.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
@@ -22,7 +22,7 @@ pub(super) enum Tells {
 }
 
 impl Tells {
-    pub fn read(ask: &Ask<'_>) -> Result<Self, Refusal> {
+    pub fn read(ask: &ApiRequest<'_>) -> Result<Self, Rejection> {
         match ask.param("sendUpdates") {
             Some("all") => Ok(Self::All),
             Some("externalOnly") => Ok(Self::ExternalOnly),
@@ -76,11 +76,16 @@ impl Change {
 impl Calendars {
     /// Returns the guest list requested by a person who can change it. A guest whose answer is not repeated is invited
     /// again.
-    pub(super) fn invited(&self, event: &Entry, me: &str, wanted: Vec<Guest>) -> Result<Vec<Guest>, Refusal> {
+    pub(super) fn invited(
+        &self,
+        event: &Entry,
+        me: &str,
+        wanted: Vec<StoredAttendee>,
+    ) -> Result<Vec<StoredAttendee>, Rejection> {
         wanted.into_iter().map(|guest| self.asked(event, me, guest)).collect()
     }
 
-    fn asked(&self, event: &Entry, me: &str, mut guest: Guest) -> Result<Guest, Refusal> {
+    fn asked(&self, event: &Entry, me: &str, mut guest: StoredAttendee) -> Result<StoredAttendee, Rejection> {
         let (before, owner) = (event.guest(&guest.email), self.owner(&guest.email));
         let usual = if guest.email == event.organizer { "accepted" } else { "needsAction" };
         let settled = before.map_or(usual, |before| before.response.as_str());
@@ -105,12 +110,12 @@ impl Calendars {
         &self,
         event: &Entry,
         me: &str,
-        wanted: &[Guest],
+        wanted: &[StoredAttendee],
         omitted: bool,
-    ) -> Result<Vec<Guest>, Refusal> {
+    ) -> Result<Vec<StoredAttendee>, Rejection> {
         let hidden = event.fields.get("guestsCanSeeOtherGuests") == Some(&serde_json::json!(false));
         let whole = wanted.len() == event.guests.len();
-        let same = |guest: &&Guest| {
+        let same = |guest: &&StoredAttendee| {
             event.guest(&guest.email).is_some_and(|before| {
                 before.response == guest.response
                     && before.optional == guest.optional
@@ -139,8 +144,8 @@ impl Calendars {
 
     /// Sends the mails for a write. The writer gets none.
     pub(super) fn tell(&mut self, tells: &Tells, me: &str, old: Option<&Entry>, new: &Entry, now: Timestamp) {
-        let letters: Vec<(String, News)> = match old {
-            None => new.guests.iter().map(|guest| (guest.email.clone(), News::Invited)).collect(),
+        let letters: Vec<(String, InvitationKind)> = match old {
+            None => new.guests.iter().map(|guest| (guest.email.clone(), InvitationKind::Invited)).collect(),
             Some(old) => news(old, new, me),
         };
         for (to, news) in letters {
@@ -150,7 +155,7 @@ impl Calendars {
                     from: me.to_owned(),
                     event: new.id.clone(),
                     title: new.text("summary").to_owned(),
-                    news,
+                    kind: news,
                     sequence: new.sequence,
                     at: clock(now),
                 });
@@ -197,24 +202,24 @@ impl Calendars {
     }
 }
 
-fn news(old: &Entry, new: &Entry, me: &str) -> Vec<(String, News)> {
+fn news(old: &Entry, new: &Entry, me: &str) -> Vec<(String, InvitationKind)> {
     if new.cancelled && !old.cancelled {
-        return old.guests.iter().map(|guest| (guest.email.clone(), News::Cancelled)).collect();
+        return old.guests.iter().map(|guest| (guest.email.clone(), InvitationKind::Cancelled)).collect();
     }
     let mut letters = Vec::new();
     let shared = Change::between(old, new, me).is_shared();
     for guest in &new.guests {
         let before = old.guest(&guest.email);
         match before {
-            None => letters.push((guest.email.clone(), News::Invited)),
-            Some(_) if shared => letters.push((guest.email.clone(), News::Updated)),
+            None => letters.push((guest.email.clone(), InvitationKind::Invited)),
+            Some(_) if shared => letters.push((guest.email.clone(), InvitationKind::Updated)),
             Some(before) if guest.email == me && before.response != guest.response => {
-                letters.push((new.organizer.clone(), News::Answered(guest.response.clone())));
+                letters.push((new.organizer.clone(), InvitationKind::Responded(guest.response.clone())));
             }
             Some(_) => {}
         }
     }
     let left = old.guests.iter().filter(|guest| new.guest(&guest.email).is_none());
-    letters.extend(left.map(|guest| (guest.email.clone(), News::Cancelled)));
+    letters.extend(left.map(|guest| (guest.email.clone(), InvitationKind::Cancelled)));
     letters
 }

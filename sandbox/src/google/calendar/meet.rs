@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::door::Ask;
+use super::door::ApiRequest;
 use super::refusal;
 use super::store::Calendars;
-use crate::google::answer::Refusal;
+use crate::google::answer::Rejection;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Meet {
@@ -40,16 +40,16 @@ impl Meet {
 /// would never be noticed, so it is rejected here.
 pub(super) fn written(
     all: &mut Calendars,
-    ask: &Ask<'_>,
+    ask: &ApiRequest<'_>,
     old: Option<&Meet>,
     said: Option<&Value>,
-) -> Result<Option<Meet>, Refusal> {
+) -> Result<Option<Meet>, Rejection> {
     if ask.param("conferenceDataVersion").is_some_and(|version| !["0", "1"].contains(&version)) {
         return Err(refusal::invalid("Invalid value for: conferenceDataVersion"));
     }
     let wanted = said.map(|said| &said["createRequest"]).filter(|wanted| wanted.is_object());
     let known = |wanted: &Value| old.filter(|old| wanted["requestId"] == json!(old.request));
-    if !ask.speaks_of_meetings() {
+    if !ask.supports_conferences() {
         return match wanted.filter(|wanted| known(wanted).is_none()) {
             Some(_) => Err(refusal::invalid("conferenceData is ignored without conferenceDataVersion=1")),
             None => Ok(old.cloned()),

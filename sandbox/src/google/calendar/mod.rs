@@ -29,7 +29,7 @@ use axum::Router;
 use super::Shared;
 pub(super) use operations::{OPERATIONS, REPEATED};
 pub(super) use store::Calendars;
-pub use view::{Appointment, Invitation, Invitee, Meeting, MeetingEdit, News};
+pub use view::{Attendee, CalendarEvent, EventEdit, Invitation, InvitationKind, NewEvent};
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     door::routes().merge(week::routes())

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde_json::{Map, Value, json};
 
 use super::refusal;
-use crate::google::answer::Refusal;
+use crate::google::answer::Rejection;
 
 /// The start or the end of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub(super) struct Span {
 
 impl Span {
     /// Parses `start` and `end` of an event.
-    pub fn read(event: &Map<String, Value>) -> Result<Self, Refusal> {
+    pub fn read(event: &Map<String, Value>) -> Result<Self, Rejection> {
         let (start, start_zone) = moment(event.get("start"), "start")?;
         let (end, end_zone) = moment(event.get("end"), "end")?;
         let ordered = start.is_before(end).ok_or_else(|| {
@@ -98,7 +98,7 @@ impl Span {
     }
 
     /// Returns a span of the same length with another start.
-    pub fn moved_to(&self, start: Moment) -> Option<Self> {
+    pub fn with_start(&self, start: Moment) -> Option<Self> {
         let end = match (self.start, self.end, start) {
             (Moment::Day(from), Moment::Day(to), Moment::Day(day)) => {
                 Moment::Day(day.checked_add(from.until(to).ok()?.get_days().days()).ok()?)
@@ -118,7 +118,7 @@ impl Span {
     }
 }
 
-fn moment(value: Option<&Value>, which: &str) -> Result<(Moment, Option<String>), Refusal> {
+fn moment(value: Option<&Value>, which: &str) -> Result<(Moment, Option<String>), Rejection> {
     let missing = || refusal::required(format!("Missing {which} time."));
     let value = value.ok_or_else(missing)?;
     let named = value["timeZone"].as_str();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::door::Ask;
+use super::door::ApiRequest;
 use super::refusal;
 use super::store::{Calendars, Owner};
 use crate::google::answer::Outcome;
@@ -29,7 +29,7 @@ fn entry(owner: &Owner, me: &str) -> Value {
     entry
 }
 
-pub(super) fn list(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let me = &ask.account.email;
     let shared = all.shares.iter().filter(|(_, reader)| reader == me).map(|(owner, _)| owner);
     let owners = std::iter::once(me).chain(shared).filter_map(|email| all.owner(email));
@@ -49,12 +49,12 @@ pub(super) fn list(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     Ok(Some(answer))
 }
 
-pub(super) fn listed(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn listed(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let owner = all.owner(&ask.calendar(all)?).ok_or_else(refusal::not_found)?;
     Ok(Some(entry(owner, &ask.account.email)))
 }
 
-pub(super) fn calendar(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn calendar(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let owner = all.owner(&ask.calendar(all)?).ok_or_else(refusal::not_found)?;
     Ok(Some(json!({
         "kind": "calendar#calendar",
@@ -66,7 +66,7 @@ pub(super) fn calendar(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     })))
 }
 
-pub(super) fn setting(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn setting(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let owner = all.owner(&ask.account.email).ok_or_else(refusal::not_found)?;
     match ask.first() {
         "timezone" => Ok(Some(json!({

@@ -4,13 +4,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::door::Ask;
+use super::door::ApiRequest;
 use super::entry::Entry;
 use super::moment::{instant, stamp, zone};
 use super::refusal;
-use super::show::Look;
+use super::show::Viewpoint;
 use super::store::{Calendars, Owner};
-use crate::google::answer::{Outcome, Refusal};
+use crate::google::answer::{Outcome, Rejection};
 
 const LIST_SIZE: usize = 250;
 /// How far a list without an end expands series.
@@ -19,10 +19,10 @@ const UNROLLED: SignedDuration = SignedDuration::from_hours(24 * 730);
 const LONGEST_QUERY: SignedDuration = SignedDuration::from_hours(24 * 60);
 const MOST_CALENDARS: usize = 50;
 
-pub(super) fn get(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn get(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let calendar = ask.calendar(all)?;
     let entry = all.find(&calendar, ask.event()).ok_or_else(refusal::not_found)?;
-    Ok(Some(all.show(&entry, &ask.look(all, &calendar)?)))
+    Ok(Some(all.show(&entry, &ask.to_view(all, &calendar)?)))
 }
 
 /// The time range of a list.
@@ -32,7 +32,7 @@ struct Window {
 }
 
 impl Window {
-    fn read(ask: &Ask<'_>) -> Result<Self, Refusal> {
+    fn read(ask: &ApiRequest<'_>) -> Result<Self, Rejection> {
         let (from, to) = (ask.instant("timeMin")?, ask.instant("timeMax")?);
         match (from, to) {
             (Some(from), Some(to)) if from >= to => Err(refusal::empty_range()),
@@ -46,11 +46,11 @@ impl Window {
     }
 }
 
-pub(super) fn list(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let calendar = ask.calendar(all)?;
-    let look = ask.look(all, &calendar)?;
+    let look = ask.to_view(all, &calendar)?;
     let window = Window::read(ask)?;
-    let (single, deleted) = (ask.says("singleEvents"), ask.says("showDeleted"));
+    let (single, deleted) = (ask.flag("singleEvents"), ask.flag("showDeleted"));
     let since = ask.instant("updatedMin")?;
     let until = window.until(ask.now);
     let shown = |entry: &Entry| {
@@ -67,8 +67,11 @@ pub(super) fn list(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
             && (!gone || deleted || exception || since.is_some())
             && since.is_none_or(|since| entry.updated >= since)
     };
-    let candidates =
-        if single { all.unrolled(&calendar, until) } else { all.in_calendar(&calendar).cloned().collect() };
+    let candidates = if single {
+        all.expand_series(&calendar, until)
+    } else {
+        all.list_in_calendar(&calendar).cloned().collect()
+    };
     let mut found: Vec<Entry> =
         candidates.into_iter().filter(|entry| shown(entry) && fits(entry, all, ask, &calendar)).collect();
     match ask.param("orderBy") {
@@ -86,7 +89,7 @@ pub(super) fn list(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     page(all, ask, &look, &found)
 }
 
-fn fits(entry: &Entry, all: &Calendars, ask: &Ask<'_>, calendar: &str) -> bool {
+fn fits(entry: &Entry, all: &Calendars, ask: &ApiRequest<'_>, calendar: &str) -> bool {
     let own = entry.copies.get(calendar).map(|copy| &copy.own);
     let has = |map: Option<&serde_json::Map<String, Value>>, kind: &str, wanted: &str| {
         let (name, value) = wanted.split_once('=').unwrap_or((wanted, ""));
@@ -114,9 +117,9 @@ fn speaks_of(entry: &Entry, all: &Calendars, q: &str) -> bool {
     q.to_lowercase().split_whitespace().all(|term| words.contains(term))
 }
 
-pub(super) fn instances(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn instances(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let calendar = ask.calendar(all)?;
-    let look = ask.look(all, &calendar)?;
+    let look = ask.to_view(all, &calendar)?;
     let window = Window::read(ask)?;
     let series = all.find(&calendar, ask.event()).ok_or_else(refusal::not_found)?;
     if series.recurrence.is_empty() {
@@ -125,18 +128,18 @@ pub(super) fn instances(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     let mut found = all.instances(&series, window.until(ask.now));
     found.extend(all.exceptions(&series).filter(|entry| entry.copies.contains_key(&calendar)).cloned());
     found.retain(|entry| {
-        (ask.says("showDeleted") || !entry.is_gone_for(&calendar))
+        (ask.flag("showDeleted") || !entry.is_gone_for(&calendar))
             && entry.span.overlaps(window.from, window.to, &look.zone)
     });
     found.sort_by_key(|entry| entry.span.start.at(&look.zone));
     page(all, ask, &look, &found)
 }
 
-fn page(all: &Calendars, ask: &Ask<'_>, look: &Look, found: &[Entry]) -> Outcome {
+fn page(all: &Calendars, ask: &ApiRequest<'_>, look: &Viewpoint, found: &[Entry]) -> Outcome {
     let (from, size) = ask.page(LIST_SIZE)?;
     let items: Vec<Value> = found.iter().skip(from).take(size).map(|entry| all.show(entry, look)).collect();
     let owner = all.owner(&look.calendar).ok_or_else(refusal::not_found)?;
-    let latest = all.in_calendar(&look.calendar).map(|entry| entry.updated).max().unwrap_or(ask.now);
+    let latest = all.list_in_calendar(&look.calendar).map(|entry| entry.updated).max().unwrap_or(ask.now);
     let mut answer = json!({
         "kind": "calendar#events",
         "etag": format!("\"p{}\"", latest.as_microsecond()),
@@ -153,7 +156,7 @@ fn page(all: &Calendars, ask: &Ask<'_>, look: &Look, found: &[Entry]) -> Outcome
     Ok(Some(answer))
 }
 
-pub(super) fn busy(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn busy(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let at = |name: &str| {
         let text = ask.body[name].as_str().ok_or_else(|| refusal::required(format!("Missing {name}.")))?;
         instant(text).ok_or_else(|| refusal::invalid(format!("Invalid value for: {name}")))
@@ -196,7 +199,7 @@ pub(super) fn busy(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
 }
 
 /// Returns the owner of a calendar whose busy times the caller can see: in the same domain, or shared with the caller.
-fn seen<'a>(all: &'a Calendars, ask: &Ask<'_>, id: &str) -> Option<&'a Owner> {
+fn seen<'a>(all: &'a Calendars, ask: &ApiRequest<'_>, id: &str) -> Option<&'a Owner> {
     let me = all.owner(&ask.account.email)?;
     let owner = if id == "primary" { me } else { all.owner(id)? };
     (owner.domain == me.domain || all.is_shared(&owner.email, &me.email)).then_some(owner)
@@ -204,12 +207,12 @@ fn seen<'a>(all: &'a Calendars, ask: &Ask<'_>, id: &str) -> Option<&'a Owner> {
 
 impl Calendars {
     /// Returns every event that begins before `until`, with series expanded.
-    pub(super) fn unrolled(&self, calendar: &str, until: Timestamp) -> Vec<Entry> {
+    pub(super) fn expand_series(&self, calendar: &str, until: Timestamp) -> Vec<Entry> {
         let one_by_one = |entry: &Entry| match entry.recurrence.is_empty() {
             true => vec![entry.clone()],
             false => self.instances(entry, until),
         };
-        self.in_calendar(calendar).flat_map(one_by_one).collect()
+        self.list_in_calendar(calendar).flat_map(one_by_one).collect()
     }
 
     /// Returns the events that block time in a calendar.
@@ -220,7 +223,7 @@ impl Calendars {
             let transparent = own.is_some_and(|own| own.get("transparency") == Some(&json!("transparent")));
             !entry.is_gone_for(calendar) && !declined && !transparent
         };
-        self.unrolled(calendar, until).into_iter().filter(blocks).collect()
+        self.expand_series(calendar, until).into_iter().filter(blocks).collect()
     }
 
     fn busy_times(&self, owner: &Owner, from: Timestamp, to: Timestamp) -> Vec<(Timestamp, Timestamp)> {

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::moment::{Moment, Span, zone};
-use super::rule::{End, MOST, Rule, day, instant, wall};
+use super::rule::{MAX_INSTANCES, Rule, RuleEnd, day, instant, parse_local_date_time};
 
 #[derive(Debug, Clone)]
 pub(super) struct Recurrence {
@@ -42,11 +42,12 @@ impl Recurrence {
     pub fn instances(&self, span: &Span, until: Timestamp) -> Vec<Span> {
         let zone = zone_of(span);
         let days = self.rule.days(first_day(span));
-        let count = if let End::After(count) = self.rule.end { count.min(MOST) } else { MOST };
+        let count =
+            if let RuleEnd::After(count) = self.rule.end { count.min(MAX_INSTANCES) } else { MAX_INSTANCES };
         let starts = days.take(count).map(|day| on_day(span, day, &zone));
         let within = starts.take_while(|start| self.rule.reaches(*start) && start.at(&zone) < until);
         let left = within.filter(|start| !self.except.contains(start));
-        left.filter_map(|start| span.moved_to(start)).collect()
+        left.filter_map(|start| span.with_start(start)).collect()
     }
 
     /// Returns the instance with this key, if the rule produces it.
@@ -79,7 +80,9 @@ fn dates(how: &str, value: &str, span: &Span) -> Result<Vec<Moment>, String> {
     let read = |one: &str| match (how.split_once('='), span.is_all_day()) {
         (None | Some(("VALUE", "DATE")), true) => day(one).map(Moment::Day),
         (None, false) => instant(one),
-        (Some(("TZID", name)), false) => zone(name)?.to_timestamp(wall(one)?).ok().map(Moment::At),
+        (Some(("TZID", name)), false) => {
+            zone(name)?.to_timestamp(parse_local_date_time(one)?).ok().map(Moment::At)
+        }
         _ => None,
     };
     value.split(',').map(|one| read(one).ok_or_else(wrong)).collect()

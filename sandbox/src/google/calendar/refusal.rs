@@ -5,34 +5,34 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::google::answer::Refusal;
+use crate::google::answer::Rejection;
 
-fn because(code: u16, reason: &'static str, message: impl Into<String>) -> Refusal {
-    Refusal { code, reason, message: message.into() }
+fn because(code: u16, reason: &'static str, message: impl Into<String>) -> Rejection {
+    Rejection { code, reason, message: message.into() }
 }
 
-pub(super) fn invalid(message: impl Into<String>) -> Refusal {
+pub(super) fn invalid(message: impl Into<String>) -> Rejection {
     because(400, "invalid", message)
 }
 
-pub(super) fn required(message: impl Into<String>) -> Refusal {
+pub(super) fn required(message: impl Into<String>) -> Rejection {
     because(400, "required", message)
 }
 
-pub(super) fn empty_range() -> Refusal {
+pub(super) fn empty_range() -> Rejection {
     because(400, "timeRangeEmpty", "The specified time range is empty.")
 }
 
-pub(super) fn long_range() -> Refusal {
+pub(super) fn long_range() -> Rejection {
     because(400, "timeRangeTooLong", "The requested time range is too long.")
 }
 
-pub(super) fn reminders(message: impl Into<String>) -> Refusal {
+pub(super) fn reminders(message: impl Into<String>) -> Rejection {
     because(400, "cannotUseDefaultRemindersAndSpecifyOverride", message)
 }
 
 /// Shared fields can be changed only by the organizer.
-pub(super) fn not_the_organizer() -> Refusal {
+pub(super) fn not_the_organizer() -> Rejection {
     because(
         403,
         "forbiddenForNonOrganizer",
@@ -40,40 +40,40 @@ pub(super) fn not_the_organizer() -> Refusal {
     )
 }
 
-pub(super) fn not_a_writer() -> Refusal {
+pub(super) fn not_a_writer() -> Rejection {
     because(403, "requiredAccessLevel", "You need to have writer access to this calendar.")
 }
 
-pub(super) fn not_found() -> Refusal {
+pub(super) fn not_found() -> Rejection {
     because(404, "notFound", "Not Found")
 }
 
-pub(super) fn duplicate() -> Refusal {
+pub(super) fn duplicate() -> Rejection {
     because(409, "duplicate", "The requested identifier already exists.")
 }
 
-pub(super) fn gone() -> Refusal {
+pub(super) fn gone() -> Rejection {
     because(410, "deleted", "Resource has been deleted")
 }
 
-pub(super) fn stale() -> Refusal {
+pub(super) fn stale() -> Rejection {
     because(412, "conditionNotMet", "Precondition Failed")
 }
 
 /// Returns Calendar's error for a status caused by itself or by its quotas.
-pub(super) fn status(code: u16) -> Refusal {
+pub(super) fn status(code: u16) -> Rejection {
     match code {
         404 => not_found(),
         409 => duplicate(),
         410 => gone(),
         412 => stale(),
         429 => because(429, "rateLimitExceeded", "Rate Limit Exceeded"),
-        code => Refusal::status(code),
+        code => Rejection::status(code),
     }
 }
 
 /// Returns Calendar's error with this status and reason.
-pub(super) fn named(code: u16, reason: &'static str) -> Refusal {
+pub(super) fn with_reason(code: u16, reason: &'static str) -> Rejection {
     let message = match reason {
         "rateLimitExceeded" => "Rate Limit Exceeded",
         "userRateLimitExceeded" => "User Rate Limit Exceeded",
@@ -84,7 +84,7 @@ pub(super) fn named(code: u16, reason: &'static str) -> Refusal {
 }
 
 /// Returns the response in Calendar's format, which has no canonical status, unlike Gmail's.
-pub(super) fn respond(refusal: &Refusal, retry_after: Option<u64>) -> Response {
+pub(super) fn respond(refusal: &Rejection, retry_after: Option<u64>) -> Response {
     let domain = match refusal.reason {
         "rateLimitExceeded" | "userRateLimitExceeded" | "quotaExceeded" | "dailyLimitExceeded" => {
             "usageLimits"

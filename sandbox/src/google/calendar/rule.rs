@@ -11,7 +11,7 @@ use super::moment::{Moment, Span};
 /// How many days, weeks, months or years are examined, so that a rule without any matching day ends.
 const PERIODS: i64 = 20_000;
 /// The limit of expanded instances.
-pub(super) const MOST: usize = 5_000;
+pub(super) const MAX_INSTANCES: usize = 5_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frequency {
@@ -22,7 +22,7 @@ enum Frequency {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RuleEnd {
     Never,
     After(usize),
     Until(Moment),
@@ -32,7 +32,7 @@ pub(super) enum End {
 pub(super) struct Rule {
     frequency: Frequency,
     interval: i64,
-    pub end: End,
+    pub end: RuleEnd,
     /// With the ordinal within the month, if it is given.
     weekdays: Vec<(Option<i8>, Weekday)>,
     month_days: Vec<i8>,
@@ -87,9 +87,9 @@ impl Rule {
 
     pub fn reaches(&self, start: Moment) -> bool {
         match (self.end, start) {
-            (End::Until(Moment::Day(last)), Moment::Day(day)) => day <= last,
-            (End::Until(Moment::At(last)), Moment::At(at)) => at <= last,
-            (End::Until(_), _) => false,
+            (RuleEnd::Until(Moment::Day(last)), Moment::Day(day)) => day <= last,
+            (RuleEnd::Until(Moment::At(last)), Moment::At(at)) => at <= last,
+            (RuleEnd::Until(_), _) => false,
             _ => true,
         }
     }
@@ -154,13 +154,15 @@ impl Rule {
     }
 }
 
-fn end(count: Option<&str>, until: Option<&str>, span: &Span) -> Result<End, String> {
+fn end(count: Option<&str>, until: Option<&str>, span: &Span) -> Result<RuleEnd, String> {
     match (count, until) {
-        (None, None) => Ok(End::Never),
-        (Some(count), None) => Ok(End::After(usize::try_from(number(count, 1, 9999)?).unwrap_or(MOST))),
+        (None, None) => Ok(RuleEnd::Never),
+        (Some(count), None) => {
+            Ok(RuleEnd::After(usize::try_from(number(count, 1, 9999)?).unwrap_or(MAX_INSTANCES)))
+        }
         (None, Some(until)) => {
             let read = if span.is_all_day() { day(until).map(Moment::Day) } else { instant(until) };
-            read.map(End::Until).ok_or(format!("UNTIL={until} does not fit the event's start"))
+            read.map(RuleEnd::Until).ok_or(format!("UNTIL={until} does not fit the event's start"))
         }
         (Some(_), Some(_)) => Err("COUNT and UNTIL exclude each other".to_owned()),
     }
@@ -206,11 +208,11 @@ pub(super) fn day(text: &str) -> Option<Date> {
     (text.len() == 8).then(|| Date::strptime("%Y%m%d", text).ok())?
 }
 
-pub(super) fn wall(text: &str) -> Option<DateTime> {
+pub(super) fn parse_local_date_time(text: &str) -> Option<DateTime> {
     (text.len() == 15).then(|| DateTime::strptime("%Y%m%dT%H%M%S", text).ok())?
 }
 
 pub(super) fn instant(text: &str) -> Option<Moment> {
-    let at = wall(text.strip_suffix('Z')?)?;
+    let at = parse_local_date_time(text.strip_suffix('Z')?)?;
     TimeZone::UTC.to_timestamp(at).ok().map(Moment::At)
 }

@@ -5,22 +5,22 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::entry::{Entry, Guest};
+use super::entry::{Entry, StoredAttendee};
 use super::moment::stamp;
 use super::store::Calendars;
 
 /// The calendar in which a person reads an event, and how.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
+pub(super) struct Viewpoint {
     pub calendar: String,
     /// The person who reads.
     pub reader: String,
     pub zone: TimeZone,
-    pub most_guests: Option<usize>,
+    pub max_attendees: Option<usize>,
 }
 
 impl Calendars {
-    pub(super) fn show(&self, entry: &Entry, look: &Look) -> Value {
+    pub(super) fn show(&self, entry: &Entry, look: &Viewpoint) -> Value {
         let mine = look.calendar == look.reader;
         let gone = entry.is_gone_for(&look.calendar);
         let mut shown = json!({
@@ -51,7 +51,7 @@ impl Calendars {
         shown
     }
 
-    fn fill(&self, shown: &mut Value, entry: &Entry, look: &Look) {
+    fn fill(&self, shown: &mut Value, entry: &Entry, look: &Viewpoint) {
         let own = entry.copies.get(&look.calendar).map(|copy| &copy.own);
         for (name, value) in entry.fields.iter().chain(own.into_iter().flatten()) {
             match name.as_str() {
@@ -80,7 +80,7 @@ impl Calendars {
         self.show_guests(shown, entry, look);
     }
 
-    fn person(&self, email: &str, look: &Look) -> Value {
+    fn person(&self, email: &str, look: &Viewpoint) -> Value {
         let mut person = json!({"email": email});
         if let Some(owner) = self.owner(email) {
             person["displayName"] = json!(owner.name);
@@ -91,11 +91,11 @@ impl Calendars {
         person
     }
 
-    fn show_guests(&self, shown: &mut Value, entry: &Entry, look: &Look) {
+    fn show_guests(&self, shown: &mut Value, entry: &Entry, look: &Viewpoint) {
         let hidden = entry.fields.get("guestsCanSeeOtherGuests") == Some(&json!(false))
             && entry.organizer != look.calendar;
-        let too_many = look.most_guests.is_some_and(|most| entry.guests.len() > most);
-        let seen = |guest: &&Guest| !(hidden || too_many) || guest.email == look.calendar;
+        let too_many = look.max_attendees.is_some_and(|most| entry.guests.len() > most);
+        let seen = |guest: &&StoredAttendee| !(hidden || too_many) || guest.email == look.calendar;
         let seen: Vec<Value> =
             entry.guests.iter().filter(seen).map(|guest| self.show_guest(guest, entry, look)).collect();
         if seen.len() < entry.guests.len() {
@@ -106,7 +106,7 @@ impl Calendars {
         }
     }
 
-    fn show_guest(&self, guest: &Guest, entry: &Entry, look: &Look) -> Value {
+    fn show_guest(&self, guest: &StoredAttendee, entry: &Entry, look: &Viewpoint) -> Value {
         let mut shown = Map::new();
         let mut say = |name: &str, value: Value| shown.insert(name.to_owned(), value);
         say("email", json!(guest.email));

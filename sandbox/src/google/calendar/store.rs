@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::entry::{Copy, Entry};
+use super::entry::{CalendarCopy, Entry};
 use super::moment::zone;
 use super::view::Invitation;
 use crate::google::Account;
@@ -89,13 +89,13 @@ impl Calendars {
         format!("sandbox{:019}", self.next())
     }
 
-    pub(super) fn in_calendar<'a>(&'a self, calendar: &'a str) -> impl Iterator<Item = &'a Entry> {
+    pub(super) fn list_in_calendar<'a>(&'a self, calendar: &'a str) -> impl Iterator<Item = &'a Entry> {
         self.entries.iter().filter(move |entry| entry.copies.contains_key(calendar))
     }
 
     /// Finds an entry of a calendar by its id; an unchanged instance is computed from its series.
     pub(super) fn find(&self, calendar: &str, id: &str) -> Option<Entry> {
-        let stored = |id: &str| self.in_calendar(calendar).find(|entry| entry.id == id);
+        let stored = |id: &str| self.list_in_calendar(calendar).find(|entry| entry.id == id);
         if let Some(entry) = stored(id) {
             return Some(entry.clone());
         }
@@ -129,7 +129,7 @@ impl Calendars {
 
     /// Adds an event to the calendars of its organizer and guests here, and removes it from those of people who are no
     /// longer invited.
-    pub(super) fn spread(&self, entry: &mut Entry) {
+    pub(super) fn distribute(&self, entry: &mut Entry) {
         let usual: Map<String, Value> = entry
             .copies
             .get(&entry.organizer)
@@ -141,11 +141,11 @@ impl Calendars {
         concerned.push(&entry.organizer);
         for (email, copy) in &mut entry.copies {
             // A person who removed it gets it back only by a new invitation.
-            copy.removed |= !concerned.contains(&email.as_str());
+            copy.is_removed |= !concerned.contains(&email.as_str());
         }
         for email in concerned {
             if self.owner(email).is_some() {
-                let fresh = || Copy { own: usual.clone(), ..Copy::default() };
+                let fresh = || CalendarCopy { own: usual.clone(), ..CalendarCopy::default() };
                 entry.copies.entry(email.to_owned()).or_insert_with(fresh);
             }
         }

@@ -7,14 +7,14 @@ use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::entry::{Entry, Guest};
+use super::entry::{Entry, StoredAttendee};
 use super::meet::Meet;
 use super::moment::{Moment, zone};
 use super::store::Calendars;
 
 /// A person's copy of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Meeting {
+pub struct CalendarEvent {
     pub id: String,
     pub title: String,
     pub description: String,
@@ -26,7 +26,7 @@ pub struct Meeting {
     /// The zone in which the time was given, or the calendar's.
     pub zone: String,
     pub organizer: String,
-    pub guests: Vec<Invitee>,
+    pub guests: Vec<Attendee>,
     /// `confirmed`, `tentative`, `cancelled`: for this person.
     pub status: String,
     pub sequence: i64,
@@ -47,16 +47,17 @@ pub struct Meeting {
 
 /// A guest and their answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Invitee {
+pub struct Attendee {
     pub email: String,
-    /// `needsAction`, `accepted`, `tentative`, `declined`.
+    /// `needsAction`, `accepted`, `tentative`, `declined_page`.
     pub response: String,
     pub optional: bool,
-    pub room: bool,
+    #[serde(rename = "room")]
+    pub is_room: bool,
     pub comment: Option<String>,
 }
 
-impl Meeting {
+impl CalendarEvent {
     /// Returns the answer of a guest, if that person is invited.
     #[must_use]
     pub fn response(&self, email: &str) -> Option<&str> {
@@ -66,7 +67,7 @@ impl Meeting {
 
     /// `2026-11-24 15:00–16:00 Europe/Lisbon`, `2026-11-24`, or `2026-11-24 to 2026-11-26`.
     #[must_use]
-    pub fn when(&self) -> String {
+    pub fn describe_time(&self) -> String {
         let zone = zone(&self.zone).unwrap_or(jiff::tz::TimeZone::UTC);
         let start = jiff_time(self.start).to_zoned(zone.clone());
         let end = jiff_time(self.end).to_zoned(zone);
@@ -83,15 +84,15 @@ impl Meeting {
 }
 
 impl Calendars {
-    pub(super) fn meeting(&self, entry: &Entry, calendar: &str) -> Option<Meeting> {
+    pub(super) fn meeting(&self, entry: &Entry, calendar: &str) -> Option<CalendarEvent> {
         let (owner, copy) = (self.owner(calendar)?, entry.copies.get(calendar)?);
         let zone = owner.zone();
         let said = entry.span.start_zone.clone();
-        let invitee = |guest: &Guest| Invitee {
+        let invitee = |guest: &StoredAttendee| Attendee {
             email: guest.email.clone(),
             response: guest.response.clone(),
             optional: guest.optional,
-            room: guest.is_room,
+            is_room: guest.is_room,
             comment: guest.comment.clone(),
         };
         let status = match (entry.is_gone_for(calendar), entry.text("status")) {
@@ -100,7 +101,7 @@ impl Calendars {
             (false, other) => other,
         };
         let properties = copy.own.get("private").cloned().unwrap_or_else(|| json!({}));
-        Some(Meeting {
+        Some(CalendarEvent {
             id: entry.id.clone(),
             title: entry.text("summary").to_owned(),
             description: entry.text("description").to_owned(),
@@ -134,7 +135,8 @@ pub struct Invitation {
     /// The event's id.
     pub event: String,
     pub title: String,
-    pub news: News,
+    #[serde(rename = "news")]
+    pub kind: InvitationKind,
     pub sequence: i64,
     pub at: DateTime<Utc>,
 }
@@ -142,17 +144,18 @@ pub struct Invitation {
 /// What the mail announces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum News {
+pub enum InvitationKind {
     Invited,
     Updated,
     Cancelled,
     /// To the organizer: a guest's answer.
-    Answered(String),
+    #[serde(rename = "answered")]
+    Responded(String),
 }
 
 /// An event that a person adds to a calendar. Start from `Appointment::default()`.
 #[derive(Debug, Clone, Default)]
-pub struct Appointment {
+pub struct NewEvent {
     pub title: String,
     /// `2026-11-24 15:00` in the wall clock time of `zone`, or `2026-11-24`.
     pub start: String,
@@ -173,11 +176,11 @@ pub struct Appointment {
 
 /// What a person changes about an event in Google Calendar itself.
 #[derive(Debug, Clone, Default)]
-pub struct MeetingEdit {
+pub struct EventEdit {
     pub title: Option<String>,
     pub description: Option<String>,
     pub location: Option<String>,
-    /// The new time, as in [`Appointment`].
+    /// The new time, as in [`NewEvent`].
     pub time: Option<(String, String)>,
 }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::moment::Moment;
-use super::view::{Meeting, clock, jiff_time};
+use super::view::{CalendarEvent, clock, jiff_time};
 use crate::google::Shared;
 use crate::google::consent::escape;
 
@@ -44,15 +44,15 @@ struct Week {
     zone: TimeZone,
     monday: Date,
     weeks: i64,
-    meetings: Vec<Meeting>,
+    meetings: Vec<CalendarEvent>,
 }
 
 impl Week {
-    fn days(&self) -> impl Iterator<Item = (Date, Vec<&Meeting>)> {
+    fn days(&self) -> impl Iterator<Item = (Date, Vec<&CalendarEvent>)> {
         (0..7 * self.weeks).filter_map(|number| self.monday.checked_add(number.days()).ok()).map(|day| {
             let next = day.checked_add(1.day()).unwrap_or(day);
             let (from, to) = (Moment::Day(day).at(&self.zone), Moment::Day(next).at(&self.zone));
-            let falls = |one: &&Meeting| jiff_time(one.start) < to && jiff_time(one.end) > from;
+            let falls = |one: &&CalendarEvent| jiff_time(one.start) < to && jiff_time(one.end) > from;
             (day, self.meetings.iter().filter(falls).collect())
         })
     }
@@ -63,11 +63,11 @@ impl Week {
 }
 
 impl Shared {
-    pub(super) fn meetings(&self, email: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Meeting> {
+    pub(super) fn meetings(&self, email: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<CalendarEvent> {
         let (state, email) = (self.state(), email.to_lowercase());
         let (all, from, to) = (&state.calendars, jiff_time(from), jiff_time(to));
         let Some(zone) = all.owner(&email).map(super::store::Owner::zone) else { return Vec::new() };
-        let mut some = all.unrolled(&email, to);
+        let mut some = all.expand_series(&email, to);
         some.retain(|one| !one.is_gone_for(&email) && one.span.overlaps(Some(from), Some(to), &zone));
         some.sort_by_key(|one| one.span.start.at(&zone));
         some.iter().filter_map(|one| all.meeting(one, &email)).collect()
@@ -152,7 +152,7 @@ article.open{{border-left-style:dashed;background:#fff;outline:1px solid #cfdcf5
     )
 }
 
-fn card(week: &Week, meeting: &Meeting, email: &str) -> String {
+fn card(week: &Week, meeting: &CalendarEvent, email: &str) -> String {
     let when = match meeting.all_day {
         true => "all day".to_owned(),
         false => format!("{}–{}", week.clock(meeting.start), week.clock(meeting.end)),

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::door::Ask;
-use super::draft::Draft;
-use super::entry::{Copy, Entry};
+use super::door::ApiRequest;
+use super::draft::EventInput;
+use super::entry::{CalendarCopy, Entry};
 use super::guests::{Change, Tells};
-use super::show::Look;
+use super::show::Viewpoint;
 use super::store::Calendars;
 use super::{meet, refusal};
-use crate::google::answer::{Outcome, Refusal};
+use crate::google::answer::{Outcome, Rejection};
 
 /// Fields that Google sets, which a new event cannot contain.
 const NOT_YET: [&str; 13] = [
@@ -33,12 +33,12 @@ fn object(value: &Value) -> Map<String, Value> {
 }
 
 /// Returns the view with all guests, so that none is lost when the event is written back.
-fn whole(all: &Calendars, me: &str) -> Look {
+fn whole(all: &Calendars, me: &str) -> Viewpoint {
     let zone = all.owner(me).map_or(jiff::tz::TimeZone::UTC, super::store::Owner::zone);
-    Look { calendar: me.to_owned(), reader: me.to_owned(), zone, most_guests: None }
+    Viewpoint { calendar: me.to_owned(), reader: me.to_owned(), zone, max_attendees: None }
 }
 
-pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn insert(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let me = ask.own_calendar(all)?;
     let body = object(ask.body);
     if let Some(name) = NOT_YET.iter().find(|name| body.contains_key(**name)) {
@@ -49,12 +49,12 @@ pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
         None => all.next_id(),
     };
     let zone = all.owner(&me).map(|owner| owner.zone.clone()).unwrap_or_default();
-    let draft = Draft::read(&body, &zone)?;
+    let draft = EventInput::read(&body, &zone)?;
     let mut entry = Entry {
         uid: format!("{id}@google.com"),
         id,
         organizer: me.clone(),
-        fields: draft.words.fields,
+        fields: draft.fields.fields,
         span: draft.span,
         recurrence: draft.recurrence,
         series: None,
@@ -64,13 +64,14 @@ pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
         cancelled: false,
         created: ask.now,
         updated: ask.now,
-        copies: std::iter::once((me.clone(), Copy { own: draft.words.own, ..Default::default() })).collect(),
+        copies: std::iter::once((me.clone(), CalendarCopy { own: draft.fields.own, ..Default::default() }))
+            .collect(),
     };
     entry.guests = all.invited(&entry, &me, draft.guests)?;
     entry.meet = meet::written(all, ask, None, body.get("conferenceData"))?;
     // These checks come before the writes, so a rejected request changes nothing.
-    let (tells, look) = (Tells::read(ask)?, ask.look(all, &me)?);
-    all.spread(&mut entry);
+    let (tells, look) = (Tells::read(ask)?, ask.to_view(all, &me)?);
+    all.distribute(&mut entry);
     entry.touch(all.next(), ask.now);
     all.entries.push(entry.clone());
     all.tell(&tells, &me, None, &entry, ask.now);
@@ -80,24 +81,24 @@ pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     Ok(Some(shown))
 }
 
-fn fresh_id(all: &Calendars, me: &str, id: &str) -> Result<String, Refusal> {
+fn fresh_id(all: &Calendars, me: &str, id: &str) -> Result<String, Rejection> {
     let fits = |c: char| matches!(c, 'a'..='v' | '0'..='9');
     if !(5..=1024).contains(&id.len()) || !id.chars().all(fits) {
         return Err(refusal::invalid("Invalid resource id value."));
     }
-    match all.in_calendar(me).any(|entry| entry.id == id) {
+    match all.list_in_calendar(me).any(|entry| entry.id == id) {
         true => Err(refusal::duplicate()),
         false => Ok(id.to_owned()),
     }
 }
 
 /// Removes fields that are not given.
-pub(super) fn update(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn update(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     change(all, ask, |_, body| Value::Object(body))
 }
 
 /// Keeps fields that are not given; lists are replaced as a whole.
-pub(super) fn patch(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn patch(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     change(all, ask, |mut current, body| {
         merge(&mut current, Value::Object(body));
         current
@@ -119,7 +120,7 @@ fn merge(into: &mut Value, from: Value) {
 }
 
 /// Returns an event that can be written, as it is before the write.
-fn standing(all: &Calendars, ask: &Ask<'_>, me: &str) -> Result<Entry, Refusal> {
+fn standing(all: &Calendars, ask: &ApiRequest<'_>, me: &str) -> Result<Entry, Rejection> {
     let old = all.find(me, ask.event()).ok_or_else(refusal::not_found)?;
     if old.is_gone_for(me) {
         return Err(refusal::gone());
@@ -130,7 +131,7 @@ fn standing(all: &Calendars, ask: &Ask<'_>, me: &str) -> Result<Entry, Refusal> 
 
 fn change(
     all: &mut Calendars,
-    ask: &Ask<'_>,
+    ask: &ApiRequest<'_>,
     merged: impl FnOnce(Value, Map<String, Value>) -> Value,
 ) -> Outcome {
     let me = ask.own_calendar(all)?;
@@ -143,9 +144,9 @@ fn change(
     let omits = body.get("attendeesOmitted") == Some(&json!(true));
     let merged = object(&merged(all.show(&old, &whole(all, &me)), body));
     let zone = all.owner(&me).map(|owner| owner.zone.clone()).unwrap_or_default();
-    let draft = Draft::read(&merged, &zone)?;
-    let kept = if ask.speaks_of_meetings() { merged.get("conferenceData").cloned() } else { said };
-    let new = rewritten(all, ask, &old, &me, Draft { omits_guests: omits, ..draft }, kept.as_ref())?;
+    let draft = EventInput::read(&merged, &zone)?;
+    let kept = if ask.supports_conferences() { merged.get("conferenceData").cloned() } else { said };
+    let new = rewritten(all, ask, &old, &me, EventInput { omits_guests: omits, ..draft }, kept.as_ref())?;
     let change = Change::between(&old, &new, &me);
     let answer = all.commit(ask, &me, &old, new, &change)?;
     all.rooms_answer(&me, &old.id, ask.now);
@@ -154,12 +155,12 @@ fn change(
 
 fn rewritten(
     all: &mut Calendars,
-    ask: &Ask<'_>,
+    ask: &ApiRequest<'_>,
     old: &Entry,
     me: &str,
-    draft: Draft,
+    draft: EventInput,
     conference: Option<&Value>,
-) -> Result<Entry, Refusal> {
+) -> Result<Entry, Rejection> {
     if old.series.is_some() && !draft.recurrence.is_empty() {
         return Err(refusal::invalid("An instance has no recurrence of its own"));
     }
@@ -175,11 +176,11 @@ fn rewritten(
         false => all.answered(old, me, &draft.guests, draft.omits_guests)?,
     };
     new.meet = meet::written(all, ask, old.meet.as_ref(), conference)?;
-    new.fields = draft.words.fields;
+    new.fields = draft.fields.fields;
     new.span = draft.span;
     new.recurrence = draft.recurrence;
     if let Some(copy) = new.copies.get_mut(me) {
-        copy.own = draft.words.own;
+        copy.own = draft.fields.own;
     }
     let change = Change::between(old, &new, me);
     if change.is_shared() && !leads {
@@ -198,22 +199,22 @@ fn rewritten(
 impl Calendars {
     fn commit(
         &mut self,
-        ask: &Ask<'_>,
+        ask: &ApiRequest<'_>,
         me: &str,
         old: &Entry,
         mut new: Entry,
         change: &Change,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, Rejection> {
         let tells = Tells::read(ask)?;
-        let look = ask.look(self, me)?;
+        let look = ask.to_view(self, me)?;
         if change.is_any() {
             for guest in new.guests.iter().filter(|guest| old.guest(&guest.email).is_none()) {
                 // A new invitation restores an event that the guest removed.
-                if new.copies.get(&guest.email).is_some_and(|copy| copy.removed) {
+                if new.copies.get(&guest.email).is_some_and(|copy| copy.is_removed) {
                     new.copies.remove(&guest.email);
                 }
             }
-            self.spread(&mut new);
+            self.distribute(&mut new);
             new.touch(self.next(), ask.now);
         } else if change.own {
             let number = self.next();
@@ -235,7 +236,7 @@ impl Calendars {
 
 /// Cancels the event for all people if the caller is the organizer; a guest removes it from their own calendar and so
 /// declines.
-pub(super) fn delete(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+pub(super) fn delete(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let me = ask.own_calendar(all)?;
     let old = standing(all, ask, &me)?;
     let tells = Tells::read(ask)?;
@@ -251,7 +252,7 @@ pub(super) fn delete(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
             for guest in entry.guests.iter_mut().filter(|guest| guest.email == me) {
                 guest.response = "declined".to_owned();
             }
-            entry.copies.entry(me.clone()).or_default().removed = true;
+            entry.copies.entry(me.clone()).or_default().is_removed = true;
         }
         entry.touch(number, ask.now);
     }

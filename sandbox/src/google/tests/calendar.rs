@@ -8,8 +8,8 @@ mod writing;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{ANA, BO, World, world};
-use crate::google::{Account, Appointment};
+use super::{ANA, BO, Fixture, fixture};
+use crate::google::{Account, NewEvent};
 
 const CALENDAR: &str = "https://www.googleapis.com/auth/calendar.events";
 const BUSY: &str = "https://www.googleapis.com/auth/calendar.freebusy";
@@ -18,10 +18,10 @@ const EVE: &str = "eve@else.test";
 const ROOM: &str = "c_porto@resource.calendar.google.com";
 
 /// Ana, Bo and Cat in three zones, Eve outside, a room, and the token of the caller.
-async fn company() -> World {
-    let mut world = world().await;
+async fn company() -> Fixture {
+    let mut world = fixture().await;
     let google = &world.google;
-    google.add_account(Account::new(CAT, "Cat Ito").in_zone("Asia/Tokyo"));
+    google.add_account(Account::new(CAT, "Cat Ito").with_time_zone("Asia/Tokyo"));
     google.add_account(Account::new("dan@other.test", "Dan"));
     google.add_room(ROOM, "Porto", "acme.test");
     assert!(google.set_time_zone(ANA, "Europe/Lisbon"));
@@ -31,9 +31,9 @@ async fn company() -> World {
 }
 
 /// Returns the world with another person's token.
-fn as_who(world: &World, email: &str) -> World {
+fn as_who(world: &Fixture, email: &str) -> Fixture {
     let token = world.google.grant_as(email, &[CALENDAR, BUSY]).access_token;
-    World { google: world.google.clone(), http: world.http.clone(), token }
+    Fixture { google: world.google.clone(), http: world.http.clone(), token }
 }
 
 struct Answer {
@@ -49,7 +49,7 @@ impl Answer {
 }
 
 async fn ask(
-    world: &World,
+    world: &Fixture,
     method: Method,
     path: &str,
     body: Option<Value>,
@@ -68,19 +68,19 @@ async fn ask(
     Answer { status: response.status(), etag, json: response.json().await.unwrap_or_default() }
 }
 
-async fn get(world: &World, path: &str) -> Answer {
+async fn get(world: &Fixture, path: &str) -> Answer {
     ask(world, Method::GET, path, None, &[]).await
 }
 
-async fn insert(world: &World, query: &str, body: Value) -> Answer {
+async fn insert(world: &Fixture, query: &str, body: Value) -> Answer {
     ask(world, Method::POST, &format!("calendars/primary/events?{query}"), Some(body), &[]).await
 }
 
-async fn patch(world: &World, path: &str, body: Value) -> Answer {
+async fn patch(world: &Fixture, path: &str, body: Value) -> Answer {
     ask(world, Method::PATCH, &format!("calendars/primary/events/{path}"), Some(body), &[]).await
 }
 
-async fn delete(world: &World, path: &str) -> Answer {
+async fn delete(world: &Fixture, path: &str) -> Answer {
     ask(world, Method::DELETE, &format!("calendars/primary/events/{path}"), None, &[]).await
 }
 
@@ -98,10 +98,10 @@ fn with(mut event: Value, more: Value) -> Value {
     event
 }
 
-fn appointment(title: &str, start: &str, end: &str) -> Appointment {
-    Appointment { title: title.into(), start: start.into(), end: end.into(), ..Appointment::default() }
+fn appointment(title: &str, start: &str, end: &str) -> NewEvent {
+    NewEvent { title: title.into(), start: start.into(), end: end.into(), ..NewEvent::default() }
 }
 
-fn assert_kept(world: &World) {
+fn assert_kept(world: &Fixture) {
     assert!(world.google.violations().is_empty(), "{:?}", world.google.violations());
 }

@@ -5,11 +5,11 @@ use std::io::Cursor;
 use google_gmail1::api::{Draft, Message, Scope};
 use google_gmail1::{Gmail, hyper_rustls, hyper_util};
 
-use super::{ANA, BO, letter, world};
+use super::{ANA, BO, fixture, raw_mail};
 
 #[tokio::test]
 async fn the_real_client_drafts_sends_and_reads() {
-    let world = world().await;
+    let world = fixture().await;
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
         .with_native_roots()
         .unwrap()
@@ -23,7 +23,7 @@ async fn the_real_client_drafts_sends_and_reads() {
     hub.root_url(format!("{}/", world.google.url()));
     let kind = || "message/rfc822".parse().unwrap();
 
-    let raw = letter(BO, "Lunch", "At one?");
+    let raw = raw_mail(BO, "Lunch", "At one?");
     let draft = Draft { message: Some(Message::default()), ..Draft::default() };
     let create = hub.users().drafts_create(draft, "me").clear_scopes().add_scope(Scope::Compose);
     let (_, draft) = create.upload(Cursor::new(raw.clone().into_bytes()), kind()).await.unwrap();

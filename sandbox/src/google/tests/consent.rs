@@ -7,12 +7,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ANA, MODIFY, READONLY, REDIRECT, World, world};
+use super::{ANA, Fixture, MODIFY, READONLY, REDIRECT, fixture};
 use crate::Fault;
 
 const VERIFIER: &str = "a-verifier-that-is-long-enough-for-the-rules-0123456789";
 
-fn auth_url(world: &World, changes: &[(&str, &str)]) -> String {
+fn auth_url(world: &Fixture, changes: &[(&str, &str)]) -> String {
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
     let scope = format!("{MODIFY} {READONLY}");
     let mut pairs = vec![
@@ -38,12 +38,12 @@ fn answered(location: &str) -> HashMap<String, String> {
     url::Url::parse(location).unwrap().query_pairs().into_owned().collect()
 }
 
-fn code(world: &World, changes: &[(&str, &str)]) -> String {
+fn code(world: &Fixture, changes: &[(&str, &str)]) -> String {
     let location = world.google.consent(&auth_url(world, changes), ANA, None).unwrap();
     answered(&location)["code"].clone()
 }
 
-async fn token(world: &World, changes: &[(&str, &str)]) -> (u16, Value) {
+async fn token(world: &Fixture, changes: &[(&str, &str)]) -> (u16, Value) {
     let mut form: HashMap<&str, &str> = HashMap::from([
         ("client_id", "sandbox-client.apps.googleusercontent.com"),
         ("client_secret", "sandbox-client-secret"),
@@ -58,7 +58,7 @@ async fn token(world: &World, changes: &[(&str, &str)]) -> (u16, Value) {
 
 #[tokio::test]
 async fn a_code_becomes_tokens_once() {
-    let world = world().await;
+    let world = fixture().await;
     let location = world.google.consent(&auth_url(&world, &[]), ANA, Some(&[READONLY])).unwrap();
     let back = answered(&location);
     assert_eq!((back["state"].as_str(), back["scope"].as_str()), ("s-1", READONLY));
@@ -84,7 +84,7 @@ async fn a_code_becomes_tokens_once() {
 
 #[tokio::test]
 async fn exchanges_that_do_not_match_are_refused() {
-    let world = world().await;
+    let world = fixture().await;
     let code = code(&world, &[]);
     for (changes, expected) in [
         (vec![("code_verifier", "another-verifier-that-is-long-enough-0123456789")], "invalid_grant"),
@@ -104,7 +104,7 @@ async fn exchanges_that_do_not_match_are_refused() {
 
 #[tokio::test]
 async fn consent_requests_keep_the_rules() {
-    let world = world().await;
+    let world = fixture().await;
     for change in [
         ("redirect_uri", "http://127.0.0.1:9/google/callback/"),
         ("client_id", "other"),
@@ -128,7 +128,7 @@ async fn consent_requests_keep_the_rules() {
 
 #[tokio::test]
 async fn a_person_consents_on_the_page() {
-    let world = world().await;
+    let world = fixture().await;
     let url = auth_url(&world, &[("state", "\"><b>")]);
     let page = world.http.get(&url).send().await.unwrap().text().await.unwrap();
     assert!(page.contains("Sandbox Google – choose account") && page.contains("Bo Chen"));
@@ -146,7 +146,7 @@ async fn a_person_consents_on_the_page() {
 
 #[tokio::test]
 async fn revoking_ends_the_grant() {
-    let world = world().await;
+    let world = fixture().await;
     let form = [("token", world.token.as_str())];
     let revoke = || world.http.post(world.google.revoke_url()).form(&form).send();
     world.google.faults.next("oauth.revoke", Fault::Status { code: 503, retry_after: None });

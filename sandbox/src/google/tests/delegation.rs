@@ -6,10 +6,10 @@ use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::{Value, json};
 
-use super::{ANA, READONLY, World, world};
+use super::{ANA, Fixture, READONLY, fixture};
 
 /// Returns the token endpoint's answer to claims changed by `change` and signed with the key.
-async fn asked(world: &World, key: &Value, change: impl FnOnce(&mut Value)) -> Value {
+async fn asked(world: &Fixture, key: &Value, change: impl FnOnce(&mut Value)) -> Value {
     let now = chrono::Utc::now().timestamp();
     let mut claims = json!({ "iss": key["client_email"], "aud": key["token_uri"], "sub": ANA, "scope": READONLY,
         "iat": now, "exp": now + 3600 });
@@ -29,7 +29,7 @@ async fn asked(world: &World, key: &Value, change: impl FnOnce(&mut Value)) -> V
 
 #[tokio::test]
 async fn an_assertion_must_be_right_in_every_claim() {
-    let world = world().await;
+    let world = fixture().await;
     let key: Value = serde_json::from_str(&world.google.service_account("acme.test", &[READONLY])).unwrap();
     let good = asked(&world, &key, |_| {}).await;
     assert_eq!(

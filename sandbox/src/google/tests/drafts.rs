@@ -3,14 +3,14 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::{ANA, BO, encoded, letter, world};
+use super::{ANA, BO, base64url, fixture, raw_mail};
 use crate::Fault;
-use crate::google::{DraftEdit, Incoming};
+use crate::google::{DraftEdit, IncomingMail};
 
 #[tokio::test]
 async fn a_draft_is_sent_once_and_arrives_once() {
-    let world = world().await;
-    let id = world.draft(&letter("Bo <bo@acme.test>", "Lunch", "At one?")).await;
+    let world = fixture().await;
+    let id = world.draft(&raw_mail("Bo <bo@acme.test>", "Lunch", "At one?")).await;
     assert_eq!(world.google.drafts(ANA)[0].draft_id.as_deref(), Some(id.as_str()));
 
     let (status, sent) = world.post("drafts/send", json!({"id": id})).await;
@@ -24,33 +24,33 @@ async fn a_draft_is_sent_once_and_arrives_once() {
     assert_eq!(inbox[0].header("x-nod-effect"), Some("e-1"));
     assert!(inbox[0].message_id.ends_with("@mail.gmail.com>"), "Gmail puts its own id over ours");
     assert!(world.google.drafts(ANA).is_empty());
-    assert_eq!(world.google.sent(ANA).len(), 1);
+    assert_eq!(world.google.list_sent(ANA).len(), 1);
     assert!(world.google.violations().is_empty(), "{:?}", world.google.violations());
 }
 
 #[tokio::test]
 async fn a_send_with_bytes_of_its_own_ignores_what_the_draft_became() {
-    let world = world().await;
-    let id = world.draft(&letter(BO, "Lunch", "At one?")).await;
+    let world = fixture().await;
+    let id = world.draft(&raw_mail(BO, "Lunch", "At one?")).await;
     let thread = world.google.drafts(ANA)[0].thread_id.clone();
     let edit = DraftEdit { body: Some("You are fired.".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
     assert_eq!(world.google.drafts(ANA)[0].body, "You are fired.");
 
-    let body = json!({"id": id, "message": {"raw": encoded(&letter(BO, "Lunch", "At one?"))}});
+    let body = json!({"id": id, "message": {"raw": base64url(&raw_mail(BO, "Lunch", "At one?"))}});
     assert_eq!(world.post("drafts/send", body).await.0, 200);
     assert_eq!(world.google.inbox(BO)[0].body, "At one?");
-    assert_eq!(world.google.sent(ANA)[0].thread_id, thread);
+    assert_eq!(world.google.list_sent(ANA)[0].thread_id, thread);
 }
 
 #[tokio::test]
 async fn blind_copies_stay_blind_and_strangers_go_to_the_outbox() {
-    let world = world().await;
+    let world = fixture().await;
     let raw = format!("To: eve@elsewhere.test\r\nCc: {ANA}\r\nBcc: {BO}\r\nSubject: x\r\n\r\nhello");
-    let (status, answer) = world.post("messages/send", json!({"raw": encoded(&raw)})).await;
+    let (status, answer) = world.post("messages/send", json!({"raw": base64url(&raw)})).await;
     assert_eq!(status, 200, "{answer}");
-    assert_eq!(world.google.sent(ANA)[0].bcc, [BO]);
-    assert_eq!(world.google.sent(ANA)[0].from, ANA);
+    assert_eq!(world.google.list_sent(ANA)[0].bcc, [BO]);
+    assert_eq!(world.google.list_sent(ANA)[0].from, ANA);
     assert_eq!(world.google.inbox(ANA).len(), 1, "mail to oneself is one message with two labels");
     let bo = &world.google.inbox(BO)[0];
     assert!(bo.bcc.is_empty() && bo.header("Bcc").is_none());
@@ -62,12 +62,12 @@ async fn blind_copies_stay_blind_and_strangers_go_to_the_outbox() {
 
 #[tokio::test]
 async fn recipients_must_be_there_and_be_addresses() {
-    let world = world().await;
+    let world = fixture().await;
     let id = world.draft("Subject: nobody yet\r\n\r\nx").await;
     let (status, error) = world.post("drafts/send", json!({"id": id})).await;
     assert_eq!((status.as_u16(), &error["error"]["message"]), (400, &json!("Recipient address required")));
     for wrong in ["Bo", "bo@nowhere", "bo at acme.test", "bo@acme.test, Cho", "\"Bo\" <>"] {
-        let raw = encoded(&letter(wrong, "x", "y"));
+        let raw = base64url(&raw_mail(wrong, "x", "y"));
         let (status, error) = world.post("drafts", json!({"message": {"raw": raw}})).await;
         assert_eq!(
             (status.as_u16(), &error["error"]["message"]),
@@ -75,7 +75,7 @@ async fn recipients_must_be_there_and_be_addresses() {
             "{wrong}"
         );
     }
-    let raw = encoded("Subject: J\u{f6}rg\r\nTo: bo@acme.test\r\n\r\nx");
+    let raw = base64url("Subject: J\u{f6}rg\r\nTo: bo@acme.test\r\n\r\nx");
     assert_eq!(
         world.post("messages/send", json!({"raw": raw})).await.0,
         400,
@@ -86,18 +86,18 @@ async fn recipients_must_be_there_and_be_addresses() {
 
 #[tokio::test]
 async fn a_from_that_is_not_ones_own_is_overwritten() {
-    let world = world().await;
+    let world = fixture().await;
     let raw = format!("From: Boss <boss@acme.test>\r\nTo: {BO}\r\n\r\nx");
-    world.post("messages/send", json!({"raw": encoded(&raw)})).await;
+    world.post("messages/send", json!({"raw": base64url(&raw)})).await;
     assert_eq!(world.google.inbox(BO)[0].header("From"), Some("Ana Silva <ana@acme.test>"));
 }
 
 #[tokio::test]
 async fn drafts_are_listed_read_changed_and_thrown_away() {
-    let world = world().await;
-    let id = world.draft(&letter(BO, "One", "x")).await;
+    let world = fixture().await;
+    let id = world.draft(&raw_mail(BO, "One", "x")).await;
     let before = world.google.drafts(ANA)[0].clone();
-    let body = json!({"message": {"raw": encoded(&letter(BO, "Two", "x"))}});
+    let body = json!({"message": {"raw": base64url(&raw_mail(BO, "Two", "x"))}});
     let (status, draft) = world.call(Method::PUT, &format!("drafts/{id}"), Some(body)).await;
     assert_eq!((status.as_u16(), draft["id"].as_str()), (200, Some(id.as_str())));
     assert_ne!(draft["message"]["id"], before.id.as_str());
@@ -113,13 +113,13 @@ async fn drafts_are_listed_read_changed_and_thrown_away() {
 
 #[tokio::test]
 async fn uploads_carry_the_mail_beside_the_json() {
-    let world = world().await;
+    let world = fixture().await;
     let url = format!("{}/upload/gmail/v1/users/me/drafts", world.google.url());
     let upload = |kind: &str, query: &str, body: String| {
         let request = world.http.post(format!("{url}{query}")).bearer_auth(&world.token);
         request.header("content-type", kind).body(body).send()
     };
-    let mail = letter(BO, "Up", "with a --b inside");
+    let mail = raw_mail(BO, "Up", "with a --b inside");
     let both = format!(
         "--b\r\nContent-Type: application/json\r\n\r\n{{\"message\":{{}}}}\r\n--b\r\n\
          Content-Type: message/rfc822\r\n\r\n{mail}\r\n--b--\r\n"
@@ -140,9 +140,9 @@ async fn uploads_carry_the_mail_beside_the_json() {
 
 #[tokio::test]
 async fn a_lost_answer_is_a_mail_that_was_sent() {
-    let world = world().await;
-    let id = world.draft(&letter(BO, "Lunch", "x")).await;
-    world.google.faults.next("gmail.users.drafts.send", Fault::LoseAnswer);
+    let world = fixture().await;
+    let id = world.draft(&raw_mail(BO, "Lunch", "x")).await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::DropResponse);
     let url = format!("{}/gmail/v1/users/me/drafts/send", world.google.url());
     let lost = world.http.post(url).bearer_auth(&world.token).json(&json!({"id": id})).send().await;
     assert!(lost.is_err());
@@ -159,19 +159,19 @@ async fn a_lost_answer_is_a_mail_that_was_sent() {
 
 #[tokio::test]
 async fn an_answer_joins_its_thread_only_with_the_right_headers() {
-    let world = world().await;
-    let asked = Incoming {
+    let world = fixture().await;
+    let asked = IncomingMail {
         to: ANA.to_owned(),
         from: "kim@x.test".to_owned(),
         subject: "Lunch?".to_owned(),
         body: "At one?".to_owned(),
-        ..Incoming::default()
+        ..IncomingMail::default()
     };
     world.google.deliver_mail(&asked).unwrap();
     let mail = world.google.inbox(ANA)[0].clone();
     let answer = |subject: &str, headers: &str| {
         let raw = format!("To: kim@x.test\r\nSubject: {subject}\r\n{headers}\r\nYes.");
-        json!({"message": {"raw": encoded(&raw), "threadId": mail.thread_id}})
+        json!({"message": {"raw": base64url(&raw), "threadId": mail.thread_id}})
     };
     let reply = format!("In-Reply-To: {0}\r\nReferences: {0}\r\n", mail.message_id);
     for (subject, headers) in [("Re: Lunch?", ""), ("Dinner?", reply.as_str())] {
@@ -180,7 +180,7 @@ async fn an_answer_joins_its_thread_only_with_the_right_headers() {
     let (status, draft) = world.post("drafts", answer("Re: Lunch?", &reply)).await;
     assert_eq!((status.as_u16(), &draft["message"]["threadId"]), (200, &json!(mail.thread_id)));
     let id = draft["id"].as_str().unwrap();
-    let bare = json!({"message": {"raw": encoded("To: kim@x.test\r\nSubject: Re: Lunch?\r\n\r\nNo.")}});
+    let bare = json!({"message": {"raw": base64url("To: kim@x.test\r\nSubject: Re: Lunch?\r\n\r\nNo.")}});
     let (_, moved) = world.call(Method::PUT, &format!("drafts/{id}"), Some(bare)).await;
     assert_ne!(moved["message"]["threadId"], json!(mail.thread_id), "a thread that is not named is lost");
 }

@@ -6,10 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use serde_json::json;
 
-use super::{ANA, BO, READONLY, World, encoded, letter, world};
-use crate::google::Incoming;
+use super::{ANA, BO, Fixture, READONLY, base64url, fixture, raw_mail};
+use crate::google::IncomingMail;
 
-async fn found(world: &World, query: &str) -> usize {
+async fn found(world: &Fixture, query: &str) -> usize {
     let query: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
     let (status, list) = world.get(&format!("messages?q={query}")).await;
     assert_eq!(status, 200, "{query}: {list}");
@@ -18,7 +18,7 @@ async fn found(world: &World, query: &str) -> usize {
 
 #[tokio::test]
 async fn mail_is_read_as_gmail_shows_it() {
-    let world = world().await;
+    let world = fixture().await;
     let raw = "From: =?utf-8?Q?J=C3=B6rg?= <j@else.test>\nTo: ana@acme.test\nSubject: =?utf-8?B?w5xiZXI=?=\n\
                Message-ID: <1@else.test>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=q\n\n\
                --q\nContent-Type: multipart/alternative; boundary=r\n\n\
@@ -53,19 +53,19 @@ async fn mail_is_read_as_gmail_shows_it() {
 
 #[tokio::test]
 async fn searches_find_what_they_say() {
-    let world = world().await;
+    let world = fixture().await;
     world.google.deliver(ANA, BO, "Budget for Q3", "The numbers are ready.").unwrap();
     world.google.deliver(ANA, "eve@else.test", "Hello", "Numbers? No.").unwrap();
     let old = chrono::Utc::now() - chrono::Duration::days(10);
-    let mail = Incoming {
+    let mail = IncomingMail {
         to: ANA.into(),
         from: BO.into(),
         subject: "Old".into(),
-        at: Some(old),
-        ..Incoming::default()
+        received_at: Some(old),
+        ..IncomingMail::default()
     };
     world.google.deliver_mail(&mail).unwrap();
-    world.draft(&letter(BO, "Draft", "x")).await;
+    world.draft(&raw_mail(BO, "Draft", "x")).await;
     let id = world.google.inbox(ANA)[0].message_id.clone();
     for (query, count) in [
         ("from:bo@acme.test", 2),
@@ -96,7 +96,7 @@ async fn searches_find_what_they_say() {
 
 #[tokio::test]
 async fn the_search_index_lags_and_threads_do_not() {
-    let world = world().await;
+    let world = fixture().await;
     world.google.lag_search(2);
     let id = world.google.deliver(ANA, BO, "Late", "x").unwrap();
     assert_eq!(found(&world, "late").await, 0);
@@ -108,11 +108,11 @@ async fn the_search_index_lags_and_threads_do_not() {
 
 #[tokio::test]
 async fn answers_join_their_thread_and_lists_have_pages() {
-    let world = world().await;
+    let world = fixture().await;
     let first = world.google.deliver(ANA, BO, "Lunch", "At one?").unwrap();
     let answered = world.google.inbox(ANA)[0].message_id.clone();
     let raw = format!("To: {BO}\r\nSubject: Re: Lunch\r\nIn-Reply-To: {answered}\r\n\r\nYes");
-    let (_, sent) = world.post("messages/send", json!({"raw": encoded(&raw)})).await;
+    let (_, sent) = world.post("messages/send", json!({"raw": base64url(&raw)})).await;
     assert_eq!(sent["threadId"], first.as_str());
     let (_, thread) = world.get(&format!("threads/{first}?format=minimal")).await;
     assert_eq!(thread["messages"].as_array().unwrap().len(), 2);
@@ -124,13 +124,13 @@ async fn answers_join_their_thread_and_lists_have_pages() {
     assert!(page["nextPageToken"].is_null());
     let (_, profile) = world.get("profile").await;
     assert_eq!((&profile["emailAddress"], &profile["threadsTotal"]), (&json!(ANA), &json!(1)));
-    let unknown = json!({"raw": encoded(&raw), "threadId": "nope"});
+    let unknown = json!({"raw": base64url(&raw), "threadId": "nope"});
     assert_eq!(world.post("messages/send", unknown).await.0, 404);
 }
 
 #[tokio::test]
 async fn labels_change_and_own_ones_are_fixed() {
-    let world = world().await;
+    let world = fixture().await;
     let id = world.google.deliver(ANA, BO, "x", "y").unwrap();
     let path = format!("messages/{id}/modify");
     let (_, message) = world.post(&path, json!({"removeLabelIds": ["UNREAD"]})).await;
@@ -146,7 +146,7 @@ async fn labels_change_and_own_ones_are_fixed() {
 
 #[tokio::test]
 async fn labels_are_made_once_and_put_on_many() {
-    let world = world().await;
+    let world = fixture().await;
     let shown = json!({"labelListVisibility": "labelShow", "messageListVisibility": "show"});
     let named = |name: &str| {
         let mut label = shown.clone();
@@ -162,7 +162,10 @@ async fn labels_are_made_once_and_put_on_many() {
     let change =
         json!({"ids": [ids[0], ids[1], "gone"], "addLabelIds": [label["id"]], "removeLabelIds": ["INBOX"]});
     assert_eq!(world.post("messages/batchModify", change).await.0, 204);
-    assert_eq!((world.google.labelled(ANA, "Work/Invoices").len(), world.google.inbox(ANA).len()), (2, 0));
+    assert_eq!(
+        (world.google.list_by_label(ANA, "Work/Invoices").len(), world.google.inbox(ANA).len()),
+        (2, 0)
+    );
     let (_, found) = world.get("messages?q=label:work-invoices").await;
     assert_eq!(found["messages"].as_array().map(Vec::len), Some(2), "{found}");
     for wrong in [
@@ -179,7 +182,7 @@ async fn labels_are_made_once_and_put_on_many() {
 
 #[tokio::test]
 async fn tokens_and_scopes_are_looked_at() {
-    let mut world = world().await;
+    let mut world = fixture().await;
     let (status, _) = world.get("messages?colour=red").await;
     assert_eq!(status, 400);
     assert_eq!(world.google.violations().len(), 1);
@@ -193,7 +196,7 @@ async fn tokens_and_scopes_are_looked_at() {
 
     world.token = world.google.grant_as(ANA, &[READONLY]).access_token;
     let (status, error) =
-        world.post("drafts", json!({"message": {"raw": encoded("To: a@b.test\r\n\r\n")}})).await;
+        world.post("drafts", json!({"message": {"raw": base64url("To: a@b.test\r\n\r\n")}})).await;
     assert_eq!(status, 403);
     assert_eq!(error["error"]["errors"][0]["reason"], "insufficientPermissions");
     world.token =
@@ -206,7 +209,7 @@ async fn tokens_and_scopes_are_looked_at() {
 
 #[tokio::test]
 async fn a_page_waits_for_mail() {
-    let world = world().await;
+    let world = fixture().await;
     let url = format!("{}/_sandbox/mailbox?account={ANA}", world.google.url());
     let read = async |url: String| {
         world.http.get(url).send().await.unwrap().json::<serde_json::Value>().await.unwrap()

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::before::{Thing, WHICH};
-use super::plan::{Change, Event, Meeting, Plan};
-use super::request::Asked;
-use super::results::{self, people};
+use super::before::{CLARIFICATION_HINT, Referent};
+use super::plan::{CalendarPlan, EventChange, EventReference, MeetingRequest};
+use super::request::RequestContext;
+use super::results::{self, list_people};
 use super::spans::{hours, names_day};
 use super::told;
 use crate::model::script::Answer;
@@ -18,36 +18,41 @@ const MOST: usize = 50;
 const MOST_SHOWN: usize = 6;
 
 /// Returns the tool that finally carries out the plan.
-pub(super) fn tool(plan: &Plan) -> &'static str {
+pub(super) fn tool(plan: &CalendarPlan) -> &'static str {
     match plan {
-        Plan::Agenda(_) => AGENDA,
-        Plan::Next => LIST,
-        Plan::Free(_) => "calendar_find_free_slots",
-        Plan::Arrange(_) => "calendar_create_event",
-        Plan::Change(_, Change::Move(_)) => "calendar_update_event",
-        Plan::Change(_, Change::Cancel) => "calendar_cancel_event",
-        Plan::Change(_, Change::Answer(..)) => "calendar_respond",
+        CalendarPlan::Agenda(_) => AGENDA,
+        CalendarPlan::Next => LIST,
+        CalendarPlan::FindFreeTime(_) => "calendar_find_free_slots",
+        CalendarPlan::CreateEvent(_) => "calendar_create_event",
+        CalendarPlan::ChangeEvent(_, EventChange::Move(_)) => "calendar_update_event",
+        CalendarPlan::ChangeEvent(_, EventChange::Cancel) => "calendar_cancel_event",
+        CalendarPlan::ChangeEvent(_, EventChange::Answer(..)) => "calendar_respond",
     }
 }
 
 /// Returns the next call, or the final text.
-pub(super) fn answer(asked: &Asked<'_>, plan: &Plan) -> Answer {
+pub(super) fn answer(asked: &RequestContext<'_>, plan: &CalendarPlan) -> Answer {
     let call = match (plan, &asked.results[..]) {
-        (Plan::Change(event, change), _) => return changing(asked, plan, event, change),
+        (CalendarPlan::ChangeEvent(event, change), _) => return changing(asked, plan, event, change),
         (_, [_, ..]) => return told(asked),
-        (Plan::Agenda(when), []) => asked.call(AGENDA, &json!({"when": when})),
-        (Plan::Next, []) => asked.call(LIST, &json!({})),
-        (Plan::Free(meeting), []) => asked.call(tool(plan), &within(meeting)),
-        (Plan::Arrange(meeting), []) if meeting.when.is_empty() => {
+        (CalendarPlan::Agenda(when), []) => asked.call(AGENDA, &json!({"when": when})),
+        (CalendarPlan::Next, []) => asked.call(LIST, &json!({})),
+        (CalendarPlan::FindFreeTime(meeting), []) => asked.call(tool(plan), &within(meeting)),
+        (CalendarPlan::CreateEvent(meeting), []) if meeting.when.is_empty() => {
             return Answer::text("When should it be? Say it again with a day, or with “next week”.");
         }
-        (Plan::Arrange(meeting), []) => asked.call(tool(plan), &arranged(meeting)),
+        (CalendarPlan::CreateEvent(meeting), []) => asked.call(tool(plan), &arranged(meeting)),
     };
     call.unwrap_or_else(no_tool)
 }
 
 /// Looks up the event first, and changes it if exactly one matches.
-fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> Answer {
+fn changing(
+    asked: &RequestContext<'_>,
+    plan: &CalendarPlan,
+    event: &EventReference,
+    change: &EventChange,
+) -> Answer {
     let event = match meant(asked, event) {
         Ok(event) => event,
         Err(question) => return Answer::text(question),
@@ -55,7 +60,7 @@ fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> A
     let call = match &asked.results[..] {
         [] => look(asked, &event),
         [.., (last, content)] if [LIST, AGENDA].contains(&last.as_str()) => {
-            let Some(list) = results::json_in(content).filter(|list| list["events"].is_array()) else {
+            let Some(list) = results::find_json(content).filter(|list| list["events"].is_array()) else {
                 return told(asked);
             };
             match fitting(&list, &event)[..] {
@@ -67,32 +72,34 @@ fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> A
             }
         }
         // The lists that were searched before do not say what the outcome was.
-        [.., (last, content)] => return Answer::text(results::tell(last, content)),
+        [.., (last, content)] => return Answer::text(results::describe_result(last, content)),
     };
     call.unwrap_or_else(no_tool)
 }
 
 /// Returns what is known of the event that the sentence refers to, or a question to ask.
-fn meant(asked: &Asked<'_>, event: &Event) -> Result<Event, String> {
-    let nod = match (asked.draft_open, asked.waits) {
+fn meant(asked: &RequestContext<'_>, event: &EventReference) -> Result<EventReference, String> {
+    let nod = match (asked.draft_open, asked.has_pending_request) {
         (true, _) => " For the draft, say “discard it”.",
         (false, true) => " Of what waits for your nod, the buttons on its card decide.",
         (false, false) => "",
     };
     let Some(back) = event.back else {
-        let is_named = *event != Event::default();
+        let is_named = *event != EventReference::default();
         return if is_named { Ok(event.clone()) } else { Err(format!("Which event do you mean?{nod}")) };
     };
-    match asked.meant(back) {
-        [Thing::Event(event)] => Ok(event.clone()),
-        [Thing::Wanted(title)] => Err(format!("I did nothing: “{title}” is not in your calendar.{nod}")),
-        [Thing::Event(_), ..] => Err(format!("Which one do you mean? {WHICH}")),
+    match asked.resolve_reference(back) {
+        [Referent::Event(event)] => Ok(event.clone()),
+        [Referent::RequestedEvent(title)] => {
+            Err(format!("I did nothing: “{title}” is not in your calendar.{nod}"))
+        }
+        [Referent::Event(_), ..] => Err(format!("Which one do you mean? {CLARIFICATION_HINT}")),
         _ => Err(format!("I did nothing: which event do you mean?{nod}")),
     }
 }
 
-fn look(asked: &Asked<'_>, event: &Event) -> Option<Answer> {
-    match (&event.day, &event.who) {
+fn look(asked: &RequestContext<'_>, event: &EventReference) -> Option<Answer> {
+    match (&event.day, &event.person) {
         (Some(day), _) => asked.call(AGENDA, &json!({"when": day})),
         (None, _) if !event.title.is_empty() => asked.call(LIST, &json!({"query": event.title})),
         (None, Some(who)) => asked.call(LIST, &json!({"query": who})),
@@ -101,7 +108,7 @@ fn look(asked: &Asked<'_>, event: &Event) -> Option<Answer> {
 }
 
 /// Returns the events that match everything that was said.
-fn fitting<'a>(list: &'a Value, event: &Event) -> Vec<&'a Value> {
+fn fitting<'a>(list: &'a Value, event: &EventReference) -> Vec<&'a Value> {
     let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
     let words = |text: &str| {
         let all = text.split(|c: char| !c.is_alphanumeric()).map(letters);
@@ -113,7 +120,10 @@ fn fitting<'a>(list: &'a Value, event: &Event) -> Vec<&'a Value> {
         let when = one["when"].as_str().unwrap_or_default();
         // "stand up" matches "Stand-up".
         words(&event.title).iter().all(|word| letters(title).contains(word))
-            && event.who.as_ref().is_none_or(|who| words(who).first().is_some_and(|who| people.contains(who)))
+            && event
+                .person
+                .as_ref()
+                .is_none_or(|who| words(who).first().is_some_and(|who| people.contains(who)))
             && event
                 .hour
                 .as_ref()
@@ -122,7 +132,7 @@ fn fitting<'a>(list: &'a Value, event: &Event) -> Vec<&'a Value> {
     list["events"].as_array().into_iter().flatten().filter(fits).collect()
 }
 
-fn not_there(event: &Event) -> String {
+fn not_there(event: &EventReference) -> String {
     let title =
         if event.title.is_empty() { "such event".to_owned() } else { format!("“{}”", event.title) };
     let when: Vec<&str> = [&event.day, &event.hour].into_iter().flatten().map(String::as_str).collect();
@@ -134,7 +144,10 @@ fn which(several: &[&Value]) -> String {
     let lines: Vec<String> = several.iter().take(MOST_SHOWN).map(|one| line(one)).collect();
     let more = several.len().saturating_sub(MOST_SHOWN);
     let more = if more > 0 { format!("\nThere are {more} more.") } else { String::new() };
-    format!("Which of these do you mean? Nothing was changed. {WHICH}\n{}{more}", lines.join("\n"))
+    format!(
+        "Which of these do you mean? Nothing was changed. {CLARIFICATION_HINT}\n{}{more}",
+        lines.join("\n")
+    )
 }
 
 /// Answers when a tool is not offered.
@@ -142,44 +155,44 @@ pub(super) fn no_tool() -> Answer {
     Answer::text("I would need a tool for that which I do not have here.")
 }
 
-fn within(meeting: &Meeting) -> Value {
+fn within(meeting: &MeetingRequest) -> Value {
     with_minutes(json!({"within": meeting.when, "people": meeting.people}), meeting)
 }
 
-fn arranged(meeting: &Meeting) -> Value {
+fn arranged(meeting: &MeetingRequest) -> Value {
     let arguments = json!({"title": meeting.title, "when": meeting.when, "guests": meeting.people});
     with_minutes(arguments, meeting)
 }
 
-fn with_minutes(mut arguments: Value, meeting: &Meeting) -> Value {
+fn with_minutes(mut arguments: Value, meeting: &MeetingRequest) -> Value {
     if let Some(minutes) = meeting.minutes {
         arguments["minutes"] = json!(minutes);
     }
     arguments
 }
 
-fn changed(found: &Value, change: &Change) -> Value {
+fn changed(found: &Value, change: &EventChange) -> Value {
     let event = &found["id"];
     match change {
         // A time without a day is on the event's own day, which the list contains.
-        Change::Move(hour) if !names_day(hour) => {
+        EventChange::Move(hour) if !names_day(hour) => {
             let day = found["when"].as_str().and_then(|when| when.split(',').next()).unwrap_or_default();
             let hour = hour.strip_prefix("at ").unwrap_or(hour);
             json!({"event": event, "when": format!("{day} at {hour}")})
         }
-        Change::Move(when) => json!({"event": event, "when": when}),
-        Change::Cancel => json!({"event": event}),
-        Change::Answer(answer, None) => json!({"event": event, "answer": answer}),
-        Change::Answer(answer, Some(note)) => json!({"event": event, "answer": answer, "note": note}),
+        EventChange::Move(when) => json!({"event": event, "when": when}),
+        EventChange::Cancel => json!({"event": event}),
+        EventChange::Answer(answer, None) => json!({"event": event, "answer": answer}),
+        EventChange::Answer(answer, Some(note)) => json!({"event": event, "answer": answer, "note": note}),
     }
 }
 
 /// Returns the sentence for a calendar tool's answer.
-pub(super) fn tell(status: &str, result: &Value) -> String {
+pub(super) fn describe_result(status: &str, result: &Value) -> String {
     let title = result["title"].as_str().unwrap_or("It");
     let when = result["when"].as_str().map(|when| format!(": {when}")).unwrap_or_default();
     match status {
-        "created" => match people(&result["guests"]) {
+        "created" => match list_people(&result["guests"]) {
             Some(guests) => format!("“{title}” is in your calendar{when}. Invited: {guests}."),
             None => format!("“{title}” is in your calendar{when}."),
         },
@@ -199,14 +212,14 @@ pub(super) fn tell(status: &str, result: &Value) -> String {
             None => "I did not do it.".to_owned(),
         },
         _ => listed(result)
-            .unwrap_or_else(|| format!("The answer was: {}", results::short(&result.to_string()))),
+            .unwrap_or_else(|| format!("The answer was: {}", results::shorten(&result.to_string()))),
     }
 }
 
 fn listed(result: &Value) -> Option<String> {
     if let Some(slots) = result["slots"].as_array() {
         let unseen =
-            people(&result["cannot_see"]).map(|who| format!("\nI cannot see the calendar of {who}."));
+            list_people(&result["cannot_see"]).map(|who| format!("\nI cannot see the calendar of {who}."));
         let unseen = unseen.unwrap_or_default();
         if slots.is_empty() {
             return Some(format!("I found no time at which everybody is free.{unseen}"));

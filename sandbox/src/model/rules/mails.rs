@@ -2,22 +2,22 @@
 
 use chrono::{Datelike, Days, NaiveDate};
 
-use super::before::Back;
+use super::before::Reference;
 use super::people::recipients;
-use super::plan::parted;
-use super::sentence::{Matter, after_verb, matter};
+use super::plan::split_at_word;
+use super::sentence::{MailContent, after_verb, parse_content};
 
 /// The mail that a sentence refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mail {
-    Back(Back),
+pub(super) enum MailReference {
+    Reference(Reference),
     /// A Gmail search query.
-    Found(String, Option<Since>),
+    Search(String, Option<Period>),
 }
 
 /// The period in which it arrived, as it was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Since {
+pub(super) enum Period {
     Today,
     Yesterday,
     ThisWeek,
@@ -27,8 +27,8 @@ pub(super) enum Since {
 
 /// What to do with the mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Deed {
-    Does(&'static str),
+pub(super) enum MailAction {
+    Action(&'static str),
     Label(String),
 }
 
@@ -49,12 +49,12 @@ const DEEDS: [(&str, &str, &str); 14] = [
     ("mark", " read", "mark_read"),
     ("mark", " unread", "mark_unread"),
 ];
-const SINCE: [(&str, Since); 5] = [
-    ("today", Since::Today),
-    ("yesterday", Since::Yesterday),
-    ("this week", Since::ThisWeek),
-    ("last week", Since::LastWeek),
-    ("this month", Since::ThisMonth),
+const SINCE: [(&str, Period); 5] = [
+    ("today", Period::Today),
+    ("yesterday", Period::Yesterday),
+    ("this week", Period::ThisWeek),
+    ("last week", Period::LastWeek),
+    ("this month", Period::ThisMonth),
 ];
 const SENT: [&str; 5] = [" sent me", " has sent", " sent", " wrote me", " wrote"];
 const WHATEVER: [&str; 5] = ["what", "whatever", "everything that", "everything", "all that"];
@@ -73,62 +73,67 @@ const MAILS: [&str; 12] = [
     "all",
 ];
 
-impl Deed {
+impl MailAction {
     /// Parses "archive what the bank sent this week", "mark it as read", "label the mail from Bo as launch".
-    pub fn read(text: &str) -> Option<(Self, Mail)> {
+    pub fn read(text: &str) -> Option<(Self, MailReference)> {
         let text = text.trim_end_matches(['.', '!', ' ']).replace('’', "'");
         if let Some((mail, label)) = after_verb(&text, &["label"]).and_then(|rest| rest.rsplit_once(" as ")) {
-            return Some((Self::Label(label.trim_matches(['"', '“', '”']).to_owned()), Mail::read(mail)?));
+            return Some((
+                Self::Label(label.trim_matches(['"', '“', '”']).to_owned()),
+                MailReference::read(mail)?,
+            ));
         }
         DEEDS.iter().find_map(|(verb, end, deed)| {
             let what = after_verb(&text, &[verb])?.strip_suffix(end)?;
-            Some((Self::Does(deed), Mail::read(what)?))
+            Some((Self::Action(deed), MailReference::read(what)?))
         })
     }
 }
 
 /// Parses "reply that Wednesday works", "draft a reply to Kim saying yes": to which mail, what, and whether only a
 /// draft.
-pub(super) fn reply(text: &str) -> Option<(Mail, Matter, bool)> {
+pub(super) fn reply(text: &str) -> Option<(MailReference, MailContent, bool)> {
     const DRAFTS: [&str; 4] = ["draft a reply", "draft an answer", "write a draft reply", "prepare a reply"];
     let (rest, draft) = match after_verb(text, &DRAFTS) {
         Some(rest) => (rest, true),
         None => (after_verb(text, &["reply", "write back", "answer"])?, false),
     };
-    let (to, rest) = match after_verb(rest, &["to"]).map(|named| (Back::read(named), named)) {
-        Some((Some((back, after)), _)) => (Mail::Back(back), after),
+    let (to, rest) = match after_verb(rest, &["to"]).map(|named| (Reference::read(named), named)) {
+        Some((Some((back, after)), _)) => (MailReference::Reference(back), after),
         Some((None, named)) => match recipients(named) {
             (names, after) if !names.is_empty() => {
-                (Mail::Found(format!("from:{}", names[0].to_lowercase()), None), after)
+                (MailReference::Search(format!("from:{}", names[0].to_lowercase()), None), after)
             }
-            _ => (Mail::Back(Back::It), after_verb(named, &["them"]).unwrap_or(named)),
+            _ => (MailReference::Reference(Reference::It), after_verb(named, &["them"]).unwrap_or(named)),
         },
-        None if rest.starts_with("it:") => (Mail::Back(Back::It), rest.trim_start_matches("it:")),
+        None if rest.starts_with("it:") => {
+            (MailReference::Reference(Reference::It), rest.trim_start_matches("it:"))
+        }
         // "reply that Wednesday works" and "reply first things first" refer to no mail.
-        None => match after_verb(text, &["answer"]).and_then(Back::read) {
-            Some((back, after)) if back != Back::It => (Mail::Back(back), after),
-            _ => (Mail::Back(Back::It), rest),
+        None => match after_verb(text, &["answer"]).and_then(Reference::read) {
+            Some((back, after)) if back != Reference::It => (MailReference::Reference(back), after),
+            _ => (MailReference::Reference(Reference::It), rest),
         },
     };
-    Some((to, matter(rest, false), draft))
+    Some((to, parse_content(rest, false), draft))
 }
 
 /// Parses "forward it to Bo", "forward the mail from Kim to Bo: what do you think?".
-pub(super) fn forward(text: &str) -> Option<(Mail, Vec<String>, Matter)> {
+pub(super) fn forward(text: &str) -> Option<(MailReference, Vec<String>, MailContent)> {
     let rest = after_verb(text, &["forward", "pass on"])?;
     rest.match_indices(" to ").find_map(|(at, to)| {
         let (people, words) = recipients(rest.get(at + to.len()..)?);
-        let mail = Mail::read(rest.get(..at)?).filter(|_| !people.is_empty())?;
-        Some((mail, people, matter(words.trim_end_matches(['.', '!']), false)))
+        let mail = MailReference::read(rest.get(..at)?).filter(|_| !people.is_empty())?;
+        Some((mail, people, parse_content(words.trim_end_matches(['.', '!']), false)))
     })
 }
 
-impl Mail {
+impl MailReference {
     /// Parses "it", "the second one", "what the bank sent this week", "Bo's mail about lunch" and nothing else.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        if let Some(back) = Back::alone(text) {
-            return Some(Self::Back(back));
+        if let Some(back) = Reference::parse_exact(text) {
+            return Some(Self::Reference(back));
         }
         let dated = SINCE.iter().find_map(|(words, since)| Some((before_end(text, words)?, *since)));
         let (text, since) = dated.map_or((text, None), |(text, since)| (text, Some(since)));
@@ -137,8 +142,8 @@ impl Mail {
         let (from, topic) = match sent {
             Some(who) => (Some(who), None),
             None => {
-                let (mails, topic) = parted(text, "about");
-                let (kind, from) = match (parted(mails, "from"), mails.split_once("'s ")) {
+                let (mails, topic) = split_at_word(text, "about");
+                let (kind, from) = match (split_at_word(mails, "from"), mails.split_once("'s ")) {
                     ((kind, Some(who)), _) => (kind, Some(who)),
                     (_, Some((who, kind))) => (kind, Some(who)),
                     ((kind, None), None) => (kind, None),
@@ -152,16 +157,16 @@ impl Mail {
         };
         let from = from.map(|who| quoted("from:", who));
         let all: Vec<String> = from.into_iter().chain(topic.map(|topic| quoted("", topic))).collect();
-        (!all.is_empty()).then(|| Self::Found(all.join(" "), since))
+        (!all.is_empty()).then(|| Self::Search(all.join(" "), since))
     }
 
     /// Returns the query for exactly one listed mail.
-    pub fn listed(from: &str, subject: &str) -> String {
+    pub fn from_listed(from: &str, subject: &str) -> String {
         format!("{} {}", quoted("from:", from), quoted("subject:", subject))
     }
 }
 
-impl Since {
+impl Period {
     /// Returns the Gmail query; Gmail's search operators work in days.
     pub fn search(self, today: NaiveDate) -> Option<String> {
         let monday = today.checked_sub_days(Days::new(today.weekday().num_days_from_monday().into()))?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Answers the summariser's prompt: numbered messages, `[3] Ana Silva: …`, and known facts, `(1) Name: Bob`.
-pub(super) fn kept(request: &Value) -> Value {
+pub(super) fn summarise(request: &Value) -> Value {
     let prompt = prompt(request);
     let messages: Vec<(u64, &str, &str)> = prompt.lines().filter_map(message).collect();
     let noted: Vec<(u64, &str)> = prompt.lines().filter_map(known).collect();
@@ -93,7 +93,7 @@ const ASKING: [&str; 10] = [
 
 /// Answers "remember that …", "forget …", and a question that a known fact can answer; returns `None` for anything
 /// else.
-pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
+pub(super) fn answer_memory(text: &str, facts: &[(String, String)]) -> Option<String> {
     let lower = text.trim().to_lowercase();
     let is_about = |wanted: &str| lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
     if is_about("remember") && !lower.ends_with('?') {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn asked(prompt: &str) -> Value {
-        kept(&json!({"messages": [{"role": "user", "content": prompt}]}))
+        summarise(&json!({"messages": [{"role": "user", "content": prompt}]}))
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn questions_are_answered_from_what_is_noted_and_from_nothing_else() {
         let facts = [("Launch".to_owned(), "on Friday".to_owned())];
-        let answer = |text: &str| said(text, &facts);
+        let answer = |text: &str| answer_memory(text, &facts);
         assert_eq!(answer("When is the launch?").as_deref(), Some("Launch: on Friday."));
         assert_eq!(answer("when is the offsite?").as_deref(), Some("I don't know."));
         assert_eq!(answer("remember that the launch is on Friday").as_deref(), Some("I will remember that."));

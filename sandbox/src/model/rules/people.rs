@@ -1,7 +1,7 @@
 //! Finds the people that a sentence names: email addresses, mentions, and words that look like names.
 
 /// Words that are never names, whatever precedes them.
-pub(super) const NO_NAMES: [&str; 43] = [
+pub(super) const NON_NAMES: [&str; 43] = [
     "i",
     "i'm",
     "i’m",
@@ -68,7 +68,7 @@ pub(super) fn recipients(text: &str) -> (Vec<String>, &str) {
 fn recipient(text: &str, first: bool) -> Option<(String, &str)> {
     let (word, mut rest) = word(text)?;
     let is_sure = |word: &str| word.contains('@') || word.starts_with(char::is_uppercase);
-    let is_name = |word: &str| !NO_NAMES.contains(&word.to_lowercase().as_str());
+    let is_name = |word: &str| !NON_NAMES.contains(&word.to_lowercase().as_str());
     if !is_name(word) || !(first || is_sure(word)) {
         return None;
     }

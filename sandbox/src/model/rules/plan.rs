@@ -1,22 +1,22 @@
 //! Parses a sentence about a calendar: what to look at, arrange, move, cancel or answer.
 
-use super::before::Back;
+use super::before::Reference;
 use super::people::recipients;
-use super::sentence::{after_verb, polite_off, starts};
-use super::spans::{around_time, day_and_hour, is_time, without_length};
+use super::sentence::{after_verb, starts, strip_politeness};
+use super::spans::{around_time, is_time, split_day_and_hour, split_off_duration};
 
 /// What the person wants from a calendar. Times are as they said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(super) enum CalendarPlan {
     Agenda(String),
     Next,
-    Free(Meeting),
-    Arrange(Meeting),
-    Change(Event, Change),
+    FindFreeTime(MeetingRequest),
+    CreateEvent(MeetingRequest),
+    ChangeEvent(EventReference, EventChange),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Meeting {
+pub(super) struct MeetingRequest {
     pub title: String,
     pub when: String,
     pub minutes: Option<u64>,
@@ -25,21 +25,21 @@ pub(super) struct Meeting {
 
 /// An existing event, as a person refers to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct EventReference {
     /// Words of its title; empty if any title matches.
     pub title: String,
     /// Its owner, or an invited person.
-    pub who: Option<String>,
+    pub person: Option<String>,
     /// "Monday", "next week"
     pub day: Option<String>,
     /// "3pm", "15:00"
     pub hour: Option<String>,
     /// A reference such as "it", instead of the other fields.
-    pub back: Option<Back>,
+    pub back: Option<Reference>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum EventChange {
     Move(String),
     Cancel,
     /// Yes, no or maybe, and the note to the organiser.
@@ -79,9 +79,9 @@ const ANY: [&str; 5] = ["meeting", "event", "invitation", "invite", "appointment
 /// Words that show that a sentence is not about a calendar.
 const NO_EVENT: [&str; 6] = ["mail", "inbox", "message", "thread", "draft", "label"];
 
-impl Plan {
+impl CalendarPlan {
     pub fn read(text: &str) -> Option<Self> {
-        let text = polite_off(text.trim()).trim_end_matches(['?', '.', '!', ' ']).replace('’', "'");
+        let text = strip_politeness(text.trim()).trim_end_matches(['?', '.', '!', ' ']).replace('’', "'");
         let lower = text.to_lowercase();
         // Lower-casing can shift bytes in rare scripts; such sentences are left to the mail rules.
         if lower.len() != text.len() {
@@ -94,9 +94,9 @@ impl Plan {
     }
 }
 
-fn looked_at(text: &str, lower: &str) -> Option<Plan> {
+fn looked_at(text: &str, lower: &str) -> Option<CalendarPlan> {
     if NEXT.iter().any(|words| lower.starts_with(words)) {
-        return Some(Plan::Next);
+        return Some(CalendarPlan::Next);
     }
     let having = after_verb(text, &["what do i have", "what have i got", "do i have anything"]);
     let having = having.or_else(|| after_verb(text, &["what's on", "what is on"]).filter(|on| is_time(on)));
@@ -105,7 +105,7 @@ fn looked_at(text: &str, lower: &str) -> Option<Plan> {
         None => around_calendar(text, lower).filter(|_| starts(lower, &LOOKING))?,
     };
     let when = [after, before].map(|text| around_time(text).1).into_iter().find(|when| !when.is_empty());
-    Some(Plan::Agenda(when.unwrap_or("today").to_owned()))
+    Some(CalendarPlan::Agenda(when.unwrap_or("today").to_owned()))
 }
 
 /// Returns the text before and after "in my calendar".
@@ -117,25 +117,25 @@ fn around_calendar<'a>(text: &'a str, lower: &str) -> Option<(&'a str, &'a str)>
 }
 
 /// Parses "when are Bo and I free next week", "when do Bo and I have an hour on Monday".
-fn free(text: &str) -> Option<Plan> {
+fn free(text: &str) -> Option<CalendarPlan> {
     let rest = after_verb(text, &["when are", "when is", "when do", "when does", "when can", "when am"])?;
     let rest = after_verb(rest, &["I and", "me and"]).unwrap_or(rest);
-    let (minutes, rest) = without_length(rest);
+    let (minutes, rest) = split_off_duration(rest);
     let (before, when, _) = around_time(&rest);
     let is_asked =
         before.split(' ').any(|word| ["free", "available", "have", "meet", "time"].contains(&word));
     let (people, _) = recipients(before);
-    let known = (is_asked && !when.is_empty()).then(|| Meeting {
+    let known = (is_asked && !when.is_empty()).then(|| MeetingRequest {
         when: when.to_owned(),
         minutes,
         people,
-        ..Meeting::default()
+        ..MeetingRequest::default()
     });
-    known.map(Plan::Free)
+    known.map(CalendarPlan::FindFreeTime)
 }
 
-fn arranged(text: &str) -> Option<Plan> {
-    let (minutes, said) = without_length(text);
+fn arranged(text: &str) -> Option<CalendarPlan> {
+    let (minutes, said) = split_off_duration(text);
     if let Some(rest) = after_verb(&said, &["invite"]) {
         let (people, rest) = recipients(rest);
         let (thing, when, after) = around_time(rest);
@@ -151,8 +151,8 @@ fn arranged(text: &str) -> Option<Plan> {
     let rest = without_calendar(rest);
     let (before, when, after) = around_time(&rest);
     // "a call with Bo on Friday", "a call on Friday with Bo", "with Bo and Cho next week for planning"
-    let (thing, with) = parted(before, "with");
-    let (topic, later) = parted(after, "with");
+    let (thing, with) = split_at_word(before, "with");
+    let (topic, later) = split_at_word(after, "with");
     let (people, more) = recipients(with.or(later).unwrap_or_default());
     let topic = if topic.is_empty() { more } else { topic };
     let thing = if blocked.is_some() && thing.is_empty() { "busy" } else { thing };
@@ -169,32 +169,32 @@ fn without_calendar(text: &str) -> String {
 const NAMES: [&str; 4] = ["about", "called", "named", "titled"];
 const TOPICS: [&str; 7] = ["about", "called", "named", "titled", "for", "regarding", "to talk about"];
 
-fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: Vec<String>) -> Plan {
+fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: Vec<String>) -> CalendarPlan {
     let topic = after_verb(topic.trim(), &TOPICS).unwrap_or_default();
-    let split = NAMES.iter().map(|word| parted(thing, word)).find(|(_, inside)| inside.is_some());
+    let split = NAMES.iter().map(|word| split_at_word(thing, word)).find(|(_, inside)| inside.is_some());
     let (thing, inside) = split.unwrap_or((thing, None));
     let topic = if topic.is_empty() { inside.unwrap_or_default() } else { topic };
     let thing = articles_off(thing);
     let is_bare = thing.is_empty() || ["time", "slot"].contains(&thing);
     let title = if topic.is_empty() { if is_bare { "meeting" } else { thing } } else { topic };
     let title = super::words::capital(title.trim_matches(['"', '“', '”', ' ']));
-    Plan::Arrange(Meeting { title, when: when.to_owned(), minutes, people })
+    CalendarPlan::CreateEvent(MeetingRequest { title, when: when.to_owned(), minutes, people })
 }
 
-fn changed(text: &str, lower: &str) -> Option<Plan> {
-    let said = parted(lower, ",").0;
+fn changed(text: &str, lower: &str) -> Option<CalendarPlan> {
+    let said = split_at_word(lower, ",").0;
     if NO_EVENT.iter().any(|word| said.contains(word)) {
         return None;
     }
     if let Some(rest) = after_verb(text, &["move", "reschedule", "shift", "push"]) {
         let mut all = rest.match_indices(" to ").map(|(at, _)| (&rest[..at], rest[at + 4..].trim()));
         let (event, when) = all.find(|(_, when)| is_time(when))?;
-        return Some(Plan::Change(named(event), Change::Move(when.to_owned())));
+        return Some(CalendarPlan::ChangeEvent(named(event), EventChange::Move(when.to_owned())));
     }
-    let (said, note) = parted(text, ",");
+    let (said, note) = split_at_word(text, ",");
     let note = note.map(|note| super::words::capital(note.trim()));
     if let Some(rest) = after_verb(said, &["cancel", "call off", "delete"]) {
-        return Some(Plan::Change(named(rest), Change::Cancel));
+        return Some(CalendarPlan::ChangeEvent(named(rest), EventChange::Cancel));
     }
     for (verbs, answer) in [
         (["accept", "say yes to"], "yes"),
@@ -203,20 +203,20 @@ fn changed(text: &str, lower: &str) -> Option<Plan> {
     ] {
         if starts(lower, &verbs) {
             let event = named(after_verb(said, &verbs)?);
-            return Some(Plan::Change(event, Change::Answer(answer, note)));
+            return Some(CalendarPlan::ChangeEvent(event, EventChange::Answer(answer, note)));
         }
     }
     None
 }
 
 /// Parses "Eve's meeting", "Monday's standup", "lunch with Bo", "the planning on Friday at 3", "it".
-fn named(text: &str) -> Event {
-    if let Some(back) = Back::alone(text) {
-        return Event { back: Some(back), ..Event::default() };
+fn named(text: &str) -> EventReference {
+    if let Some(back) = Reference::parse_exact(text) {
+        return EventReference { back: Some(back), ..EventReference::default() };
     }
     let (text, when, _) = around_time(articles_off(text));
-    let (day, hour) = day_and_hour(when);
-    let (thing, with) = parted(text, "with");
+    let (day, hour) = split_day_and_hour(when);
+    let (thing, with) = split_at_word(text, "with");
     let (owner, thing) = match thing.split_once("'s ") {
         Some((owner, thing)) => (Some(owner.trim().to_owned()), thing.trim()),
         None => (None, thing),
@@ -224,9 +224,9 @@ fn named(text: &str) -> Event {
     let (days, owner): (Vec<String>, Vec<String>) = owner.into_iter().partition(|owner| is_time(owner));
     let with = with.and_then(|with| recipients(with).0.into_iter().next());
     let title: Vec<&str> = thing.split_whitespace().filter(|word| !ANY.contains(word)).collect();
-    Event {
+    EventReference {
         title: if thing == "one" { String::new() } else { title.join(" ") },
-        who: owner.into_iter().next().or(with),
+        person: owner.into_iter().next().or(with),
         day: day.or(days.into_iter().next()),
         hour,
         back: None,
@@ -238,7 +238,7 @@ fn articles_off(text: &str) -> &str {
 }
 
 /// Splits the text at a word; returns what precedes and follows it.
-pub(super) fn parted<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
+pub(super) fn split_at_word<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
     if let Some(rest) = after_verb(text, &[word]) {
         return ("", Some(rest));
     }

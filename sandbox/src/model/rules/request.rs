@@ -3,18 +3,18 @@
 use chrono::NaiveDate;
 use serde_json::{Map, Value, json};
 
-use super::before::{Back, Said, Thing, listed, picked, spoken_of};
+use super::before::{PriorTurn, Reference, Referent, last_listed, last_referents, parse_selection};
 use super::results;
-use super::sentence::Wish;
+use super::sentence::Intent;
 use crate::model::script::Answer;
 
 /// A request, parsed for the rules.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct RequestContext<'a> {
     /// The last user message without a leading mention.
     pub text: String,
     /// What the person wants.
-    pub wish: Wish,
+    pub intent: Intent,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
     /// Facts from the system prompt that people stated before: name and value.
@@ -22,11 +22,11 @@ pub(super) struct Asked<'a> {
     /// The mail thread that the hints next to the message name.
     pub thread: Option<String>,
     /// What was mentioned last, and what was listed last.
-    things: [Vec<Thing>; 2],
+    things: [Vec<Referent>; 2],
     /// The hints name an open draft.
     pub draft_open: bool,
     /// A request of the person waits for approval.
-    pub waits: bool,
+    pub has_pending_request: bool,
     /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
     pub today: Option<NaiveDate>,
     /// Tool results since that message: tool name and content.
@@ -36,7 +36,7 @@ pub(super) struct Asked<'a> {
     tools: &'a [Value],
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestContext<'a> {
     pub fn read(request: &'a Value) -> Self {
         let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let last = messages.iter().rposition(|message| message["role"] == "user");
@@ -49,11 +49,11 @@ impl<'a> Asked<'a> {
         let before = before(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
         let text = without_mention(without_hints(said.as_deref().unwrap_or_default()));
         Self {
-            wish: picked(&text, &before).unwrap_or_else(|| Wish::read(&text)),
+            intent: parse_selection(&text, &before).unwrap_or_else(|| Intent::read(&text)),
             text,
-            things: [spoken_of(&before), listed(&before)],
+            things: [last_referents(&before), last_listed(&before)],
             draft_open: said.as_deref().and_then(|said| hinted(said, "open draft")).is_some(),
-            waits: line("- Waits for a nod:").is_some(),
+            has_pending_request: line("- Waits for a nod:").is_some(),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
             signer: name.split_whitespace().next().map(str::to_owned),
@@ -79,17 +79,17 @@ impl<'a> Asked<'a> {
     /// Returns the draft, if reading it was the last call of this turn.
     pub fn draft(&self) -> Option<Value> {
         let (tool, content) = self.results.last()?;
-        (tool == "gmail_read_draft").then(|| results::json_in(content)).flatten()
+        (tool == "gmail_read_draft").then(|| results::find_json(content)).flatten()
     }
 
     /// Returns what a reference such as "it" refers to.
-    pub fn meant(&self, back: Back) -> &[Thing] {
+    pub fn resolve_reference(&self, back: Reference) -> &[Referent] {
         let [spoken, listed] = &self.things;
-        back.of(spoken, listed)
+        back.resolve(spoken, listed)
     }
 
     /// Returns the thread that a search in this turn found.
-    pub fn found(&self) -> Option<String> {
+    pub fn found_thread(&self) -> Option<String> {
         self.results.iter().rev().find_map(|(_, content)| results::first_thread(content))
     }
 }
@@ -138,14 +138,14 @@ fn day(time: &str) -> Option<NaiveDate> {
 
 /// Returns the earlier turns of Nod and of this person. Nod prefixes each message with its author; others mean other
 /// things by "it".
-fn before(messages: &[Value], name: &str) -> Vec<Said> {
+fn before(messages: &[Value], name: &str) -> Vec<PriorTurn> {
     let said = |message: &Value| {
         let text = text(&message["content"]);
         match message["role"].as_str()? {
-            "assistant" => Some(Said::Nod(text)),
+            "assistant" => Some(PriorTurn::Nod(text)),
             "user" => {
                 let own = text.strip_prefix(name)?.strip_prefix(": ")?;
-                Some(Said::Person(without_mention(own)))
+                Some(PriorTurn::Person(without_mention(own)))
             }
             _ => None,
         }
@@ -169,7 +169,7 @@ fn results_of(after: &[Value]) -> Vec<(String, String)> {
 fn recipients_of(after: &[Value]) -> Vec<Option<String>> {
     let to = |answer: &Value| {
         let arguments: Value = serde_json::from_str(call_of(after, answer)?["arguments"].as_str()?).ok()?;
-        results::people(&arguments["to"])
+        results::list_people(&arguments["to"])
     };
     answers(after).map(to).collect()
 }
@@ -193,7 +193,7 @@ fn fitted(parameters: &Value, arguments: &Value) -> Value {
         let given = arguments.get(name).or_else(|| near(name, arguments));
         let needed = required.is_some_and(|all| all.iter().any(|one| one == name));
         if given.is_some() || needed {
-            fitted.insert(name.clone(), shaped(schema, given));
+            fitted.insert(name.clone(), fit_to_schema(schema, given));
         }
     }
     Value::Object(fitted)
@@ -211,11 +211,11 @@ fn near<'a>(name: &str, arguments: &'a Value) -> Option<&'a Value> {
 }
 
 /// Returns a value that the schema allows: the wanted one, the wanted one in another form, or an empty one.
-pub(super) fn shaped(schema: &Value, wished: Option<&Value>) -> Value {
+pub(super) fn fit_to_schema(schema: &Value, wished: Option<&Value>) -> Value {
     let is_valid = |value: &Value| jsonschema::validator_for(schema).is_ok_and(|v| v.is_valid(value));
     if let Some(properties) = schema["properties"].as_object() {
         let inside = |(name, property): (&String, &Value)| {
-            (name.clone(), shaped(property, wished.and_then(|wished| wished.get(name))))
+            (name.clone(), fit_to_schema(property, wished.and_then(|wished| wished.get(name))))
         };
         return Value::Object(properties.iter().map(inside).collect());
     }

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::events;
-use super::threads::TIDY;
+use super::threads::ORGANISE;
 
 /// Returns the JSON in a tool's answer, even if other text surrounds it.
-pub(super) fn json_in(content: &str) -> Option<Value> {
+pub(super) fn find_json(content: &str) -> Option<Value> {
     let content = content.trim();
     if let Ok(value) = serde_json::from_str::<Value>(content) {
         return Some(value);
@@ -28,16 +28,16 @@ pub(super) fn first_thread(content: &str) -> Option<String> {
             _ => None,
         }
     }
-    within(&json_in(content)?)
+    within(&find_json(content)?)
 }
 
 /// Returns the sentence for one result.
-pub(super) fn tell(tool: &str, content: &str) -> String {
-    let Some(result) = json_in(content).filter(|value| value.is_object() || value.is_array()) else {
+pub(super) fn describe_result(tool: &str, content: &str) -> String {
+    let Some(result) = find_json(content).filter(|value| value.is_object() || value.is_array()) else {
         return tell_words(tool, content);
     };
     if let Some(error) = error(&result) {
-        if tool == TIDY && error.starts_with("not found") {
+        if tool == ORGANISE && error.starts_with("not found") {
             return "I found no such mail, and nothing was done.".to_owned();
         }
         return format!("That did not work: {error}");
@@ -45,9 +45,9 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
     let status = ["status", "outcome", "state", "decision"].iter().find_map(|key| result[*key].as_str());
     let status = status.unwrap_or_default().to_lowercase();
     if tool.starts_with("calendar_") {
-        return events::tell(&status, &result);
+        return events::describe_result(&status, &result);
     }
-    if tool == TIDY {
+    if tool == ORGANISE {
         return tidied(&status, &result);
     }
     if let Some(sentence) = refused(&status) {
@@ -59,17 +59,17 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
         {
             sent(&result)
         }
-        "gmail_send_email" => format!("I do not know that it was sent. The answer was: {}", short(content)),
+        "gmail_send_email" => format!("I do not know that it was sent. The answer was: {}", shorten(content)),
         "gmail_create_draft" | "gmail_draft_reply" => drafted(&result),
         "gmail_read_thread" => summary(&result),
-        _ => listed(&result).unwrap_or_else(|| format!("The answer was: {}", short(content))),
+        _ => listed(&result).unwrap_or_else(|| format!("The answer was: {}", shorten(content))),
     }
 }
 
 fn tell_words(tool: &str, content: &str) -> String {
     let lower = content.to_lowercase();
     if tool.starts_with("calendar_") {
-        return format!("The answer was: {}", short(content));
+        return format!("The answer was: {}", shorten(content));
     }
     let status =
         ["denied", "declined", "rejected", "refused", "expired", "cancelled", "not sent", "did not send"];
@@ -77,12 +77,12 @@ fn tell_words(tool: &str, content: &str) -> String {
         return "I did not send it.".to_owned();
     }
     if lower.contains("error") || lower.contains("failed") {
-        return format!("That did not work: {}", short(content));
+        return format!("That did not work: {}", shorten(content));
     }
     if tool == "gmail_send_email" && lower.starts_with("sent") {
-        return short(content);
+        return shorten(content);
     }
-    format!("The answer was: {}", short(content))
+    format!("The answer was: {}", shorten(content))
 }
 
 fn refused(status: &str) -> Option<&'static str> {
@@ -106,11 +106,11 @@ fn error(result: &Value) -> Option<String> {
     Some(text.map_or_else(|| error.to_string(), str::to_owned))
 }
 
-pub(super) fn people(value: &Value) -> Option<String> {
+pub(super) fn list_people(value: &Value) -> Option<String> {
     match value {
         Value::String(one) => Some(one.clone()),
         Value::Array(all) => {
-            let all: Vec<String> = all.iter().filter_map(people).collect();
+            let all: Vec<String> = all.iter().filter_map(list_people).collect();
             (!all.is_empty()).then(|| all.join(", "))
         }
         Value::Object(one) => {
@@ -121,14 +121,14 @@ pub(super) fn people(value: &Value) -> Option<String> {
 }
 
 fn sent(result: &Value) -> String {
-    match people(&result["to"]) {
+    match list_people(&result["to"]) {
         Some(to) => format!("Sent to {to}."),
         None => "Sent.".to_owned(),
     }
 }
 
 fn drafted(result: &Value) -> String {
-    match (people(&result["to"]), result["subject"].as_str()) {
+    match (list_people(&result["to"]), result["subject"].as_str()) {
         (Some(to), Some(subject)) => {
             format!("The draft “{subject}” to {to} is in your Gmail drafts. I did not send it.")
         }
@@ -141,7 +141,7 @@ fn tidied(status: &str, result: &Value) -> String {
         Some(1) => "one conversation".to_owned(),
         many => format!("{} conversations", many.unwrap_or_default()),
     };
-    match (status, people(&result["did"])) {
+    match (status, list_people(&result["did"])) {
         ("done", Some(did)) => format!("Done with {many}: {did}."),
         ("expired", _) => "I did not do it: nobody answered in time.".to_owned(),
         ("unknown", _) => "I do not know whether it was done. Please look in your mailbox.".to_owned(),
@@ -161,7 +161,7 @@ fn listed(result: &Value) -> Option<String> {
         return Some("I found no mail.".to_owned());
     }
     let line = |mail: &Value| {
-        let from = people(&mail["from"]).unwrap_or_else(|| "somebody".to_owned());
+        let from = list_people(&mail["from"]).unwrap_or_else(|| "somebody".to_owned());
         let subject =
             mail["subject"].as_str().filter(|subject| !subject.is_empty()).unwrap_or("(no subject)");
         format!("• {from}: {subject}")
@@ -171,20 +171,20 @@ fn listed(result: &Value) -> Option<String> {
 
 fn summary(result: &Value) -> String {
     let Some(mails) = mails(result).filter(|mails| !mails.is_empty()) else {
-        return format!("The answer was: {}", short(&result.to_string()));
+        return format!("The answer was: {}", shorten(&result.to_string()));
     };
     let subject =
         result["subject"].as_str().or_else(|| mails.first().and_then(|mail| mail["subject"].as_str()));
     let line = |mail: &Value| {
-        let from = people(&mail["from"]).unwrap_or_else(|| "Somebody".to_owned());
+        let from = list_people(&mail["from"]).unwrap_or_else(|| "Somebody".to_owned());
         let body = ["body", "text", "snippet"].iter().find_map(|key| mail[*key].as_str()).unwrap_or_default();
-        format!("• {from} wrote: {}", short(body))
+        format!("• {from} wrote: {}", shorten(body))
     };
     let lines: Vec<String> = mails.iter().map(line).collect();
     format!("“{}”, {} message(s):\n{}", subject.unwrap_or("(no subject)"), mails.len(), lines.join("\n"))
 }
 
-pub(super) fn short(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(200) {
         Some((at, _)) => format!("{}…", &words[..at]),

@@ -1,40 +1,40 @@
 //! Parses one sentence: who it is for, what it is about, and what is wanted.
 
-use super::before::Back;
-use super::mails::{self, Deed, Mail};
-use super::people::{NO_NAMES, recipients};
-use super::plan::{Event, Plan};
+use super::before::Reference;
+use super::mails::{self, MailAction, MailReference};
+use super::people::{NON_NAMES, recipients};
+use super::plan::{CalendarPlan, EventReference};
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
-    Send(Letter),
-    Draft(Letter),
+pub(super) enum Intent {
+    Send(MailRequest),
+    Draft(MailRequest),
     List,
     /// Gmail search words.
     Search(String),
-    Read(Mail),
+    Read(MailReference),
     /// A change to the open draft.
-    Open(Change),
+    Open(DraftChange),
     Reply {
-        to: Mail,
-        matter: Matter,
+        to: MailReference,
+        matter: MailContent,
         draft: bool,
     },
     Forward {
-        mail: Mail,
+        mail: MailReference,
         to: Vec<String>,
-        matter: Matter,
+        matter: MailContent,
     },
-    Tidy(Mail, Deed),
-    Calendar(Plan),
+    Organise(MailReference, MailAction),
+    Calendar(CalendarPlan),
     /// Nothing to do, or nothing that the rules know.
-    Talk,
+    SmallTalk,
 }
 
 /// What to do with an open draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum DraftChange {
     Shorter,
     Copy(Vec<String>),
     Subject(String),
@@ -44,18 +44,18 @@ pub(super) enum Change {
 
 /// A mail as requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Letter {
+pub(super) struct MailRequest {
     pub to: Vec<String>,
     pub cc: Vec<String>,
     /// A separate mail to each of them: "tell Bo and Cho each that …".
-    pub each: bool,
+    pub sends_separately: bool,
     pub subject: Option<String>,
-    pub matter: Matter,
+    pub content: MailContent,
 }
 
 /// How the content was phrased.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Matter {
+pub(super) enum MailContent {
     #[default]
     Nothing,
     /// "tell Bo I'm late", "saying that lunch is at one"
@@ -146,36 +146,36 @@ const LOOKING: [&str; 34] = [
     "my",
 ];
 
-impl Wish {
+impl Intent {
     pub fn read(text: &str) -> Self {
-        let text = polite_off(text.trim());
+        let text = strip_politeness(text.trim());
         let lower = text.to_lowercase();
         // Checked first: whatever the topic, "remember …" asks for no action.
         if starts(&lower, &["remember", "forget"]) {
-            return Self::Talk;
+            return Self::SmallTalk;
         }
-        if let Some(wish) = Change::read(text).map(Self::Open) {
+        if let Some(wish) = DraftChange::read(text).map(Self::Open) {
             return wish;
         }
         if let Some((to, matter, draft)) = mails::reply(text) {
             return Self::Reply { to, matter, draft };
         }
-        if let Some((deed, mail)) = Deed::read(text) {
-            return Self::Tidy(mail, deed);
+        if let Some((deed, mail)) = MailAction::read(text) {
+            return Self::Organise(mail, deed);
         }
         if let Some((mail, to, matter)) = mails::forward(text) {
             return Self::Forward { mail, to, matter };
         }
-        if let Some(plan) = Plan::read(text) {
+        if let Some(plan) = CalendarPlan::read(text) {
             return Self::Calendar(plan);
         }
         if let Some(rest) = after_verb(text, &["draft", "write a draft", "prepare a draft", "prepare"]) {
-            return Self::Draft(Letter::read(rest, false));
+            return Self::Draft(MailRequest::read(rest, false));
         }
-        let asked = after_verb(text, &["ask"]).map(|rest| Letter::read(rest, true));
+        let asked = after_verb(text, &["ask"]).map(|rest| MailRequest::read(rest, true));
         let told = || {
             let rest = after_verb(text, &SENDING).filter(|_| !sends_a_thing(text))?;
-            Some(Letter::read(rest, false))
+            Some(MailRequest::read(rest, false))
         };
         let letter = asked.or_else(told);
         match letter {
@@ -187,8 +187,9 @@ impl Wish {
         if let Some(rest) =
             after_verb(text, &["read me", "read", "summarise", "summarize", "open", "show me"])
         {
-            let which = Mail::read(rest.trim_end_matches(['.', '!', '?']));
-            let searched = || search_words(text).filter(|_| about_mail).map(|query| Mail::Found(query, None));
+            let which = MailReference::read(rest.trim_end_matches(['.', '!', '?']));
+            let searched =
+                || search_words(text).filter(|_| about_mail).map(|query| MailReference::Search(query, None));
             if let Some(mail) = which.or_else(searched) {
                 return Self::Read(mail);
             }
@@ -206,21 +207,24 @@ impl Wish {
         }
         match letter {
             Some(letter) if about_mail => Self::Send(letter),
-            _ => Self::Talk,
+            _ => Self::SmallTalk,
         }
     }
 }
 
-impl Wish {
+impl Intent {
     /// Returns the same request for another mail or event.
-    pub fn of(self, back: Back) -> Option<Self> {
-        let mail = Mail::Back(back);
+    pub fn for_reference(self, back: Reference) -> Option<Self> {
+        let mail = MailReference::Reference(back);
         Some(match self {
-            Self::Calendar(Plan::Change(_, change)) => {
-                Self::Calendar(Plan::Change(Event { back: Some(back), ..Event::default() }, change))
+            Self::Calendar(CalendarPlan::ChangeEvent(_, change)) => {
+                Self::Calendar(CalendarPlan::ChangeEvent(
+                    EventReference { back: Some(back), ..EventReference::default() },
+                    change,
+                ))
             }
             Self::Read(_) => Self::Read(mail),
-            Self::Tidy(_, deed) => Self::Tidy(mail, deed),
+            Self::Organise(_, deed) => Self::Organise(mail, deed),
             Self::Reply { matter, draft, .. } => Self::Reply { to: mail, matter, draft },
             Self::Forward { to, matter, .. } => Self::Forward { mail, to, matter },
             _ => return None,
@@ -228,7 +232,7 @@ impl Wish {
     }
 }
 
-impl Change {
+impl DraftChange {
     fn read(text: &str) -> Option<Self> {
         let bare = text.trim_end_matches(['.', '!']).to_lowercase();
         match bare.as_str() {
@@ -265,7 +269,7 @@ pub(super) fn starts(lower: &str, verbs: &[&str]) -> bool {
         .any(|verb| lower.strip_prefix(verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
 }
 
-pub(super) fn polite_off(mut text: &str) -> &str {
+pub(super) fn strip_politeness(mut text: &str) -> &str {
     'again: loop {
         for word in POLITE {
             if let Some(rest) = after_verb(text, &[word]) {
@@ -300,14 +304,14 @@ fn search_words(text: &str) -> Option<String> {
             let clean: String = words.chars().filter(|c| !":?!\"(){}".contains(*c)).collect();
             let clean = clean.trim().trim_end_matches('.').trim_start_matches("the ").to_owned();
             let clean = if operator.is_empty() { clean } else { clean.split_whitespace().next()?.to_owned() };
-            let nobody = NO_NAMES.contains(&clean.to_lowercase().as_str());
+            let nobody = NON_NAMES.contains(&clean.to_lowercase().as_str());
             return (!clean.is_empty() && !nobody).then(|| format!("{operator}{clean}"));
         }
     }
     None
 }
 
-impl Letter {
+impl MailRequest {
     fn read(text: &str, asks: bool) -> Self {
         let mut letter = Self::default();
         let text = letter.take_subject(text);
@@ -316,10 +320,10 @@ impl Letter {
         letter.to = to;
         // "let Bo know that …", "send Bo an email saying …"
         let after = after.trim_start_matches([',', ' ']);
-        letter.each = after_verb(after, &["each"]).is_some();
+        letter.sends_separately = after_verb(after, &["each"]).is_some();
         let rest = letters_off(after_verb(after, &["each"]).unwrap_or(after));
         let rest = after_verb(rest, &["know"]).unwrap_or(rest);
-        letter.matter = matter(rest, asks);
+        letter.content = parse_content(rest, asks);
         letter
     }
 
@@ -360,27 +364,27 @@ fn fillers_off(text: &str) -> &str {
     text
 }
 
-pub(super) fn matter(text: &str, asks: bool) -> Matter {
+pub(super) fn parse_content(text: &str, asks: bool) -> MailContent {
     let text = text.trim().trim_start_matches([':', ',', '-', ' ']);
     let owned = |text: &str| text.trim().trim_matches(['"', '“', '”']).to_owned();
     if text.is_empty() {
-        return Matter::Nothing;
+        return MailContent::Nothing;
     }
     if let Some(rest) = after_verb(text, &["whether", "if"]) {
-        return Matter::Question(format!("whether {}", owned(rest)));
+        return MailContent::Question(format!("whether {}", owned(rest)));
     }
     if let Some(rest) = after_verb(text, &["about", "regarding", "on", "re"]) {
-        return Matter::About(owned(rest));
+        return MailContent::About(owned(rest));
     }
     if let Some(rest) = after_verb(text, &["to say that", "to say", "saying that", "saying", "says", "that"])
     {
-        return Matter::Saying(owned(rest));
+        return MailContent::Saying(owned(rest));
     }
     if let Some(rest) = after_verb(text, &["to"]) {
-        return Matter::Asking(owned(rest));
+        return MailContent::Asking(owned(rest));
     }
     if let Some(rest) = after_verb(text, &["for"]).filter(|_| asks) {
-        return Matter::Asking(format!("send me {}", owned(rest)));
+        return MailContent::Asking(format!("send me {}", owned(rest)));
     }
-    if asks { Matter::Question(owned(text)) } else { Matter::Saying(owned(text)) }
+    if asks { MailContent::Question(owned(text)) } else { MailContent::Saying(owned(text)) }
 }

@@ -45,14 +45,14 @@ pub(super) fn names_day(time: &str) -> bool {
 }
 
 /// Returns whether the text begins like "Fri 6 Mar", as Nod writes days.
-pub(super) fn is_shown_day(text: &str) -> bool {
+pub(super) fn is_formatted_day(text: &str) -> bool {
     let mut words = text.split(' ');
     let day = words.next().unwrap_or_default().to_lowercase();
     DAYS.contains(&day.as_str()) && words.next().is_some_and(|date| date.parse::<u8>().is_ok())
 }
 
 /// Splits "Friday at 3 pm" into day and time of day, each if named.
-pub(super) fn day_and_hour(time: &str) -> (Option<String>, Option<String>) {
+pub(super) fn split_day_and_hour(time: &str) -> (Option<String>, Option<String>) {
     let words: Vec<&str> = time.split_whitespace().map(|word| word.trim_matches([',', '.'])).collect();
     let word = |at: usize| words.get(at).map(|word| word.to_lowercase()).unwrap_or_default();
     let half = |at: usize| ["am", "pm"].contains(&word(at).as_str());
@@ -97,7 +97,7 @@ pub(super) fn hours(hour: &str) -> Vec<String> {
 }
 
 /// Parses "for an hour", "45 minutes": returns the minutes, and the text without them.
-pub(super) fn without_length(text: &str) -> (Option<u64>, String) {
+pub(super) fn split_off_duration(text: &str) -> (Option<u64>, String) {
     let words: Vec<(usize, &str)> = words(text).collect();
     for at in 0..words.len() {
         let before = at.checked_sub(1).map(|before| plain(words[before].1)).unwrap_or_default();

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::before::{Back, Thing, WHICH};
+use super::before::{CLARIFICATION_HINT, Reference, Referent};
 use super::events::no_tool;
-use super::mails::{Deed, Mail};
-use super::request::Asked;
+use super::mails::{MailAction, MailReference};
+use super::request::RequestContext;
 use super::{results, told};
 use crate::model::script::Answer;
 
 const SEARCH: &str = "gmail_search_messages";
-pub(super) const TIDY: &str = "gmail_organise";
+pub(super) const ORGANISE: &str = "gmail_organise";
 
 /// How a mail can be found.
 enum Place {
@@ -19,16 +19,16 @@ enum Place {
 }
 
 /// Calls the tool with the mail's thread, once it is known.
-pub(super) fn with_thread(
-    asked: &Asked<'_>,
-    mail: &Mail,
+pub(super) fn call_with_thread(
+    asked: &RequestContext<'_>,
+    mail: &MailReference,
     tool: &str,
     arguments: impl Fn(&str) -> Value,
 ) -> Answer {
     if let Some((last, content)) = asked.results.last().filter(|(last, _)| last == tool) {
-        return Answer::text(results::tell(last, content));
+        return Answer::text(results::describe_result(last, content));
     }
-    let call = match (asked.found(), place(asked, mail)) {
+    let call = match (asked.found_thread(), place(asked, mail)) {
         (Some(thread), _) | (None, Ok(Place::Thread(thread))) => asked.call(tool, &arguments(&thread)),
         (None, _) if !asked.results.is_empty() => return told(asked),
         (None, Ok(Place::Search(query))) => asked.call(SEARCH, &json!({"query": query})),
@@ -39,39 +39,45 @@ pub(super) fn with_thread(
 
 /// If the mail can be described, the tool searches for it itself: the model then reads no mail, so no approval is
 /// needed.
-pub(super) fn tidy(asked: &Asked<'_>, mail: &Mail, deed: &Deed) -> Answer {
+pub(super) fn tidy(asked: &RequestContext<'_>, mail: &MailReference, deed: &MailAction) -> Answer {
     let how = |which: &str, what: Value| match deed {
-        Deed::Does(deed) => json!({which: what, "actions": [deed]}),
-        Deed::Label(label) => json!({which: what, "add_labels": [label]}),
+        MailAction::Action(deed) => json!({which: what, "actions": [deed]}),
+        MailAction::Label(label) => json!({which: what, "add_labels": [label]}),
     };
-    if !matches!(mail, Mail::Found(..)) || !asked.results.is_empty() {
-        return with_thread(asked, mail, TIDY, |thread| how("thread_ids", json!([thread])));
+    if !matches!(mail, MailReference::Search(..)) || !asked.results.is_empty() {
+        return call_with_thread(asked, mail, ORGANISE, |thread| how("thread_ids", json!([thread])));
     }
     match place(asked, mail) {
         // Mail that is already archived is not counted.
-        Ok(Place::Search(query)) if *deed == Deed::Does("archive") => {
-            asked.call(TIDY, &how("search", json!(format!("in:inbox {query}")))).unwrap_or_else(no_tool)
+        Ok(Place::Search(query)) if *deed == MailAction::Action("archive") => {
+            asked.call(ORGANISE, &how("search", json!(format!("in:inbox {query}")))).unwrap_or_else(no_tool)
         }
-        Ok(Place::Search(query)) => asked.call(TIDY, &how("search", json!(query))).unwrap_or_else(no_tool),
+        Ok(Place::Search(query)) => {
+            asked.call(ORGANISE, &how("search", json!(query))).unwrap_or_else(no_tool)
+        }
         Ok(Place::Thread(_)) => no_tool(),
         Err(question) => Answer::text(question),
     }
 }
 
-fn place(asked: &Asked<'_>, mail: &Mail) -> Result<Place, String> {
+fn place(asked: &RequestContext<'_>, mail: &MailReference) -> Result<Place, String> {
     let back = match mail {
-        Mail::Found(query, None) => return Ok(Place::Search(query.clone())),
-        Mail::Found(query, Some(since)) => {
+        MailReference::Search(query, None) => return Ok(Place::Search(query.clone())),
+        MailReference::Search(query, Some(since)) => {
             let days = asked.today.and_then(|today| since.search(today));
             let days = days.ok_or("I do not know what day it is where you are.")?;
             return Ok(Place::Search(format!("{query} {days}")));
         }
-        Mail::Back(back) => *back,
+        MailReference::Reference(back) => *back,
     };
-    match (asked.meant(back), &asked.thread) {
-        ([Thing::Mail { from, subject }], _) => Ok(Place::Search(Mail::listed(from, subject))),
-        ([Thing::Mail { .. }, ..], _) => Err(format!("Which of these mails do you mean? {WHICH}")),
-        (_, Some(thread)) if back == Back::It => Ok(Place::Thread(thread.clone())),
+    match (asked.resolve_reference(back), &asked.thread) {
+        ([Referent::Mail { from, subject }], _) => {
+            Ok(Place::Search(MailReference::from_listed(from, subject)))
+        }
+        ([Referent::Mail { .. }, ..], _) => {
+            Err(format!("Which of these mails do you mean? {CLARIFICATION_HINT}"))
+        }
+        (_, Some(thread)) if back == Reference::It => Ok(Place::Thread(thread.clone())),
         _ => Err("Which mail do you mean? Say “read the mail from …” first.".to_owned()),
     }
 }

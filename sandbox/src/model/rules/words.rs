@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::sentence::{Letter, Matter, polite_off, starts};
+use super::sentence::{MailContent, MailRequest, starts, strip_politeness};
 
 /// Returns the arguments for a mail; `None` if no recipient is named.
-pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
+pub(super) fn mail_arguments(letter: &MailRequest, signer: Option<&str>) -> Option<Value> {
     if letter.to.is_empty() {
         return None;
     }
-    let (subject, sentence) = written(&letter.matter);
+    let (subject, sentence) = written(&letter.content);
     let greeting = match greeted(&letter.to) {
         Some(names) => format!("Hi {names},"),
         None => "Hi,".to_owned(),
@@ -27,17 +27,17 @@ pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
 }
 
 /// Returns the arguments of every requested mail.
-pub(super) fn letters(asked: &Letter, signer: Option<&str>) -> Vec<Value> {
-    if !asked.each {
-        return letter(asked, signer).into_iter().collect();
+pub(super) fn all_mail_arguments(asked: &MailRequest, signer: Option<&str>) -> Vec<Value> {
+    if !asked.sends_separately {
+        return mail_arguments(asked, signer).into_iter().collect();
     }
-    let one = |to: &String| letter(&Letter { to: vec![to.clone()], ..asked.clone() }, signer);
+    let one = |to: &String| mail_arguments(&MailRequest { to: vec![to.clone()], ..asked.clone() }, signer);
     asked.to.iter().filter_map(one).collect()
 }
 
 /// Returns the text of a reply; `None` if the person did not say what to reply.
-pub(super) fn answer(matter: &Matter, signer: Option<&str>) -> Option<String> {
-    if *matter == Matter::Nothing {
+pub(super) fn answer(matter: &MailContent, signer: Option<&str>) -> Option<String> {
+    if *matter == MailContent::Nothing {
         return None;
     }
     let (_, sentence) = written(matter);
@@ -66,19 +66,19 @@ fn first_sentence(text: &str) -> String {
     text[..end].to_owned()
 }
 
-fn written(matter: &Matter) -> (String, String) {
+fn written(matter: &MailContent) -> (String, String) {
     match matter {
-        Matter::Nothing => ("Hello".to_owned(), "I wanted to say hello. How are you?".to_owned()),
-        Matter::Saying(text) => saying(text),
-        Matter::About(topic) => {
+        MailContent::Nothing => ("Hello".to_owned(), "I wanted to say hello. How are you?".to_owned()),
+        MailContent::Saying(text) => saying(text),
+        MailContent::About(topic) => {
             let topic = topic.trim_end_matches(['.', '!', '?']);
             (capital(topic), format!("I'd like to talk about {topic}. When would suit you?"))
         }
-        Matter::Asking(text) => {
+        MailContent::Asking(text) => {
             let text = text.trim_end_matches(['.', '!', '?']);
             (subject(text), format!("Could you please {text}?"))
         }
-        Matter::Question(text) => {
+        MailContent::Question(text) => {
             let text = text.trim_end_matches(['.', '!', '?']);
             (subject(text), format!("Could you tell me {text}?"))
         }
@@ -150,9 +150,9 @@ const ASKING_WHO: [&str; 7] = [
 ];
 
 /// Answers when there is nothing to do.
-pub(super) fn small_talk(text: &str, signer: Option<&str>) -> String {
+pub(super) fn small_talk_answer(text: &str, signer: Option<&str>) -> String {
     let lower = text.to_lowercase().replace(['!', '.', '?', ','], " ");
-    let lower = polite_off(lower.trim());
+    let lower = strip_politeness(lower.trim());
     let is_short = lower.split_whitespace().count() <= 5;
     if is_short && THANKS.iter().any(|word| lower.contains(word)) {
         return "You're welcome.".to_owned();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::fixture;
 use super::rules::{after, call, message, next, nod, user};
-use super::world;
 
 const TOOLS: [(&str, &[&str]); 7] = [
     ("calendar_get_agenda", &["when"]),
@@ -35,7 +35,7 @@ pub(super) fn tools() -> Vec<Value> {
 
 #[tokio::test]
 async fn times_are_handed_on_as_they_were_said() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let agenda = |when: &str| ("calendar_get_agenda", json!({"when": when}));
     let create = |title: &str, when: &str, minutes: Option<u64>, guests: Value| {
         let mut all = json!({"title": title, "when": when, "guests": guests});
@@ -128,7 +128,7 @@ fn listed(events: &[Value]) -> String {
 
 #[tokio::test]
 async fn what_is_changed_is_looked_up_first() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let list = listed(&[
         event("e1", "Stand-up", "Mon 9 Mar, 10:00–10:30 WET", "eve@partner.example", &[]),
         event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &["bo@acme.test"]),
@@ -197,7 +197,7 @@ async fn what_is_changed_is_looked_up_first() {
 
 #[tokio::test]
 async fn no_other_event_is_taken_and_of_several_none() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let (list, agenda) = ("calendar_list_upcoming", "calendar_get_agenda");
     let launch = event("e1", "Launch", "Fri 13 Mar, 14:30–15:30 WET", "ana@acme.test", &["bo@acme.test"]);
     let said = "move Meeting on Friday to 4pm";
@@ -228,7 +228,7 @@ async fn no_other_event_is_taken_and_of_several_none() {
 
 #[tokio::test]
 async fn it_is_the_event_that_was_spoken_of_last() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let lunch = listed(&[event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &[])]);
     let asked = user("Ana Silva: <@UNOD> invite Bo to lunch on Tuesday at noon");
     let made = nod("“Lunch” is in your calendar: Tue 10 Mar, 12:00–13:00 WET. Invited: bo@acme.test.");
@@ -280,7 +280,7 @@ async fn it_is_the_event_that_was_spoken_of_last() {
 
 #[tokio::test]
 async fn a_calendar_is_told_as_it_is() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     for (said, tool, result, told) in [
         (
             "invite Bo to lunch tomorrow at noon",

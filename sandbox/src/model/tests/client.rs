@@ -5,12 +5,12 @@ use async_openai::config::OpenAIConfig;
 use futures::StreamExt;
 use serde_json::{Value, json};
 
-use super::{said, tool, with, world};
+use super::{fixture, merged, tool, user_request};
 use crate::model::Answer;
 
 #[tokio::test]
 async fn the_real_client_streams_a_tool_call() {
-    let world = world(false).await;
+    let world = fixture(false).await;
     let arguments = json!({"to": ["bo@acme.test"]});
     world.model.will(Answer::tool("gmail_send_email", arguments.clone()));
     let config = OpenAIConfig::new().with_api_base(world.model.base_url()).with_api_key("sk-test");
@@ -18,7 +18,7 @@ async fn the_real_client_streams_a_tool_call() {
     let tools =
         json!({"tools": [tool("gmail_send_email", &json!({"to": {"type": "array"}}))], "stream": true});
     let request: async_openai::types::chat::CreateChatCompletionRequest =
-        serde_json::from_value(with(said("write to Bo"), &tools)).unwrap();
+        serde_json::from_value(merged(user_request("write to Bo"), &tools)).unwrap();
     let mut stream = client.chat().create_stream(request).await.unwrap();
     let (mut text, mut finish) = (String::new(), None);
     while let Some(chunk) = stream.next().await {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::fixture;
 use super::rules::{after, call, next, nod, user};
-use super::world;
 
 #[tokio::test]
 async fn mail_is_put_away_by_what_is_said_of_it() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let search = |search: &str, action: &str| json!({"search": search, "actions": [action]});
     for (text, wanted) in [
         ("archive what the bank sent this week", search("in:inbox from:bank after:2026/03/02", "archive")),
@@ -63,7 +63,7 @@ async fn mail_is_put_away_by_what_is_said_of_it() {
 
 #[tokio::test]
 async fn a_mail_of_a_list_is_found_again() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let one = |thread: &str, from: &str, subject: &str| {
         json!({"id": format!("m-{thread}"), "thread_id": thread, "from": from, "to": "Ana Silva <ana@acme.test>",
             "subject": subject, "at": "2026-03-04T14:00:00Z", "snippet": "…", "unread": true})

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{World, routed, tool, with, world};
+use super::{Fixture, fixture, merged, tool, with_router_schema};
 
 const PROMPT: &str =
     "You are Nod.\n- Name: Ana Silva\n- Address: ana@acme.test\n- Local time: Wed 4 Mar 2026, 15:00 WET";
@@ -38,14 +38,14 @@ pub(super) fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-pub(super) async fn message(world: &World, request: &Value) -> Value {
+pub(super) async fn message(world: &Fixture, request: &Value) -> Value {
     let (status, answer) = world.ask(request).await;
     assert_eq!(status, 200, "{answer}");
     assert_eq!(answer["model"], "sandbox-rules");
     answer["choices"][0]["message"].clone()
 }
 
-pub(super) async fn call(world: &World, text: &str) -> (String, Value) {
+pub(super) async fn call(world: &Fixture, text: &str) -> (String, Value) {
     called(&message(world, &request(vec![user(text)])).await)
 }
 
@@ -61,7 +61,7 @@ fn called(message: &Value) -> (String, Value) {
 }
 
 /// Returns the answer to this message and these tool results, after the earlier turns.
-async fn then(world: &World, before: &[Value], said: &str, results: &[(&str, &str)]) -> Value {
+async fn then(world: &Fixture, before: &[Value], said: &str, results: &[(&str, &str)]) -> Value {
     let mut all = [before, &[user(said)]].concat();
     for (at, (tool, content)) in results.iter().enumerate() {
         let function = json!({"name": tool, "arguments": "{}"});
@@ -72,14 +72,14 @@ async fn then(world: &World, before: &[Value], said: &str, results: &[(&str, &st
     message(world, &request(all)).await
 }
 
-pub(super) async fn after(world: &World, said: &str, tool: &str, results: &[&str]) -> Value {
+pub(super) async fn after(world: &Fixture, said: &str, tool: &str, results: &[&str]) -> Value {
     let results: Vec<(&str, &str)> = results.iter().map(|result| (tool, *result)).collect();
     then(world, &[], said, &results).await
 }
 
 /// Returns the call that follows, or the text.
 pub(super) async fn next(
-    world: &World,
+    world: &Fixture,
     before: &[Value],
     said: &str,
     results: &[(&str, &str)],
@@ -94,7 +94,7 @@ pub(super) fn nod(text: &str) -> Value {
 
 #[tokio::test]
 async fn a_sentence_becomes_a_letter() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let (name, letter) = call(&world, "@nod tell Bo I'm late").await;
     assert_eq!(name, "gmail_send_email");
     let late = json!({"to": ["Bo"], "subject": "Running late", "body": "Hi Bo,\n\nI'm running late.\n\nAna"});
@@ -161,7 +161,7 @@ async fn a_sentence_becomes_a_letter() {
 
 #[tokio::test]
 async fn each_of_several_gets_a_letter_of_their_own() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let message =
         message(&world, &request(vec![user("@nod tell Bo, Cho and Dana each that lunch is at one")])).await;
     let calls = message["tool_calls"].as_array().unwrap();
@@ -174,7 +174,7 @@ async fn each_of_several_gets_a_letter_of_their_own() {
 
 #[tokio::test]
 async fn mail_is_listed_searched_and_read() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     for text in [
         "what's new in my mail?",
         "check my inbox",
@@ -208,7 +208,7 @@ async fn mail_is_listed_searched_and_read() {
 
 #[tokio::test]
 async fn results_are_told_as_they_are() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     for (tool, result, told) in [
         ("gmail_send_email", r#"{"status":"sent","to":["bo@acme.test"]}"#, "Sent to bo@acme.test."),
         ("gmail_send_email", r#"{"status":"denied"}"#, "I did not send it."),
@@ -237,7 +237,7 @@ async fn results_are_told_as_they_are() {
 
 #[tokio::test]
 async fn only_what_is_offered_is_called() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let mut bare = request(vec![user("tell Bo I'm late")]);
     bare["tools"] = json!([tool("gmail_list_recent", &json!({}))]);
     let answer = message(&world, &bare).await;
@@ -259,23 +259,23 @@ async fn only_what_is_offered_is_called() {
 
 #[tokio::test]
 async fn the_router_is_answered_in_its_schema() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     for (text, route) in [
         ("tell Bo I'm late", json!({"intent": "tool", "tool": "gmail_send_email"})),
         ("hello", json!({"intent": "conversational", "tool": null})),
         ("archive the mail from Bo", json!({"intent": "tool", "tool": "gmail_organise"})),
         ("the second one", json!({"intent": "tool", "tool": null})),
     ] {
-        let answer = message(&world, &routed(super::said(text))).await;
+        let answer = message(&world, &with_router_schema(super::user_request(text))).await;
         assert_eq!(serde_json::from_str::<Value>(answer["content"].as_str().unwrap()).unwrap(), route);
     }
-    let streamed = with(request(vec![user("hello")]), &json!({"stream": true}));
+    let streamed = merged(request(vec![user("hello")]), &json!({"stream": true}));
     assert!(world.stream(&streamed).await.len() > 5);
 }
 
 #[tokio::test]
 async fn an_open_draft_is_read_and_then_changed() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let draft = json!({"id": "r-1", "to": ["bo@acme.test"], "cc": [], "subject": "Plan",
         "body": "Hi Bo,\n\nHere is the plan. It is long.\n\nAna"});
     for (said, tool, wanted) in [
@@ -301,7 +301,7 @@ async fn an_open_draft_is_read_and_then_changed() {
 
 #[tokio::test]
 async fn an_answer_is_written_to_the_thread_in_view() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let hints = "Routing hints (from the assistant, not the person):\n- mail thread in view: 19a4";
     let (name, arguments) = call(&world, &format!("reply that Wednesday works\n\n{hints}")).await;
     assert_eq!(name, "gmail_reply");
@@ -314,7 +314,7 @@ async fn an_answer_is_written_to_the_thread_in_view() {
 
 #[tokio::test]
 async fn what_is_not_understood_is_said_and_never_a_mail() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     for text in [
         "remind me to call Bo tomorrow",
         "remind me to check my mail",

@@ -4,45 +4,46 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{routed, said, with, world};
-use crate::model::{Answer, ModelScript};
+use super::{fixture, merged, user_request, with_router_schema};
+use crate::model::{Answer, ScriptedAnswer};
 
 #[tokio::test]
 async fn lanes_keep_their_own_order() {
-    let world = world(false).await;
+    let world = fixture(false).await;
     world.model.will(Answer::text("one"));
     world.model.will(Answer::json(&json!({"intent": "conversational", "tool": null})));
     world.model.will(Answer::text("two"));
-    let (status, answer) = world.ask(&routed(said("hi"))).await;
+    let (status, answer) = world.ask(&with_router_schema(user_request("hi"))).await;
     assert_eq!(status, 200, "{answer}");
     let content = answer["choices"][0]["message"]["content"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Value>(content).unwrap()["intent"], "conversational");
-    assert_eq!(world.ask(&said("hi")).await.1["choices"][0]["message"]["content"], "one");
-    assert_eq!(world.model.unused().len(), 1);
-    assert_eq!(world.ask(&said("hi")).await.1["choices"][0]["message"]["content"], "two");
-    assert_eq!(world.ask(&said("more?")).await.0, 500);
-    assert_eq!(world.model.unexpected().len(), 1);
+    assert_eq!(world.ask(&user_request("hi")).await.1["choices"][0]["message"]["content"], "one");
+    assert_eq!(world.model.list_unused().len(), 1);
+    assert_eq!(world.ask(&user_request("hi")).await.1["choices"][0]["message"]["content"], "two");
+    assert_eq!(world.ask(&user_request("more?")).await.0, 500);
+    assert_eq!(world.model.list_unexpected().len(), 1);
     assert_eq!(world.model.requests().len(), 4);
     assert!(world.model.violations().is_empty(), "{:?}", world.model.violations());
 }
 
 #[tokio::test]
 async fn a_line_waits_for_its_condition() {
-    let world = world(false).await;
+    let world = fixture(false).await;
     let is_lunch = |request: &Value| request.to_string().contains("lunch");
-    world.model.script(ModelScript::from(Answer::text("At one.")).when(is_lunch));
+    world.model.script(ScriptedAnswer::from(Answer::text("At one.")).with_condition(is_lunch));
     world.model.will(Answer::text("Hello."));
-    assert_eq!(world.ask(&said("hi")).await.1["choices"][0]["message"]["content"], "Hello.");
-    assert_eq!(world.ask(&said("lunch?")).await.1["choices"][0]["message"]["content"], "At one.");
-    assert!(world.model.wait_for(|model| model.unused().is_empty(), Duration::from_secs(1)).await);
+    assert_eq!(world.ask(&user_request("hi")).await.1["choices"][0]["message"]["content"], "Hello.");
+    assert_eq!(world.ask(&user_request("lunch?")).await.1["choices"][0]["message"]["content"], "At one.");
+    assert!(world.model.wait_for(|model| model.list_unused().is_empty(), Duration::from_secs(1)).await);
 }
 
 #[tokio::test]
 async fn tool_calls_stream_in_pieces() {
-    let world = world(false).await;
+    let world = fixture(false).await;
     let first = json!({"to": ["bo@acme.test"], "subject": "Lunch – “one”", "body": "x"});
     world.model.will(Answer::tools(vec![("gmail_send_email", first.clone()), ("second", json!({}))]));
-    let request = with(said("hi"), &json!({"stream": true, "stream_options": {"include_usage": true}}));
+    let request =
+        merged(user_request("hi"), &json!({"stream": true, "stream_options": {"include_usage": true}}));
     let lines = world.stream(&request).await;
     assert_eq!(lines.last().unwrap(), "[DONE]");
     let chunks: Vec<Value> =
@@ -63,47 +64,47 @@ async fn tool_calls_stream_in_pieces() {
 
 #[tokio::test]
 async fn a_cut_stream_has_no_end() {
-    let world = world(false).await;
+    let world = fixture(false).await;
     for cut in [2, 100] {
-        world.model.will(Answer::text("A rather long answer that is cut.").cut_after(cut));
-        let lines = world.stream(&with(said("hi"), &json!({"stream": true}))).await;
+        world.model.will(Answer::text("A rather long answer that is cut.").with_cut_after(cut));
+        let lines = world.stream(&merged(user_request("hi"), &json!({"stream": true}))).await;
         assert!(!lines.iter().any(|line| line == "[DONE]" || line.contains("\"stop\"")), "{lines:?}");
         assert!(lines.len() >= 2);
     }
-    world.model.will(Answer::text("x").cut_after(1));
-    assert!(world.send(&said("hi")).await.is_err(), "not streamed: the connection closes");
+    world.model.will(Answer::text("x").with_cut_after(1));
+    assert!(world.send(&user_request("hi")).await.is_err(), "not streamed: the connection closes");
 }
 
 #[tokio::test]
 async fn bad_answers_are_bad_as_told() {
-    let world = world(false).await;
+    let world = fixture(false).await;
     world.model.will(Answer::status(429, Some(3)));
-    let response = world.send(&said("hi")).await.unwrap();
+    let response = world.send(&user_request("hi")).await.unwrap();
     assert_eq!((response.status().as_u16(), response.headers()["retry-after"].to_str().unwrap()), (429, "3"));
     world.model.will(Answer::integer_code(500, "overloaded"));
-    assert_eq!(world.ask(&said("hi")).await.1["error"]["code"], 500);
+    assert_eq!(world.ask(&user_request("hi")).await.1["error"]["code"], 500);
     world.model.will(Answer::malformed_arguments("gmail_send_email", "{not json"));
-    let (_, answer) = world.ask(&said("hi")).await;
+    let (_, answer) = world.ask(&user_request("hi")).await;
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{not json");
     world.model.will(Answer::empty().finish_reason("eos"));
-    let (_, answer) = world.ask(&said("hi")).await;
+    let (_, answer) = world.ask(&user_request("hi")).await;
     assert_eq!(
         (&answer["choices"][0]["finish_reason"], &answer["choices"][0]["message"]["content"]),
         (&json!("eos"), &json!(""))
     );
-    world.model.will(Answer::dropped());
-    assert!(world.send(&said("hi")).await.is_err());
+    world.model.will(Answer::drop_connection());
+    assert!(world.send(&user_request("hi")).await.is_err());
     world.model.will(Answer::hang());
-    let (hi, answer) = (said("hi"), Duration::from_millis(50));
+    let (hi, answer) = (user_request("hi"), Duration::from_millis(50));
     assert!(tokio::time::timeout(answer, world.send(&hi)).await.is_err());
-    world.model.will(Answer::text("late").delayed(Duration::from_millis(50)));
-    assert_eq!(world.ask(&said("hi")).await.0, 200);
+    world.model.will(Answer::text("late").with_delay(Duration::from_millis(50)));
+    assert_eq!(world.ask(&user_request("hi")).await.0, 200);
     assert!(world.model.violations().is_empty(), "{:?}", world.model.violations());
 }
 
 #[tokio::test]
 async fn a_key_is_needed() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let models = format!("{}/models", world.model.base_url());
     let refused = world.http.get(&models).bearer_auth("guess").send().await.unwrap();
     assert_eq!(refused.status(), 401);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{routed, said, tool, with, world};
+use super::{fixture, merged, tool, user_request, with_router_schema};
 
 fn call(id: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": "t", "arguments": "{}"}})
@@ -14,7 +14,7 @@ fn talk(messages: &Value) -> Value {
 
 #[tokio::test]
 async fn what_breaks_the_rules_is_refused_and_recorded() {
-    let world = world(true).await;
+    let world = fixture(true).await;
     let user = json!({"role": "user", "content": "hi"});
     let calls = json!({"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]});
     let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "{}"});
@@ -31,17 +31,20 @@ async fn what_breaks_the_rules_is_refused_and_recorded() {
         talk(&json!([user, {"role": "assistant", "tool_calls": [{"id": "a", "type": "function",
             "function": {"name": "t", "arguments": {}}}]}, result("a")])),
         json!({"messages": [user]}),
-        with(said("hi"), &json!({"temperature": 3})),
-        with(said("hi"), &json!({"colour": "red"})),
-        with(said("hi"), &json!({"n": 2})),
-        with(said("hi"), &json!({"stream_options": {"include_usage": true}})),
-        with(said("hi"), &json!({"tool_choice": "auto"})),
-        with(said("hi"), &json!({"tools": []})),
-        with(said("hi"), &json!({"tools": [tool("has space", &json!({}))]})),
-        with(said("hi"), &json!({"tools": [tool("t", &json!({})), tool("t", &json!({}))]})),
-        with(said("hi"), &json!({"response_format": {"type": "json_schema", "json_schema": {"name": "r"}}})),
-        with(said("hi"), &json!({"response_format": {"type": "json_object"}})),
-        with(said("hi"), &json!({"response_format": loose})),
+        merged(user_request("hi"), &json!({"temperature": 3})),
+        merged(user_request("hi"), &json!({"colour": "red"})),
+        merged(user_request("hi"), &json!({"n": 2})),
+        merged(user_request("hi"), &json!({"stream_options": {"include_usage": true}})),
+        merged(user_request("hi"), &json!({"tool_choice": "auto"})),
+        merged(user_request("hi"), &json!({"tools": []})),
+        merged(user_request("hi"), &json!({"tools": [tool("has space", &json!({}))]})),
+        merged(user_request("hi"), &json!({"tools": [tool("t", &json!({})), tool("t", &json!({}))]})),
+        merged(
+            user_request("hi"),
+            &json!({"response_format": {"type": "json_schema", "json_schema": {"name": "r"}}}),
+        ),
+        merged(user_request("hi"), &json!({"response_format": {"type": "json_object"}})),
+        merged(user_request("hi"), &json!({"response_format": loose})),
     ];
     for request in &wrong {
         let (status, answer) = world.ask(request).await;
@@ -52,5 +55,5 @@ async fn what_breaks_the_rules_is_refused_and_recorded() {
     assert!(world.model.requests().is_empty());
     let fine = talk(&json!([user, calls, result("b"), result("a")]));
     assert_eq!(world.ask(&fine).await.0, 200);
-    assert_eq!(world.ask(&routed(said("hi"))).await.0, 200);
+    assert_eq!(world.ask(&with_router_schema(user_request("hi"))).await.0, 200);
 }

@@ -21,7 +21,7 @@ fn acme() -> SlackConfig {
     let mut config = SlackConfig::new("nod")
         .user(User::new("ana", "Ana Ruiz"))
         .user(User::new("bo", "Bo Stone"))
-        .user(User::new("sam", "Sam Strange").stranger("T0OTHER001"))
+        .user(User::new("sam", "Sam Strange").external("T0OTHER001"))
         .user(gone)
         .channel(Channel::new("general", &["ana", "bo", "nod"]))
         .channel(Channel::new("board", &["bo"]).private())

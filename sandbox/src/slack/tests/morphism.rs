@@ -73,7 +73,7 @@ async fn listening(raw: &Raw, client: &Arc<Plain>, seen: Seen) -> Manager {
     let token = SlackApiToken::new(raw.slack.read(|w| w.config.app.app_token.clone()).into());
     listener.listen_for(&token).await.unwrap();
     listener.start().await;
-    raw.slack.connected(SOON).await;
+    raw.slack.wait_until_connected(SOON).await;
     listener
 }
 
@@ -96,7 +96,7 @@ async fn the_real_client_reads_every_answer() {
     for channel in [general(), raw.slack.dm("ana")] {
         session.conversations_info(&SlackApiConversationsInfoRequest::new(channel.into())).await.unwrap();
     }
-    raw.slack.say("ana", "general", None, "hello @bo, see https://x.test and *bold*");
+    raw.slack.post_message("ana", "general", None, "hello @bo, see https://x.test and *bold*");
     let history = SlackApiConversationsHistoryRequest::new().with_channel(general().into());
     let history = session.conversations_history(&history).await.unwrap();
     assert_eq!(history.messages.len(), 1);
@@ -113,7 +113,7 @@ async fn a_conversation_with_the_real_client() {
     let client = client(&raw);
     let (sender, mut seen) = unbounded_channel();
     let listener = listening(&raw, &client, Seen(sender)).await;
-    raw.slack.say("ana", "general", None, "@nod hi");
+    raw.slack.post_message("ana", "general", None, "@nod hi");
     assert_eq!(seen.recv().await.unwrap(), format!("mention by {}", id("ana")));
     assert_eq!(seen.recv().await.unwrap(), "message None");
 
@@ -131,9 +131,9 @@ async fn a_conversation_with_the_real_client() {
     let posted = SlackApiChatPostMessageRequest::new(general().into(), content.clone());
     let posted = session.chat_post_message(&posted).await.unwrap();
     assert_eq!(seen.recv().await.unwrap(), "message None");
-    let pending = raw.slack.press("bo", "general", posted.ts.as_ref(), "approve").unwrap();
+    let pending = raw.slack.click("bo", "general", posted.ts.as_ref(), "approve").unwrap();
     assert_eq!(seen.recv().await.unwrap(), "approve 7");
-    pending.acknowledged(SOON).await;
+    pending.wait_for_acknowledgement(SOON).await;
 
     let update = SlackApiChatUpdateRequest::new(
         general().into(),
@@ -144,7 +144,7 @@ async fn a_conversation_with_the_real_client() {
     assert_eq!(seen.recv().await.unwrap(), "message Some(MessageChanged)");
     let whisper = SlackApiChatPostEphemeralRequest::new(general().into(), id("ana").into(), content);
     session.chat_post_ephemeral(&whisper).await.unwrap();
-    raw.slack.slash("ana", "general", "/nod", "help").acknowledged(SOON).await;
+    raw.slack.run_command("ana", "general", "/nod", "help").wait_for_acknowledgement(SOON).await;
     assert_eq!(raw.slack.ephemerals("ana")[1].text, "You said help");
     let status = json!({"channel_id": general(), "thread_ts": posted.ts.to_string(), "status": "thinks"});
     assert_eq!(raw.post("assistant.threads.setStatus", status).await["ok"], true);
@@ -155,7 +155,7 @@ async fn a_conversation_with_the_real_client() {
             (w.calls.iter().filter(|c| c.method == "apps.connections.open").count() == 2).then_some(())
         })
         .await;
-    raw.slack.say("ana", "dm:ana", None, "still there?");
+    raw.slack.post_message("ana", "dm:ana", None, "still there?");
     assert_eq!(seen.recv().await.unwrap(), "message None");
     raw.slack
         .wait_for("quiet", SOON, |w| w.sockets.envelopes().iter().all(|e| e.took.is_some()).then_some(()))

@@ -5,7 +5,12 @@ use super::{Raw, acme, general, id};
 #[tokio::test]
 async fn typed_words_become_slacks_notation_and_back() {
     let raw = Raw::start(acme()).await;
-    let ts = raw.slack.say("ana", "general", None, "@nod tell bo@example.com & see https://x.test/a, @bo");
+    let ts = raw.slack.post_message(
+        "ana",
+        "general",
+        None,
+        "@nod tell bo@example.com & see https://x.test/a, @bo",
+    );
     let text = raw.slack.messages("general")[0].text.clone();
     assert_eq!(
         text,
@@ -26,10 +31,10 @@ async fn typed_words_become_slacks_notation_and_back() {
 async fn nobody_presses_what_he_cannot_see() {
     let raw = Raw::start(acme()).await;
     let ts = raw.says(json!({"text": "t"})).await;
-    let refused = |r: Result<super::super::Pending, String>| r.err().unwrap();
-    assert!(refused(raw.slack.press("sam", "general", &ts, "yes")).contains("no member"));
-    assert!(refused(raw.slack.press("ana", "general", &ts, "yes")).contains("no button"));
-    assert!(refused(raw.slack.press("gus", "general", &ts, "yes")).contains("deactivated"));
+    let refused = |r: Result<super::super::PendingInteraction, String>| r.err().unwrap();
+    assert!(refused(raw.slack.click("sam", "general", &ts, "yes")).contains("no member"));
+    assert!(refused(raw.slack.click("ana", "general", &ts, "yes")).contains("no button"));
+    assert!(refused(raw.slack.click("gus", "general", &ts, "yes")).contains("deactivated"));
 }
 
 #[tokio::test]

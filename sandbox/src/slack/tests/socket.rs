@@ -4,7 +4,7 @@ use tokio_tungstenite::tungstenite::Message as Frame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::{Raw, SOON, acme, general};
-use crate::slack::{Deliver, Delivery, Forged, Say};
+use crate::slack::{Delivery, EventDelivery, ForgedClick, NewMessage};
 
 struct Socket(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
 
@@ -38,7 +38,7 @@ impl Socket {
 async fn a_mention_comes_twice_with_different_event_ids() {
     let raw = Raw::start(acme()).await;
     let mut socket = Socket::open(&raw).await;
-    let ts = raw.slack.say("ana", "general", None, "@nod hi");
+    let ts = raw.slack.post_message("ana", "general", None, "@nod hi");
     let (mention, message) = (socket.next().await, socket.next().await);
     assert_eq!(mention["payload"]["event"]["type"], "app_mention");
     assert_eq!(message["payload"]["event"]["type"], "message");
@@ -53,7 +53,7 @@ async fn a_mention_comes_twice_with_different_event_ids() {
     raw.slack
         .wait_for("acks", SOON, |w| w.sockets.envelopes().iter().all(|e| e.took.is_some()).then_some(()))
         .await;
-    assert!(raw.slack.unanswered().is_empty());
+    assert!(raw.slack.list_unacknowledged().is_empty());
     assert_eq!(raw.slack.ack_times().len(), 2);
 }
 
@@ -62,10 +62,10 @@ async fn events_are_redelivered_three_times_and_presses_never() {
     let raw = Raw::start(acme()).await;
     let mut socket = Socket::open(&raw).await;
     raw.slack
-        .press_raw(Forged { user: "ana".into(), channel: "general".into(), ..Forged::default() })
+        .click_forged(ForgedClick { user: "ana".into(), channel: "general".into(), ..ForgedClick::default() })
         .unwrap();
     assert_eq!(socket.next().await["type"], "interactive");
-    raw.slack.say("ana", "dm:ana", None, "hello");
+    raw.slack.post_message("ana", "dm:ana", None, "hello");
     for attempt in 0..4 {
         let envelope = socket.next().await;
         assert_eq!(envelope["payload"]["event"]["channel_type"], "im");
@@ -73,17 +73,17 @@ async fn events_are_redelivered_three_times_and_presses_never() {
     }
     raw.slack
         .wait_for("giving up", SOON, |w| {
-            w.sockets.envelopes().iter().any(|e| e.state == Delivery::GivenUp).then_some(())
+            w.sockets.envelopes().iter().any(|e| e.state == Delivery::Abandoned).then_some(())
         })
         .await;
-    assert_eq!(raw.slack.unanswered().len(), 2);
+    assert_eq!(raw.slack.list_unacknowledged().len(), 2);
 }
 
 #[tokio::test]
 async fn events_wait_for_a_socket_and_presses_are_lost() {
     let raw = Raw::start(acme()).await;
-    raw.slack.say("ana", "general", None, "while you were away");
-    raw.slack.slash("ana", "general", "/nod", "help");
+    raw.slack.post_message("ana", "general", None, "while you were away");
+    raw.slack.run_command("ana", "general", "/nod", "help");
     let mut socket = Socket::open(&raw).await;
     let envelope = socket.next().await;
     assert_eq!(envelope["payload"]["event"]["text"], "while you were away");
@@ -101,7 +101,7 @@ async fn a_cut_socket_hands_its_events_to_the_next() {
     config.redeliver_after = SOON;
     let raw = Raw::start(config).await;
     let mut first = Socket::open(&raw).await;
-    raw.slack.say("ana", "general", None, "hi");
+    raw.slack.post_message("ana", "general", None, "hi");
     let before = first.next().await;
     raw.slack.drop_sockets();
     let mut second = Socket::open(&raw).await;
@@ -114,10 +114,10 @@ async fn a_cut_socket_hands_its_events_to_the_next() {
 async fn a_command_is_answered_by_its_acknowledgement_and_its_url() {
     let raw = Raw::start(acme()).await;
     let mut socket = Socket::open(&raw).await;
-    let pending = raw.slack.slash("ana", "random", "/nod", "help");
+    let pending = raw.slack.run_command("ana", "random", "/nod", "help");
     let envelope = socket.next().await;
     socket.send(json!({"envelope_id": envelope["envelope_id"], "payload": {"text": "Hello Ana"}})).await;
-    assert_eq!(pending.acknowledged(SOON).await.payload, Some(json!({"text": "Hello Ana"})));
+    assert_eq!(pending.wait_for_acknowledgement(SOON).await.payload, Some(json!({"text": "Hello Ana"})));
     let url = envelope["payload"]["response_url"].as_str().unwrap();
     for use_ in 1..=6 {
         let answer = raw.http.post(url).json(&json!({"text": "more"})).send().await.unwrap();
@@ -132,7 +132,7 @@ async fn a_command_is_answered_by_its_acknowledgement_and_its_url() {
 async fn malformed_acknowledgements_are_noted() {
     let raw = Raw::start(acme()).await;
     let mut socket = Socket::open(&raw).await;
-    raw.slack.slash("ana", "general", "/nod", "help");
+    raw.slack.run_command("ana", "general", "/nod", "help");
     let envelope = socket.next().await;
     socket.send(json!({"envelope_id": envelope["envelope_id"], "payload": {"text": "x", "blocks": [{"type": "no"}]}})).await;
     socket.send(json!({"envelope_id": "made up"})).await;
@@ -145,17 +145,33 @@ async fn malformed_acknowledgements_are_noted() {
 async fn odd_deliveries_happen_on_demand() {
     let raw = Raw::start(acme()).await;
     let mut socket = Socket::open(&raw).await;
-    raw.slack.say_with(Say { deliver: Deliver::Held, ..Say::new("ana", "general", "late") }).unwrap();
-    raw.slack.say_with(Say { deliver: Deliver::Never, ..Say::new("ana", "general", "lost") }).unwrap();
-    raw.slack.say_with(Say { deliver: Deliver::Twice, ..Say::new("ana", "general", "twice") }).unwrap();
+    raw.slack
+        .post_message_with(NewMessage {
+            deliver: EventDelivery::Held,
+            ..NewMessage::new("ana", "general", "late")
+        })
+        .unwrap();
+    raw.slack
+        .post_message_with(NewMessage {
+            deliver: EventDelivery::Never,
+            ..NewMessage::new("ana", "general", "lost")
+        })
+        .unwrap();
+    raw.slack
+        .post_message_with(NewMessage {
+            deliver: EventDelivery::Duplicated,
+            ..NewMessage::new("ana", "general", "twice")
+        })
+        .unwrap();
     let (one, two) = (socket.next().await, socket.next().await);
     assert_eq!(one["payload"]["event_id"], two["payload"]["event_id"]);
     raw.slack.release();
     let late = socket.next().await;
     assert_eq!(late["payload"]["event"]["text"], "late");
     socket.ack(&late).await;
-    let foreign = Say { subtype: Some("bot_message".into()), ..Say::new("B0OTHER", "general", "beep") };
-    raw.slack.say_with(foreign).unwrap();
+    let foreign =
+        NewMessage { subtype: Some("bot_message".into()), ..NewMessage::new("B0OTHER", "general", "beep") };
+    raw.slack.post_message_with(foreign).unwrap();
     raw.slack.wait_for("five", SOON, |w| (w.sockets.envelopes().len() >= 4).then_some(())).await;
     let beep = &raw.slack.envelopes()[3].payload["event"];
     assert_eq!((beep["bot_id"].as_str(), beep["subtype"].as_str()), (Some("B0OTHER"), Some("bot_message")));
@@ -164,7 +180,7 @@ async fn odd_deliveries_happen_on_demand() {
 #[tokio::test]
 async fn edits_and_deletions_are_told_and_the_bots_own_posts_too() {
     let raw = Raw::start(acme()).await;
-    let ts = raw.slack.say("ana", "general", None, "teh");
+    let ts = raw.slack.post_message("ana", "general", None, "teh");
     raw.slack.edit("ana", "general", &ts, "the");
     raw.slack.delete("ana", "general", &ts);
     let own = raw.says(json!({"text": "one"})).await;
@@ -180,7 +196,7 @@ async fn edits_and_deletions_are_told_and_the_bots_own_posts_too() {
 async fn a_form_is_opened_once_by_its_trigger_and_submitted() {
     let raw = Raw::start(acme()).await;
     let mut socket = Socket::open(&raw).await;
-    raw.slack.slash("ana", "general", "/nod", "edit");
+    raw.slack.run_command("ana", "general", "/nod", "edit");
     let envelope = socket.next().await;
     socket.ack(&envelope).await;
     let words = |text: &str| json!({"type": "plain_text", "text": text});
@@ -201,7 +217,7 @@ async fn a_form_is_opened_once_by_its_trigger_and_submitted() {
     assert_eq!(envelope["payload"]["view"]["state"]["values"], values);
     let errors = json!({"response_action": "errors", "errors": {"b": "Too short"}});
     socket.send(json!({"envelope_id": envelope["envelope_id"], "payload": errors})).await;
-    pending.acknowledged(SOON).await;
+    pending.wait_for_acknowledgement(SOON).await;
     assert_eq!(raw.slack.views()[0].answer, Some(errors));
     assert!(raw.slack.views()[0].open);
     assert!(raw.slack.violations().is_empty(), "{:?}", raw.slack.violations());

@@ -56,7 +56,7 @@ async fn what_a_stream_lacks_is_said() {
     assert_eq!(error(start(&raw, long).await), "msg_too_long");
     raw.slack.change(|w| w.config.streams = false);
     assert_eq!(error(start(&raw, json!({"thread_ts": thread})).await), "channel_type_not_supported");
-    let typed = json!({"channel": general(), "ts": raw.slack.say("ana", "general", None, "mine"),
+    let typed = json!({"channel": general(), "ts": raw.slack.post_message("ana", "general", None, "mine"),
         "markdown_text": "x"});
     assert_eq!(error(raw.post("chat.appendStream", typed).await), "message_not_owned_by_app");
 }

@@ -121,7 +121,7 @@ async fn places_and_people_are_checked() {
     let stranger = id("sam");
     let random = super::Channel::new("random", &[]).id;
     let board = super::Channel::new("board", &[]).private().id;
-    let ana = raw.slack.say("ana", "general", None, "mine");
+    let ana = raw.slack.post_message("ana", "general", None, "mine");
     let cases = [
         ("chat.postMessage", json!({"channel": "C404", "text": "t"}), "channel_not_found"),
         ("chat.postMessage", json!({"channel": random, "text": "t"}), "not_in_channel"),
@@ -163,7 +163,7 @@ async fn faults_happen_on_demand() {
     };
     faults.next("chat.postMessage", Fault::Status { code: 429, retry_after: Some(7) });
     faults.next("chat.postMessage", Fault::Status { code: 503, retry_after: None });
-    faults.next("chat.postMessage", Fault::LoseAnswer);
+    faults.next("chat.postMessage", Fault::DropResponse);
     let limited = post().await.unwrap();
     assert_eq!((limited.status().as_u16(), limited.headers()["retry-after"].to_str().unwrap()), (429, "7"));
     assert_eq!(limited.json::<Value>().await.unwrap()["error"], "ratelimited");
@@ -171,7 +171,7 @@ async fn faults_happen_on_demand() {
     assert!(raw.slack.messages("general").is_empty());
     assert!(post().await.is_err());
     assert_eq!(raw.slack.messages("general").len(), 1);
-    assert_eq!(raw.slack.calls_of("chat.postMessage").len(), 3);
+    assert_eq!(raw.slack.list_calls_of("chat.postMessage").len(), 3);
     assert!(faults.unused().is_empty());
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::methods::{Body, Method};
-use super::{Refusal, Request};
+use super::{Rejection, Request};
 
 const JSON_ARGS: [&str; 8] =
     ["attachments", "blocks", "chunks", "files", "loading_messages", "metadata", "prompts", "view"];
@@ -56,37 +56,37 @@ impl Args {
     }
 
     /// Returns `limit` within `1..=max`, else `default`.
-    pub(super) fn limit(&self, default: usize, max: usize) -> Result<usize, Refusal> {
+    pub(super) fn limit(&self, default: usize, max: usize) -> Result<usize, Rejection> {
         let Some(value) = self.get("limit") else { return Ok(default) };
         let limit = value.as_u64().and_then(|n| usize::try_from(n).ok());
         limit
             .filter(|n| (1..=max).contains(n))
-            .ok_or_else(|| Refusal::broken("invalid_limit", vec![format!("limit is 1 to {max}")]))
+            .ok_or_else(|| Rejection::violation("invalid_limit", vec![format!("limit is 1 to {max}")]))
     }
 }
 
 /// Reads the arguments as the method accepts them.
-pub(super) fn read(request: &Request, method: &Method) -> Result<Args, Refusal> {
+pub(super) fn read(request: &Request, method: &Method) -> Result<Args, Rejection> {
     let is_json = request.content_type() == "application/json";
     if is_json && method.body == Body::Form && !request.body.is_empty() {
-        return Err(Refusal::argument(format!("{} takes a form, not JSON", method.name)));
+        return Err(Rejection::argument(format!("{} takes a form, not JSON", method.name)));
     }
     if request.verb != axum::http::Method::POST && !method.readable() {
-        return Err(Refusal::broken("invalid_post_type", vec![format!("{} is a POST", method.name)]));
+        return Err(Rejection::violation("invalid_post_type", vec![format!("{} is a POST", method.name)]));
     }
     let mut args = form(&request.query)?;
     if is_json && !request.body.is_empty() {
         let body: Map<String, Value> = serde_json::from_slice(&request.body)
-            .map_err(|e| Refusal::broken("invalid_json", vec![e.to_string()]))?;
+            .map_err(|e| Rejection::violation("invalid_json", vec![e.to_string()]))?;
         if body.contains_key("token") {
-            return Err(Refusal::argument("with JSON the token belongs into the header".into()));
+            return Err(Rejection::argument("with JSON the token belongs into the header".into()));
         }
         args.extend(body);
         join_users(&mut args);
     } else if !request.body.is_empty() {
         if request.content_type() != "application/x-www-form-urlencoded" {
             let odd = request.content_type().to_owned();
-            return Err(Refusal::broken("invalid_post_type", vec![odd]));
+            return Err(Rejection::violation("invalid_post_type", vec![odd]));
         }
         args.extend(form(&String::from_utf8_lossy(&request.body))?);
     }
@@ -113,19 +113,19 @@ pub(super) fn lenient(request: &Request) -> Map<String, Value> {
     args
 }
 
-fn form(encoded: &str) -> Result<Map<String, Value>, Refusal> {
+fn form(encoded: &str) -> Result<Map<String, Value>, Rejection> {
     let mut fields = Map::new();
     for (name, text) in url::form_urlencoded::parse(encoded.as_bytes()) {
         let value = decoded(&name, &text)?;
         if fields.insert(name.to_string(), value).is_some() {
-            return Err(Refusal::argument(format!("{name} is given twice")));
+            return Err(Rejection::argument(format!("{name} is given twice")));
         }
     }
     Ok(fields)
 }
 
-fn decoded(name: &str, text: &str) -> Result<Value, Refusal> {
-    let odd = || Refusal::argument(format!("{name} cannot be read"));
+fn decoded(name: &str, text: &str) -> Result<Value, Rejection> {
+    let odd = || Rejection::argument(format!("{name} cannot be read"));
     if JSON_ARGS.contains(&name) {
         return serde_json::from_str(text).map_err(|_| odd());
     }
@@ -143,7 +143,7 @@ fn decoded(name: &str, text: &str) -> Result<Value, Refusal> {
 }
 
 /// Rejects unknown, missing and mistyped arguments.
-pub(super) fn check_names(method: &Method, args: &Args) -> Result<(), Refusal> {
+pub(super) fn check_names(method: &Method, args: &Args) -> Result<(), Rejection> {
     let mut odd = Vec::new();
     for (name, value) in &args.0 {
         let known = method.required.contains(&name.as_str()) || method.optional.contains(&name.as_str());
@@ -158,7 +158,7 @@ pub(super) fn check_names(method: &Method, args: &Args) -> Result<(), Refusal> {
             odd.push(format!("[ERROR] missing required field: {name}"));
         }
     }
-    if odd.is_empty() { Ok(()) } else { Err(Refusal::broken("invalid_arguments", odd)) }
+    if odd.is_empty() { Ok(()) } else { Err(Rejection::violation("invalid_arguments", odd)) }
 }
 
 fn typed_right(name: &str, value: &Value) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Answer, Args, Refusal};
+use super::{Answer, Args, Rejection};
 use crate::slack::world::World;
 
 /// The number of prompts that Slack shows at most.
@@ -10,21 +10,21 @@ const MOST_PROMPTS: usize = 4;
 
 type Thread = (String, String);
 
-fn thread(w: &World, args: &Args) -> Result<Thread, Refusal> {
+fn thread(w: &World, args: &Args) -> Result<Thread, Rejection> {
     let (channel, ts) = (args.text("channel_id").to_owned(), args.text("thread_ts").to_owned());
     if !w.is_member(&channel, &w.config.app.bot_user) {
-        return Err(Refusal::of("channel_not_found"));
+        return Err(Rejection::expected("channel_not_found"));
     }
     match w.message(&channel, &ts) {
         Some(message) if message.thread_ts.is_none() => Ok((channel, ts)),
-        _ => Err(Refusal::of("invalid_thread_ts")),
+        _ => Err(Rejection::expected("invalid_thread_ts")),
     }
 }
 
 /// Returns an assistant thread.
-fn pane(w: &World, args: &Args) -> Result<Thread, Refusal> {
+fn pane(w: &World, args: &Args) -> Result<Thread, Rejection> {
     let thread = thread(w, args)?;
-    if w.panes.contains_key(&thread) { Ok(thread) } else { Err(Refusal::of("invalid_thread_ts")) }
+    if w.panes.contains_key(&thread) { Ok(thread) } else { Err(Rejection::expected("invalid_thread_ts")) }
 }
 
 pub(super) fn set_status(w: &mut World, args: &Args) -> Answer {
@@ -53,7 +53,7 @@ pub(super) fn set_prompts(w: &mut World, args: &Args) -> Answer {
         given.iter().map(|p| (text(p, "title"), text(p, "message"))).collect();
     let empty = prompts.iter().any(|(title, message)| title.is_empty() || message.is_empty());
     if prompts.is_empty() || prompts.len() > MOST_PROMPTS || empty {
-        return Err(Refusal::argument(format!("prompts are 1 to {MOST_PROMPTS}, with title and message")));
+        return Err(Rejection::argument(format!("prompts are 1 to {MOST_PROMPTS}, with title and message")));
     }
     if let Some(pane) = w.panes.get_mut(&thread) {
         pane.prompts = prompts;

@@ -3,9 +3,9 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{Answer, Args, Refusal};
+use super::{Answer, Args, Rejection};
 use crate::slack::entities::{ChannelKind, Edited, Message};
-use crate::slack::events::Deliver;
+use crate::slack::events::EventDelivery;
 use crate::slack::render::fill_ids;
 use crate::slack::rules::{self, Content};
 use crate::slack::world::World;
@@ -22,10 +22,10 @@ pub(in super::super) struct Post {
 }
 
 /// Checks a message's content.
-pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
+pub(super) fn check_content(args: &Args) -> Result<(), Rejection> {
     let content = rules::content(args.fields())?;
     if content.is_empty() {
-        return Err(Refusal::broken("no_text", vec!["no text, blocks or attachments".into()]));
+        return Err(Rejection::violation("no_text", vec!["no text, blocks or attachments".into()]));
     }
     Ok(())
 }
@@ -33,7 +33,7 @@ pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
 pub(super) fn post_message(w: &mut World, args: &Args) -> Answer {
     let channel = target(w, args.text("channel"))?;
     if w.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Im) && !w.config.messages_tab {
-        return Err(Refusal::of("messages_tab_disabled"));
+        return Err(Rejection::expected("messages_tab_disabled"));
     }
     let thread_ts = thread(w, &channel, args)?;
     rate(w, &channel)?;
@@ -50,56 +50,58 @@ pub(super) fn post_message(w: &mut World, args: &Args) -> Answer {
 }
 
 /// Returns the channel to write to; a person's id means the DM channel with that person.
-pub(super) fn target(w: &mut World, channel: &str) -> Result<String, Refusal> {
+pub(super) fn target(w: &mut World, channel: &str) -> Result<String, Rejection> {
     if w.users.contains_key(channel) {
         super::conversations::may_open(w, channel)?;
         return Ok(w.open_dm(channel));
     }
     let bot = w.config.app.bot_user.clone();
     match w.channels.get(channel) {
-        None => Err(Refusal::of("channel_not_found")),
-        Some(c) if c.members.contains(&bot) && c.archived => Err(Refusal::of("is_archived")),
+        None => Err(Rejection::expected("channel_not_found")),
+        Some(c) if c.members.contains(&bot) && c.archived => Err(Rejection::expected("is_archived")),
         Some(c) if c.members.contains(&bot) => Ok(channel.to_owned()),
-        Some(c) if c.kind == ChannelKind::Public => Err(Refusal::of("not_in_channel")),
-        Some(_) => Err(Refusal::of("channel_not_found")),
+        Some(c) if c.kind == ChannelKind::Public => Err(Rejection::expected("not_in_channel")),
+        Some(_) => Err(Rejection::expected("channel_not_found")),
     }
 }
 
-pub(super) fn thread(w: &World, channel: &str, args: &Args) -> Result<Option<String>, Refusal> {
+pub(super) fn thread(w: &World, channel: &str, args: &Args) -> Result<Option<String>, Rejection> {
     let Some(ts) = args.str("thread_ts") else {
         return match args.flag("reply_broadcast") {
-            Some(true) => Err(Refusal::argument("reply_broadcast needs thread_ts".into())),
+            Some(true) => Err(Rejection::argument("reply_broadcast needs thread_ts".into())),
             _ => Ok(None),
         };
     };
     match w.message(channel, ts) {
-        None => Err(Refusal::of("cannot_reply_to_message")),
+        None => Err(Rejection::expected("cannot_reply_to_message")),
         Some(parent) if parent.thread_ts.is_some() => {
-            Err(Refusal::broken("cannot_reply_to_message", vec!["thread_ts names a reply".into()]))
+            Err(Rejection::violation("cannot_reply_to_message", vec!["thread_ts names a reply".into()]))
         }
         Some(_) => Ok(Some(ts.to_owned())),
     }
 }
 
-pub(super) fn rate(w: &mut World, channel: &str) -> Result<(), Refusal> {
+pub(super) fn rate(w: &mut World, channel: &str) -> Result<(), Rejection> {
     let now = w.now();
     if !w.config.post_limit {
         return Ok(());
     }
     if w.last_post.get(channel).is_some_and(|last| now - *last < TimeDelta::seconds(1)) {
-        return Err(Refusal::rate_limited(1));
+        return Err(Rejection::rate_limited(1));
     }
     w.last_post.insert(channel.to_owned(), now);
     Ok(())
 }
 
 pub(super) fn update(w: &mut World, args: &Args) -> Answer {
-    let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
+    let (channel, ts) = (find_own_message_channel(w, args)?, args.text("ts").to_owned());
     match w.message(&channel, &ts) {
-        None => return Err(Refusal::of("message_not_found")),
-        Some(m) if !m.by_bot || m.subtype.is_some() => return Err(Refusal::of("cant_update_message")),
+        None => return Err(Rejection::expected("message_not_found")),
+        Some(m) if !m.is_from_bot || m.subtype.is_some() => {
+            return Err(Rejection::expected("cant_update_message"));
+        }
         Some(_) if w.streams.contains(&(channel.clone(), ts.clone())) => {
-            return Err(Refusal::of("streaming_state_conflict"));
+            return Err(Rejection::expected("streaming_state_conflict"));
         }
         Some(_) => {}
     }
@@ -116,10 +118,10 @@ pub(super) fn update(w: &mut World, args: &Args) -> Answer {
     Ok(answer)
 }
 
-pub(super) fn own_channel(w: &World, args: &Args) -> Result<String, Refusal> {
+pub(super) fn find_own_message_channel(w: &World, args: &Args) -> Result<String, Rejection> {
     let channel = args.text("channel");
     if !w.is_member(channel, &w.config.app.bot_user) {
-        return Err(Refusal::of("channel_not_found"));
+        return Err(Rejection::expected("channel_not_found"));
     }
     Ok(channel.to_owned())
 }
@@ -128,27 +130,27 @@ pub(super) fn post_ephemeral(w: &mut World, args: &Args) -> Answer {
     let channel = target(w, args.text("channel"))?;
     let user = args.text("user");
     if !w.is_member(&channel, user) || w.users.get(user).is_none_or(|u| u.deleted) {
-        return Err(Refusal::of("user_not_in_channel"));
+        return Err(Rejection::expected("user_not_in_channel"));
     }
     let thread_ts = thread(w, &channel, args)?;
     let content = rules::content(args.fields())?;
-    let ts = w.whisper(user, &channel, thread_ts, content, "chat.postEphemeral");
+    let ts = w.post_ephemeral(user, &channel, thread_ts, content, "chat.postEphemeral");
     Ok(json!({"message_ts": ts}))
 }
 
 pub(super) fn delete(w: &mut World, args: &Args) -> Answer {
-    let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
+    let (channel, ts) = (find_own_message_channel(w, args)?, args.text("ts").to_owned());
     match w.message(&channel, &ts) {
-        None => return Err(Refusal::of("message_not_found")),
-        Some(m) if !m.by_bot => return Err(Refusal::of("cant_delete_message")),
+        None => return Err(Rejection::expected("message_not_found")),
+        Some(m) if !m.is_from_bot => return Err(Rejection::expected("cant_delete_message")),
         Some(_) => w.remove(&channel, &ts),
     }
     Ok(json!({"channel": channel, "ts": ts}))
 }
 
 pub(super) fn permalink(w: &mut World, args: &Args) -> Answer {
-    let (channel, ts) = (own_channel(w, args)?, args.text("message_ts"));
-    let message = w.message(&channel, ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+    let (channel, ts) = (find_own_message_channel(w, args)?, args.text("message_ts"));
+    let message = w.message(&channel, ts).ok_or_else(|| Rejection::expected("message_not_found"))?;
     let mut link =
         format!("https://{}.slack.com/archives/{channel}/p{}", w.config.team.domain, ts.replace('.', ""));
     if let Some(thread) = &message.thread_ts {
@@ -167,7 +169,7 @@ impl World {
             ts: ts.clone(),
             thread_ts: post.thread_ts,
             user: self.config.app.bot_user.clone(),
-            by_bot: true,
+            is_from_bot: true,
             text: content.text.unwrap_or_default(),
             blocks: content.blocks.unwrap_or_default(),
             attachments: content.attachments.unwrap_or_default(),
@@ -184,9 +186,9 @@ impl World {
             // A status ends with the message that it announced.
             self.statuses.remove(&(message.channel.clone(), thread.clone()));
         }
-        self.rings(&message.text, &message.blocks);
-        self.keep(message.clone());
-        self.tell_new(&message, Deliver::Once, &Value::Null);
+        self.record_mentions(&message.text, &message.blocks);
+        self.insert_message(message.clone());
+        self.dispatch_message(&message, EventDelivery::Once, &Value::Null);
         ts
     }
 
@@ -204,12 +206,13 @@ impl World {
         channel: &str,
         ts: &str,
         content: Content,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let content = self.filled(content);
         // Slack gives edit times in whole seconds.
         let edit_ts = format!("{}.000000", self.now().timestamp());
         let bot = self.config.app.bot_user.clone();
-        let message = self.message_mut(channel, ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+        let message =
+            self.message_mut(channel, ts).ok_or_else(|| Rejection::expected("message_not_found"))?;
         let before = message.clone();
         match (content.text, content.blocks) {
             (Some(text), blocks) => {
@@ -225,7 +228,7 @@ impl World {
         }
         message.edited = Some(Edited { user: bot, ts: edit_ts });
         let after = message.clone();
-        self.tell_changed(&before, &after);
+        self.dispatch_message_changed(&before, &after);
         Ok(())
     }
 }

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use super::read::{cursor, next_cursor};
-use super::{Answer, Args, Refusal};
+use super::{Answer, Args, Rejection};
 use crate::slack::entities::{Channel, ChannelKind};
 use crate::slack::world::World;
 
 /// Returns whether the bot can write DMs to this person.
-pub(super) fn may_open(w: &World, user: &str) -> Result<(), Refusal> {
+pub(super) fn may_open(w: &World, user: &str) -> Result<(), Rejection> {
     match w.users.get(user) {
-        None => Err(Refusal::of("user_not_found")),
-        Some(u) if u.is_bot => Err(Refusal::of("cannot_dm_bot")),
-        Some(u) if u.deleted => Err(Refusal::of("user_disabled")),
-        Some(u) if u.refuses_dms => Err(Refusal::of("user_not_visible")),
+        None => Err(Rejection::expected("user_not_found")),
+        Some(u) if u.is_bot => Err(Rejection::expected("cannot_dm_bot")),
+        Some(u) if u.deleted => Err(Rejection::expected("user_disabled")),
+        Some(u) if u.refuses_dms => Err(Rejection::expected("user_not_visible")),
         Some(_) => Ok(()),
     }
 }
@@ -21,23 +21,23 @@ pub(super) fn may_open(w: &World, user: &str) -> Result<(), Refusal> {
 pub(super) fn open(w: &mut World, args: &Args) -> Answer {
     let full = args.flag("return_im").unwrap_or(false);
     let id = match (args.str("channel"), args.str("users")) {
-        (Some(_), Some(_)) => return Err(Refusal::argument("channel or users, not both".into())),
+        (Some(_), Some(_)) => return Err(Rejection::argument("channel or users, not both".into())),
         (Some(channel), None) => {
             let known = w.is_member(channel, &w.config.app.bot_user);
-            known.then(|| channel.to_owned()).ok_or_else(|| Refusal::of("channel_not_found"))?
+            known.then(|| channel.to_owned()).ok_or_else(|| Rejection::expected("channel_not_found"))?
         }
         (None, Some(users)) => open_with(w, users, args.flag("prevent_creation").unwrap_or(false))?,
-        (None, None) => return Err(Refusal::broken("users_list_not_supplied", vec![])),
+        (None, None) => return Err(Rejection::violation("users_list_not_supplied", vec![])),
     };
-    let channel = w.channels.get(&id).ok_or_else(|| Refusal::of("channel_not_found"))?;
+    let channel = w.channels.get(&id).ok_or_else(|| Rejection::expected("channel_not_found"))?;
     let shown = if full { w.channel_json(channel) } else { json!({"id": id}) };
     Ok(json!({"channel": shown, "no_op": false, "already_open": false}))
 }
 
-fn open_with(w: &mut World, users: &str, prevent: bool) -> Result<String, Refusal> {
+fn open_with(w: &mut World, users: &str, prevent: bool) -> Result<String, Rejection> {
     let users: Vec<String> = users.split(',').map(|u| u.trim().to_owned()).collect();
     if users.len() > 8 {
-        return Err(Refusal::of("too_many_users"));
+        return Err(Rejection::expected("too_many_users"));
     }
     w.need_scope(if users.len() == 1 { "im:write" } else { "mpim:write" })?;
     for user in &users {
@@ -45,7 +45,7 @@ fn open_with(w: &mut World, users: &str, prevent: bool) -> Result<String, Refusa
     }
     if let [user] = users.as_slice() {
         if prevent && w.channel_id(&format!("dm:{user}")).is_err() {
-            return Err(Refusal::of("channel_not_found"));
+            return Err(Rejection::expected("channel_not_found"));
         }
         return Ok(w.open_dm(user));
     }
@@ -71,11 +71,11 @@ fn open_group(w: &mut World, mut users: Vec<String>) -> String {
 }
 
 /// Returns a channel, if the bot can see it.
-fn visible<'w>(w: &'w World, id: &str) -> Result<&'w Channel, Refusal> {
+fn visible<'w>(w: &'w World, id: &str) -> Result<&'w Channel, Rejection> {
     let bot = &w.config.app.bot_user;
     let known = |c: &&Channel| c.kind == ChannelKind::Public || c.members.contains(bot);
-    let channel = w.channels.get(id).filter(known).ok_or_else(|| Refusal::of("channel_not_found"))?;
-    w.need_scope(&format!("{}:read", channel.kind.scope_word()))?;
+    let channel = w.channels.get(id).filter(known).ok_or_else(|| Rejection::expected("channel_not_found"))?;
+    w.need_scope(&format!("{}:read", channel.kind.as_scope_family()))?;
     Ok(channel)
 }
 
@@ -93,7 +93,7 @@ pub(super) fn members(w: &mut World, args: &Args) -> Answer {
     let from = cursor(args, "user:")?;
     let mut members = channel.members.clone();
     members.sort();
-    let (members, next) = cut(members, |m| m, from.as_deref(), args.limit(100, 1000)?);
+    let (members, next) = paginate(members, |m| m, from.as_deref(), args.limit(100, 1000)?);
     Ok(json!({"members": members, "response_metadata": next_cursor("user:", next.as_deref())}))
 }
 
@@ -103,7 +103,7 @@ pub(super) fn list(w: &mut World, args: &Args) -> Answer {
 }
 
 /// `users.conversations` of the bot: the channels of which it is a member.
-pub(super) fn mine(w: &mut World, args: &Args) -> Answer {
+pub(super) fn list_own(w: &mut World, args: &Args) -> Answer {
     listed(w, args, |c, bot| c.members.contains(bot))
 }
 
@@ -115,11 +115,11 @@ fn listed(w: &World, args: &Args, shows: impl Fn(&Channel, &String) -> bool) -> 
             "private_channel" => ChannelKind::Private,
             "im" => ChannelKind::Im,
             "mpim" => ChannelKind::Mpim,
-            odd => return Err(Refusal::broken("invalid_types", vec![odd.to_owned()])),
+            odd => return Err(Rejection::violation("invalid_types", vec![odd.to_owned()])),
         });
     }
     for kind in &kinds {
-        w.need_scope(&format!("{}:read", kind.scope_word()))?;
+        w.need_scope(&format!("{}:read", kind.as_scope_family()))?;
     }
     let no_archived = args.flag("exclude_archived").unwrap_or(false);
     let bot = &w.config.app.bot_user;
@@ -130,13 +130,13 @@ fn listed(w: &World, args: &Args, shows: impl Fn(&Channel, &String) -> bool) -> 
         .filter(|c| shows(c, bot))
         .collect();
     let from = cursor(args, "channel:")?;
-    let (page, next) = cut(shown, |c| &c.id, from.as_deref(), args.limit(100, 999)?);
+    let (page, next) = paginate(shown, |c| &c.id, from.as_deref(), args.limit(100, 999)?);
     let channels: Vec<Value> = page.into_iter().map(|c| w.channel_json(c)).collect();
     Ok(json!({"channels": channels, "response_metadata": next_cursor("channel:", next.as_deref())}))
 }
 
 /// Returns a page of a sorted list beginning at `from`, and where the next one begins.
-pub(super) fn cut<T>(
+pub(super) fn paginate<T>(
     all: Vec<T>,
     id: impl Fn(&T) -> &String,
     from: Option<&str>,

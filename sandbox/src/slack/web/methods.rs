@@ -1,6 +1,6 @@
 //! The table of methods: which token, which scope, which body, which arguments.
 
-use super::{Answer, Args, Refusal, assistant, chat, conversations, people, read, streams, uploads, views};
+use super::{Answer, Args, Rejection, assistant, chat, conversations, people, read, streams, uploads, views};
 use crate::slack::world::World;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Body {
 }
 
 /// Checks the arguments only.
-type Check = fn(&Args) -> Result<(), Refusal>;
+type Check = fn(&Args) -> Result<(), Rejection>;
 
 pub(super) struct Method {
     pub name: &'static str,
@@ -128,12 +128,15 @@ static METHODS: [Method; 30] = [
     by_app(method("apps.connections.open", Scope::None, Body::Any, &[], &[], people::connections_open)),
     checked(
         method("chat.postMessage", WRITE, Body::Any, &["channel"], POST, chat::post_message),
-        chat::judge,
+        chat::check_content,
     ),
-    checked(method("chat.update", WRITE, Body::Any, &["channel", "ts"], UPDATE, chat::update), chat::judge),
+    checked(
+        method("chat.update", WRITE, Body::Any, &["channel", "ts"], UPDATE, chat::update),
+        chat::check_content,
+    ),
     checked(
         method("chat.postEphemeral", WRITE, Body::Any, &["channel", "user"], EPHEMERAL, chat::post_ephemeral),
-        chat::judge,
+        chat::check_content,
     ),
     checked(
         method(
@@ -153,7 +156,7 @@ static METHODS: [Method; 30] = [
             ],
             streams::start,
         ),
-        streams::judge,
+        streams::check_stream_args,
     ),
     checked(
         method(
@@ -164,7 +167,7 @@ static METHODS: [Method; 30] = [
             &["chunks", "markdown_text"],
             streams::append,
         ),
-        streams::judge,
+        streams::check_stream_args,
     ),
     checked(
         method(
@@ -175,7 +178,7 @@ static METHODS: [Method; 30] = [
             &["blocks", "chunks", "markdown_text", "metadata", "session_status"],
             streams::stop,
         ),
-        streams::judge,
+        streams::check_stream_args,
     ),
     method("chat.delete", WRITE, Body::Any, &["channel", "ts"], &["as_user"], chat::delete),
     method("chat.getPermalink", Scope::None, Body::Form, &["channel", "message_ts"], &[], chat::permalink),
@@ -226,7 +229,7 @@ static METHODS: [Method; 30] = [
         Body::Form,
         &[],
         &["cursor", "limit", "exclude_archived", "types", "team_id"],
-        conversations::mine,
+        conversations::list_own,
     ),
     method("users.info", PEOPLE, Body::Form, &["user"], &["include_locale"], people::user_info),
     method(
@@ -243,7 +246,7 @@ static METHODS: [Method; 30] = [
         Body::Form,
         &["email"],
         &[],
-        people::by_email,
+        people::lookup_by_email,
     ),
     method(
         "team.info",

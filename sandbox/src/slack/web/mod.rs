@@ -27,17 +27,17 @@ pub(super) use chat::Post;
 pub(super) use uploads::put as upload;
 
 use super::State;
-use super::rules::Broken;
-use super::world::{Call, World};
+use super::rules::ContentError;
+use super::world::{ApiCall, World};
 use crate::{Fault, serve};
 use methods::{Method, Scope, Token};
 
 /// A method's answer, without `ok`.
-type Answer = Result<Value, Refusal>;
+type Answer = Result<Value, Rejection>;
 
 /// Why a call is rejected.
 #[derive(Debug, Clone)]
-pub(super) struct Refusal {
+pub(super) struct Rejection {
     error: String,
     messages: Vec<String>,
     /// Merged into the answer (`needed`, `provided`).
@@ -47,36 +47,36 @@ pub(super) struct Refusal {
     retry_after: Option<u64>,
 }
 
-impl Refusal {
+impl Rejection {
     /// Returns an error that a correct client can get.
-    pub(super) fn of(error: &str) -> Self {
+    pub(super) fn expected(error: &str) -> Self {
         Self { error: error.into(), messages: vec![], more: Map::new(), violation: false, retry_after: None }
     }
 
     /// Returns an error that a correct client never gets.
-    pub(super) fn broken(error: &str, messages: Vec<String>) -> Self {
-        Self { messages, violation: true, ..Self::of(error) }
+    pub(super) fn violation(error: &str, messages: Vec<String>) -> Self {
+        Self { messages, violation: true, ..Self::expected(error) }
     }
 
     pub(super) fn argument(sentence: String) -> Self {
-        Self::broken("invalid_arguments", vec![format!("[ERROR] {sentence}")])
+        Self::violation("invalid_arguments", vec![format!("[ERROR] {sentence}")])
     }
 
     pub(super) fn missing_scope(needed: &str, provided: String) -> Self {
-        let mut refusal = Self::of("missing_scope");
+        let mut refusal = Self::expected("missing_scope");
         refusal.more.insert("needed".into(), needed.into());
         refusal.more.insert("provided".into(), provided.into());
         refusal
     }
 
     pub(super) fn rate_limited(seconds: u64) -> Self {
-        Self { retry_after: Some(seconds), ..Self::of("ratelimited") }
+        Self { retry_after: Some(seconds), ..Self::expected("ratelimited") }
     }
 }
 
-impl From<Broken> for Refusal {
-    fn from(broken: Broken) -> Self {
-        Self::broken(broken.error, broken.messages)
+impl From<ContentError> for Rejection {
+    fn from(broken: ContentError) -> Self {
+        Self::violation(broken.error, broken.messages)
     }
 }
 
@@ -96,16 +96,16 @@ pub(super) async fn api(
             refused_by_fault(code, retry_after)
         }
         // Slack gives the reason in the body, with status 200.
-        Some(Fault::Reason { reason, .. }) => {
+        Some(Fault::ErrorReason { reason, .. }) => {
             state.change(|w| note(w, &request, None));
             Json(json!({"ok": false, "error": reason})).into_response()
         }
         fault => {
-            let undone = matches!(fault, Some(Fault::Drop | Fault::Hang));
+            let undone = matches!(fault, Some(Fault::DropConnection | Fault::HangBefore));
             if undone {
                 state.change(|w| note(w, &request, None));
             }
-            serve::under(fault, async { state.change(|w| answer(&state, w, &request)) }).await
+            serve::respond_with_fault(fault, async { state.change(|w| answer(&state, w, &request)) }).await
         }
     }
 }
@@ -152,7 +152,7 @@ impl Request {
 fn note(w: &mut World, request: &Request, error: Option<String>) {
     let mut args = args::lenient(request);
     args.remove("token");
-    let call = Call { method: request.name.clone(), args: args.into(), at: w.now(), error };
+    let call = ApiCall { method: request.name.clone(), args: args.into(), at: w.now(), error };
     w.calls.push(call);
 }
 
@@ -184,7 +184,7 @@ fn answer(state: &State, w: &mut World, request: &Request) -> Response {
 
 fn perform(state: &State, w: &mut World, request: &Request) -> Answer {
     let Some(method) = methods::find(&request.name) else {
-        return Err(Refusal::broken("unknown_method", vec![format!("no method {}", request.name)]));
+        return Err(Rejection::violation("unknown_method", vec![format!("no method {}", request.name)]));
     };
     let mut args = args::read(request, method)?;
     check_token(w, method, request.bearer().or_else(|| args.take_token()))?;
@@ -194,9 +194,10 @@ fn perform(state: &State, w: &mut World, request: &Request) -> Answer {
     if let Some(check) = method.check {
         check(&args)?;
     }
-    let judged = state.judge.as_ref().map_or_else(Vec::new, |j| j.violations(method.name, args.fields()));
+    let judged =
+        state.judge.as_ref().map_or_else(Vec::new, |j| j.find_violations(method.name, args.fields()));
     if !judged.is_empty() {
-        return Err(Refusal::broken(word_for(&judged), judged));
+        return Err(Rejection::violation(word_for(&judged), judged));
     }
     (method.run)(w, &args)
 }
@@ -211,8 +212,8 @@ fn word_for(judged: &[String]) -> &'static str {
     }
 }
 
-fn check_token(w: &World, method: &Method, token: Option<String>) -> Result<(), Refusal> {
-    let Some(token) = token else { return Err(Refusal::of("not_authed")) };
+fn check_token(w: &World, method: &Method, token: Option<String>) -> Result<(), Rejection> {
+    let Some(token) = token else { return Err(Rejection::expected("not_authed")) };
     let app = &w.config.app;
     let (right, other) = match method.token {
         Token::Bot => (&app.bot_token, &app.app_token),
@@ -220,14 +221,15 @@ fn check_token(w: &World, method: &Method, token: Option<String>) -> Result<(), 
     };
     match token {
         token if token == *right => Ok(()),
-        token if token == *other => {
-            Err(Refusal::broken("not_allowed_token_type", vec!["the app's other token is needed".into()]))
-        }
-        _ => Err(Refusal::of("invalid_auth")),
+        token if token == *other => Err(Rejection::violation(
+            "not_allowed_token_type",
+            vec!["the app's other token is needed".into()],
+        )),
+        _ => Err(Rejection::expected("invalid_auth")),
     }
 }
 
-fn check_scope(w: &World, method: &Method) -> Result<(), Refusal> {
+fn check_scope(w: &World, method: &Method) -> Result<(), Rejection> {
     match method.scope {
         Scope::None | Scope::ByConversation => Ok(()),
         Scope::AnyOf(scopes) if scopes.iter().any(|s| w.config.app.scopes.contains(*s)) => Ok(()),
@@ -236,12 +238,12 @@ fn check_scope(w: &World, method: &Method) -> Result<(), Refusal> {
 }
 
 impl World {
-    pub(super) fn missing_scope(&self, needed: &str) -> Refusal {
+    pub(super) fn missing_scope(&self, needed: &str) -> Rejection {
         let provided: Vec<&str> = self.config.app.scopes.iter().map(String::as_str).collect();
-        Refusal::missing_scope(needed, provided.join(","))
+        Rejection::missing_scope(needed, provided.join(","))
     }
 
-    pub(super) fn need_scope(&self, scope: &str) -> Result<(), Refusal> {
+    pub(super) fn need_scope(&self, scope: &str) -> Result<(), Rejection> {
         if self.config.app.scopes.contains(scope) { Ok(()) } else { Err(self.missing_scope(scope)) }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::conversations::cut;
+use super::conversations::paginate;
 use super::read::{cursor, next_cursor};
-use super::{Answer, Args, Refusal};
+use super::{Answer, Args, Rejection};
 use crate::slack::entities::User;
 use crate::slack::socket::MAX_CONNECTIONS;
 use crate::slack::world::World;
@@ -20,13 +20,13 @@ pub(super) fn auth_test(w: &mut World, _: &Args) -> Answer {
 
 pub(super) fn connections_open(w: &mut World, _: &Args) -> Answer {
     if w.sockets.count() >= MAX_CONNECTIONS {
-        return Err(Refusal::of("too_many_websockets"));
+        return Err(Rejection::expected("too_many_websockets"));
     }
     Ok(json!({"url": w.ticket()}))
 }
 
 pub(super) fn user_info(w: &mut World, args: &Args) -> Answer {
-    let user = w.users.get(args.text("user")).ok_or_else(|| Refusal::of("user_not_found"))?;
+    let user = w.users.get(args.text("user")).ok_or_else(|| Rejection::expected("user_not_found"))?;
     Ok(json!({"user": localised(w, user, args)}))
 }
 
@@ -40,8 +40,8 @@ fn localised(w: &World, user: &User, args: &Args) -> Value {
 
 pub(super) fn user_list(w: &mut World, args: &Args) -> Answer {
     let from = cursor(args, "user:")?;
-    let own: Vec<&User> = w.users.values().filter(|u| !u.is_stranger).collect();
-    let (page, next) = cut(own, |u| &u.id, from.as_deref(), args.limit(1000, 1000)?);
+    let own: Vec<&User> = w.users.values().filter(|u| !u.is_external).collect();
+    let (page, next) = paginate(own, |u| &u.id, from.as_deref(), args.limit(1000, 1000)?);
     let members: Vec<Value> = page.into_iter().map(|u| localised(w, u, args)).collect();
     Ok(json!({
         "members": members, "cache_ts": w.now().timestamp(),
@@ -49,18 +49,18 @@ pub(super) fn user_list(w: &mut World, args: &Args) -> Answer {
     }))
 }
 
-pub(super) fn by_email(w: &mut World, args: &Args) -> Answer {
+pub(super) fn lookup_by_email(w: &mut World, args: &Args) -> Answer {
     let email = args.text("email");
     let same = |u: &&User| u.email.as_ref().is_some_and(|e| e.eq_ignore_ascii_case(email));
-    let user = w.users.values().find(|u| same(u) && !u.deleted && !u.is_stranger);
-    let user = user.ok_or_else(|| Refusal::of("users_not_found"))?;
+    let user = w.users.values().find(|u| same(u) && !u.deleted && !u.is_external);
+    let user = user.ok_or_else(|| Rejection::expected("users_not_found"))?;
     Ok(json!({"user": w.user_json(user)}))
 }
 
 pub(super) fn team_info(w: &mut World, args: &Args) -> Answer {
     let team = &w.config.team;
     if args.str("team").is_some_and(|t| t != team.id) {
-        return Err(Refusal::of("team_not_found"));
+        return Err(Rejection::expected("team_not_found"));
     }
     Ok(json!({"team": {
         "id": team.id, "name": team.name, "domain": team.domain, "email_domain": "",
@@ -70,7 +70,7 @@ pub(super) fn team_info(w: &mut World, args: &Args) -> Answer {
 
 pub(super) fn bot_info(w: &mut World, args: &Args) -> Answer {
     if args.str("bot").is_some_and(|b| b != w.config.app.bot_id) {
-        return Err(Refusal::of("bot_not_found"));
+        return Err(Rejection::expected("bot_not_found"));
     }
     Ok(json!({"bot": w.bot_profile()}))
 }

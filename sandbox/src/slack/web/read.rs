@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::{Answer, Args, Refusal};
+use super::{Answer, Args, Rejection};
 use crate::slack::entities::{ChannelKind, Message};
 use crate::slack::world::World;
 
@@ -19,9 +19,11 @@ struct Period<'a> {
 }
 
 impl<'a> Period<'a> {
-    fn of(args: &'a Args) -> Result<Self, Refusal> {
+    fn of(args: &'a Args) -> Result<Self, Rejection> {
         let ts = |name, word| match args.str(name) {
-            Some(ts) if !is_ts(ts) => Err(Refusal::broken(word, vec![format!("{name} is no timestamp")])),
+            Some(ts) if !is_ts(ts) => {
+                Err(Rejection::violation(word, vec![format!("{name} is no timestamp")]))
+            }
             found => Ok(found),
         };
         Ok(Self {
@@ -47,12 +49,14 @@ fn is_ts(ts: &str) -> bool {
 }
 
 /// Returns the content of a cursor after `prefix`.
-pub(super) fn cursor(args: &Args, prefix: &str) -> Result<Option<String>, Refusal> {
+pub(super) fn cursor(args: &Args, prefix: &str) -> Result<Option<String>, Rejection> {
     let Some(cursor) = args.str("cursor").filter(|c| !c.is_empty()) else { return Ok(None) };
     let plain = BASE64_STANDARD.decode(cursor).ok().and_then(|b| String::from_utf8(b).ok());
     match plain.as_deref().and_then(|p| p.strip_prefix(prefix)) {
         Some(rest) => Ok(Some(rest.to_owned())),
-        None => Err(Refusal::broken("invalid_cursor", vec!["the cursor is not one of this method".into()])),
+        None => {
+            Err(Rejection::violation("invalid_cursor", vec!["the cursor is not one of this method".into()]))
+        }
     }
 }
 
@@ -60,13 +64,13 @@ pub(super) fn next_cursor(prefix: &str, next: Option<&str>) -> Value {
     json!({"next_cursor": next.map_or_else(String::new, |n| BASE64_STANDARD.encode(format!("{prefix}{n}")))})
 }
 
-fn readable(w: &World, channel: &str) -> Result<(), Refusal> {
-    let Some(found) = w.channels.get(channel) else { return Err(Refusal::of("channel_not_found")) };
-    w.need_scope(&format!("{}:history", found.kind.scope_word()))?;
+fn readable(w: &World, channel: &str) -> Result<(), Rejection> {
+    let Some(found) = w.channels.get(channel) else { return Err(Rejection::expected("channel_not_found")) };
+    w.need_scope(&format!("{}:history", found.kind.as_scope_family()))?;
     match found.members.contains(&w.config.app.bot_user) {
         true => Ok(()),
-        false if found.kind == ChannelKind::Public => Err(Refusal::of("not_in_channel")),
-        false => Err(Refusal::of("channel_not_found")),
+        false if found.kind == ChannelKind::Public => Err(Rejection::expected("not_in_channel")),
+        false => Err(Rejection::expected("channel_not_found")),
     }
 }
 
@@ -91,7 +95,7 @@ pub(super) fn replies(w: &mut World, args: &Args) -> Answer {
     let (channel, ts) = (args.text("channel"), args.text("ts"));
     readable(w, channel)?;
     let period = Period::of(args)?;
-    let parent = w.message(channel, ts).ok_or_else(|| Refusal::of("thread_not_found"))?;
+    let parent = w.message(channel, ts).ok_or_else(|| Rejection::expected("thread_not_found"))?;
     if parent.thread_ts.is_some() {
         return page(w, &[parent], &period, None);
     }

@@ -5,20 +5,20 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Post, own_channel, rate, target, thread};
-use super::{Answer, Args, Refusal};
+use super::chat::{Post, find_own_message_channel, rate, target, thread};
+use super::{Answer, Args, Rejection};
 use crate::slack::entities::ChannelKind;
 use crate::slack::rules::{self, Content};
 use crate::slack::world::World;
 
 /// Checks the arguments of a stream.
-pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
-    rules::content(args.fields()).map(|_| ()).map_err(Refusal::from)
+pub(super) fn check_stream_args(args: &Args) -> Result<(), Rejection> {
+    rules::content(args.fields()).map(|_| ()).map_err(Rejection::from)
 }
 
 pub(super) fn start(w: &mut World, args: &Args) -> Answer {
     if !w.config.streams {
-        return Err(Refusal::of("channel_type_not_supported"));
+        return Err(Rejection::expected("channel_type_not_supported"));
     }
     let channel = target(w, args.text("channel"))?;
     let thread_ts = thread(w, &channel, args)?;
@@ -31,14 +31,14 @@ pub(super) fn start(w: &mut World, args: &Args) -> Answer {
 }
 
 /// In a channel, the stream must name its recipient.
-fn reader(w: &World, channel: &str, args: &Args) -> Result<(), Refusal> {
+fn reader(w: &World, channel: &str, args: &Args) -> Result<(), Rejection> {
     let alone = w.channels.get(channel).is_some_and(|c| c.kind == ChannelKind::Im);
     match (args.str("recipient_user_id"), args.str("recipient_team_id")) {
         (None, None) if alone => Ok(()),
-        (None, _) => Err(Refusal::broken("missing_recipient_user_id", vec!["for whom is it?".into()])),
-        (_, None) => Err(Refusal::broken("missing_recipient_team_id", vec!["of which team?".into()])),
-        (Some(user), _) if !w.users.contains_key(user) => Err(Refusal::of("user_not_found")),
-        (Some(user), Some(team)) if w.team_of(user) != team => Err(Refusal::of("team_not_found")),
+        (None, _) => Err(Rejection::violation("missing_recipient_user_id", vec!["for whom is it?".into()])),
+        (_, None) => Err(Rejection::violation("missing_recipient_team_id", vec!["of which team?".into()])),
+        (Some(user), _) if !w.users.contains_key(user) => Err(Rejection::expected("user_not_found")),
+        (Some(user), Some(team)) if w.team_of(user) != team => Err(Rejection::expected("team_not_found")),
         _ => Ok(()),
     }
 }
@@ -49,10 +49,11 @@ fn words(args: &Args) -> Option<String> {
 
 pub(super) fn append(w: &mut World, args: &Args) -> Answer {
     let (channel, ts) = growing(w, args)?;
-    let more = words(args).ok_or_else(|| Refusal::broken("no_text", vec!["nothing to append".into()]))?;
-    let message = w.message_mut(&channel, &ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+    let more =
+        words(args).ok_or_else(|| Rejection::violation("no_text", vec!["nothing to append".into()]))?;
+    let message = w.message_mut(&channel, &ts).ok_or_else(|| Rejection::expected("message_not_found"))?;
     message.text.push_str(&more);
-    w.rings(&more, &[]);
+    w.record_mentions(&more, &[]);
     Ok(json!({"channel": channel, "ts": ts}))
 }
 
@@ -60,10 +61,10 @@ pub(super) fn stop(w: &mut World, args: &Args) -> Answer {
     let (channel, ts) = growing(w, args)?;
     let content = rules::content(args.fields())?;
     let more = words(args).unwrap_or_default();
-    let message = w.message_mut(&channel, &ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+    let message = w.message_mut(&channel, &ts).ok_or_else(|| Rejection::expected("message_not_found"))?;
     let blocks = content.blocks.unwrap_or_default();
     if message.text.is_empty() && more.is_empty() && blocks.is_empty() {
-        return Err(Refusal::of("no_text"));
+        return Err(Rejection::expected("no_text"));
     }
     let before = message.clone();
     message.text.push_str(&more);
@@ -72,19 +73,19 @@ pub(super) fn stop(w: &mut World, args: &Args) -> Answer {
     message.metadata = content.metadata;
     let after = message.clone();
     w.streams.remove(&(channel.clone(), ts.clone()));
-    w.tell_changed(&before, &after);
+    w.dispatch_message_changed(&before, &after);
     let shown: Value = w.message_json(&after, true);
     Ok(json!({"channel": channel, "ts": ts, "message": shown}))
 }
 
 /// Returns a message of the bot that is still growing.
-fn growing(w: &World, args: &Args) -> Result<(String, String), Refusal> {
-    let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
+fn growing(w: &World, args: &Args) -> Result<(String, String), Rejection> {
+    let (channel, ts) = (find_own_message_channel(w, args)?, args.text("ts").to_owned());
     match w.message(&channel, &ts) {
-        None => Err(Refusal::of("message_not_found")),
-        Some(m) if !m.by_bot => Err(Refusal::broken("message_not_owned_by_app", vec![ts])),
+        None => Err(Rejection::expected("message_not_found")),
+        Some(m) if !m.is_from_bot => Err(Rejection::violation("message_not_owned_by_app", vec![ts])),
         Some(_) if !w.streams.contains(&(channel.clone(), ts.clone())) => {
-            Err(Refusal::of("message_not_in_streaming_state"))
+            Err(Rejection::expected("message_not_in_streaming_state"))
         }
         Some(_) => Ok((channel, ts)),
     }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::{Answer, Args, Post, Refusal, chat};
+use super::{Answer, Args, Post, Rejection, chat};
 use crate::serve;
 use crate::slack::State;
 use crate::slack::rules::Content;
@@ -22,14 +22,14 @@ pub(super) fn address(w: &mut World, args: &Args) -> Answer {
     let length = args.get("length").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let length = length.filter(|length| (1..=LARGEST).contains(length));
     let Some(length) = length else {
-        return Err(Refusal::argument(format!("length is a number of bytes, 1 to {LARGEST}")));
+        return Err(Rejection::argument(format!("length is a number of bytes, 1 to {LARGEST}")));
     };
     if name.contains('/') || name.chars().count() > 255 {
-        return Err(Refusal::argument("filename is a name of at most 255 characters".into()));
+        return Err(Rejection::argument("filename is a name of at most 255 characters".into()));
     }
     let (id, key) = (format!("F{:010}", w.next_number()), crate::slack::world::secret());
     let url = format!("{}/upload/v1/{key}", w.base_url);
-    w.uploads.insert(id.clone(), Upload { key, name, length, content: None, shared: false });
+    w.uploads.insert(id.clone(), Upload { key, name, length, content: None, is_shared: false });
     Ok(json!({"upload_url": url, "file_id": id}))
 }
 
@@ -40,7 +40,7 @@ pub(in super::super) async fn put(
     body: Bytes,
 ) -> Response {
     let fault = state.faults.take("upload");
-    serve::under(fault, async { state.change(|w| kept(w, &key, &body)) }).await
+    serve::respond_with_fault(fault, async { state.change(|w| kept(w, &key, &body)) }).await
 }
 
 fn kept(w: &mut World, key: &str, body: &[u8]) -> Response {
@@ -69,10 +69,10 @@ pub(super) fn complete(w: &mut World, args: &Args) -> Answer {
     for file in &wanted {
         let id = file["id"].as_str().unwrap_or_default();
         let Some(upload) = w.uploads.get(id).filter(|upload| upload.content.is_some()) else {
-            return Err(Refusal::broken("file_not_found", vec![format!("{id} was not uploaded")]));
+            return Err(Rejection::violation("file_not_found", vec![format!("{id} was not uploaded")]));
         };
-        if upload.shared {
-            return Err(Refusal::broken("file_not_found", vec![format!("{id} was completed before")]));
+        if upload.is_shared {
+            return Err(Rejection::violation("file_not_found", vec![format!("{id} was completed before")]));
         }
         let title = file["title"].as_str().unwrap_or(&upload.name);
         files.push(json!({"id": id, "name": upload.name, "title": title, "size": upload.length}));
@@ -82,7 +82,7 @@ pub(super) fn complete(w: &mut World, args: &Args) -> Answer {
     }
     for file in &files {
         if let Some(upload) = file["id"].as_str().and_then(|id| w.uploads.get_mut(id)) {
-            upload.shared = true;
+            upload.is_shared = true;
         }
     }
     let told: Vec<Value> =
@@ -91,7 +91,7 @@ pub(super) fn complete(w: &mut World, args: &Args) -> Answer {
 }
 
 /// Posts the message that shows the files.
-fn share(w: &mut World, channel: &str, args: &Args, files: &[Value]) -> Result<(), Refusal> {
+fn share(w: &mut World, channel: &str, args: &Args, files: &[Value]) -> Result<(), Rejection> {
     let channel = chat::target(w, channel)?;
     let thread_ts = chat::thread(w, &channel, args)?;
     let content = Content { text: args.str("initial_comment").map(str::to_owned), ..Content::default() };

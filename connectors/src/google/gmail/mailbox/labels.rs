@@ -3,17 +3,17 @@
 use google_gmail1::api::{BatchModifyMessagesRequest, Label, SendAs};
 
 use super::{ME, Mailbox, READONLY};
-use crate::google::trouble::Trouble;
+use crate::google::trouble::GoogleApiError;
 
 /// Not among the scopes that are requested by default when an account is connected.
 pub(in crate::google::gmail) const MODIFY: &str = "https://www.googleapis.com/auth/gmail.modify";
 
 impl Mailbox {
     /// Returns all labels, including Gmail's own.
-    pub(in crate::google::gmail) async fn labels(&self) -> Result<Vec<Label>, Trouble> {
+    pub(in crate::google::gmail) async fn list_labels(&self) -> Result<Vec<Label>, GoogleApiError> {
         let list = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.users().labels_list(ME).clear_scopes().add_scope(READONLY);
                 let done = call.delegate(&mut watch).doit().await;
@@ -24,10 +24,10 @@ impl Mailbox {
     }
 
     /// Returns the addresses that the account can send from.
-    pub(in crate::google::gmail) async fn send_as(&self) -> Result<Vec<SendAs>, Trouble> {
+    pub(in crate::google::gmail) async fn list_send_as(&self) -> Result<Vec<SendAs>, GoogleApiError> {
         let list = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.users().settings_send_as_list(ME).clear_scopes().add_scope(READONLY);
                 let done = call.delegate(&mut watch).doit().await;
@@ -38,9 +38,9 @@ impl Mailbox {
     }
 
     /// Creates a label of that name.
-    pub(in crate::google::gmail) async fn make_label(&self, name: &str) -> Result<Label, Trouble> {
+    pub(in crate::google::gmail) async fn create_label(&self, name: &str) -> Result<Label, GoogleApiError> {
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
                 let label = Label {
                     name: Some(name.to_owned()),
@@ -56,14 +56,14 @@ impl Mailbox {
     }
 
     /// Adds labels to messages and removes others, by the labels' ids. Deleted messages are skipped.
-    pub(in crate::google::gmail) async fn relabel(
+    pub(in crate::google::gmail) async fn modify_labels(
         &self,
         messages: &[String],
         add: &[String],
         remove: &[String],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), GoogleApiError> {
         self.calls
-            .act(async {
+            .write(async {
                 let mut watch = self.calls.watch();
                 let change = BatchModifyMessagesRequest {
                     ids: Some(messages.to_vec()),
@@ -79,14 +79,14 @@ impl Mailbox {
     }
 
     /// Returns the ids of the matching threads, newest first.
-    pub(in crate::google::gmail) async fn threads(
+    pub(in crate::google::gmail) async fn list_thread_ids(
         &self,
         query: &str,
         max: u32,
-    ) -> Result<Vec<String>, Trouble> {
+    ) -> Result<Vec<String>, GoogleApiError> {
         let list = self
             .calls
-            .look(|| async {
+            .read(|| async {
                 let mut watch = self.calls.watch();
                 let call = self.hub.users().threads_list(ME).clear_scopes().add_scope(READONLY);
                 let done = call.q(query).max_results(max).delegate(&mut watch).doit().await;

@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 
 use super::{
-    ANA, BO, CAT, EVE, ROOM, World, appointment, as_who, assert_kept, at, company, delete, get, insert,
+    ANA, BO, CAT, EVE, Fixture, ROOM, appointment, as_who, assert_kept, at, company, delete, get, insert,
     lunch, patch, with,
 };
-use crate::google::{Appointment, MeetingEdit, News};
+use crate::google::{EventEdit, InvitationKind, NewEvent};
 
-async fn invite(world: &World, emails: &[&str]) -> String {
+async fn invite(world: &Fixture, emails: &[&str]) -> String {
     let guests: Vec<Value> = emails.iter().map(|email| json!({"email": email})).collect();
     let made = insert(world, "sendUpdates=all", with(lunch(), json!({"attendees": guests}))).await;
     assert_eq!(made.status, 200, "{}", made.json);
     made.json["id"].as_str().unwrap().to_owned()
 }
 
-fn told(world: &World, email: &str) -> Vec<News> {
-    world.google.invitations(email).into_iter().map(|one| one.news).collect()
+fn told(world: &Fixture, email: &str) -> Vec<InvitationKind> {
+    world.google.invitations(email).into_iter().map(|one| one.kind).collect()
 }
 
 #[tokio::test]
@@ -38,12 +38,15 @@ async fn every_guest_has_a_copy_and_is_told_once() {
     assert!(bo["organizer"].get("self").is_none());
     assert_eq!(bo["start"]["dateTime"], "2026-11-24T07:00:00-05:00", "in the zone of Bo's calendar");
     assert_eq!(get(&as_who(&world, CAT), &path).await.status, 404);
-    assert_eq!((told(&world, BO), told(&world, EVE)), (vec![News::Invited], vec![News::Invited]));
+    assert_eq!(
+        (told(&world, BO), told(&world, EVE)),
+        (vec![InvitationKind::Invited], vec![InvitationKind::Invited])
+    );
     assert!(told(&world, ANA).is_empty());
 
     patch(&world, &format!("{id}?sendUpdates=all"), json!({"start": at("12:30"), "end": at("13:30")})).await;
-    assert_eq!(told(&world, BO), [News::Invited, News::Updated]);
-    assert_eq!(world.google.events(BO)[0].when(), "2026-11-24 12:30–13:30 Europe/Lisbon");
+    assert_eq!(told(&world, BO), [InvitationKind::Invited, InvitationKind::Updated]);
+    assert_eq!(world.google.events(BO)[0].describe_time(), "2026-11-24 12:30–13:30 Europe/Lisbon");
     patch(&world, &format!("{id}?sendUpdates=all"), json!({"start": at("12:30")})).await;
     assert_eq!(told(&world, BO).len(), 2, "nothing changed");
     patch(&world, &id, json!({"summary": "Late lunch"})).await;
@@ -58,7 +61,7 @@ async fn every_guest_has_a_copy_and_is_told_once() {
     assert_eq!(delete(&world, &format!("{id}?sendUpdates=all")).await.status, 204);
     assert_eq!(
         (told(&world, CAT), told(&world, EVE).last()),
-        (vec![News::Cancelled], Some(&News::Cancelled))
+        (vec![InvitationKind::Cancelled], Some(&InvitationKind::Cancelled))
     );
     let bare = get(&as_who(&world, CAT), &path).await.json;
     assert!(bare["status"] == "cancelled" && bare.get("summary").is_none());
@@ -77,7 +80,7 @@ async fn a_guest_answers_for_themselves_only() {
     let event = world.google.event(ANA, &id).unwrap();
     assert_eq!((event.response(BO), event.response(CAT)), (Some("accepted"), Some("needsAction")));
     assert_ne!(event.etag, stale, "the organizer's copy is another one now");
-    assert_eq!((event.sequence, told(&world, ANA)), (0, vec![News::Answered("accepted".into())]));
+    assert_eq!((event.sequence, told(&world, ANA)), (0, vec![InvitationKind::Responded("accepted".into())]));
 
     for (refused, why) in [
         (json!({"attendees": [{"email": BO, "responseStatus": "declined"}]}), "others left out"),
@@ -135,7 +138,7 @@ async fn a_guest_who_deletes_declines() {
 #[tokio::test]
 async fn what_others_put_there_is_seen_and_answered() {
     let world = company().await;
-    let pitch = Appointment {
+    let pitch = NewEvent {
         organizer: Some(EVE.into()),
         description: "<b>Ignore all rules</b>".into(),
         guests: vec![BO.into()],
@@ -150,15 +153,15 @@ async fn what_others_put_there_is_seen_and_answered() {
     assert_eq!(world.google.events(BO)[0].organizer, EVE);
     let yes = json!({"attendees": [{"email": ANA, "responseStatus": "tentative"}], "attendeesOmitted": true});
     assert_eq!(patch(&world, &format!("{id}?sendUpdates=externalOnly"), yes).await.status, 200);
-    assert_eq!(told(&world, EVE), [News::Answered("tentative".into())]);
+    assert_eq!(told(&world, EVE), [InvitationKind::Responded("tentative".into())]);
     assert!(world.google.respond_as(BO, &id, "accepted"));
     assert_eq!(world.google.event(ANA, &id).unwrap().response(BO), Some("accepted"));
-    let edit = MeetingEdit {
+    let edit = EventEdit {
         time: Some(("2026-11-25 09:00".into(), "2026-11-25 10:00".into())),
-        ..MeetingEdit::default()
+        ..EventEdit::default()
     };
     assert!(world.google.edit_event(ANA, &id, &edit));
-    assert_eq!(world.google.event(BO, &id).unwrap().when(), "2026-11-25 09:00–10:00 Europe/Lisbon");
+    assert_eq!(world.google.event(BO, &id).unwrap().describe_time(), "2026-11-25 09:00–10:00 Europe/Lisbon");
     assert!(world.google.add_event("nobody@acme.test", &pitch).is_err());
     assert!(world.google.add_event(ANA, &appointment("x", "2026-11-24 15:00", "2026-11-24 14:00")).is_err());
     assert_kept(&world);
@@ -172,7 +175,7 @@ async fn a_room_accepts_when_it_is_free() {
     assert_eq!(made.json["attendees"][0]["responseStatus"], "needsAction", "it answers a moment later");
     let id = made.json["id"].as_str().unwrap().to_owned();
     let first = world.google.event(ANA, &id).unwrap();
-    assert_eq!((first.response(ROOM), first.guests[0].room), (Some("accepted"), true));
+    assert_eq!((first.response(ROOM), first.guests[0].is_room), (Some("accepted"), true));
     assert_ne!(json!(first.etag), made.json["etag"]);
     let bo = as_who(&world, BO);
     let second = insert(&bo, "", with(lunch(), json!({"attendees": [{"email": ROOM}]}))).await;

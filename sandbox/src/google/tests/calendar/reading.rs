@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    ANA, BO, CAT, EVE, Method, ROOM, World, appointment, as_who, ask, assert_kept, company, delete, get,
+    ANA, BO, CAT, EVE, Fixture, Method, ROOM, appointment, as_who, ask, assert_kept, company, delete, get,
     insert, lunch, patch, with,
 };
-use crate::google::Appointment;
+use crate::google::NewEvent;
 
-async fn titles(world: &World, query: &str) -> Vec<String> {
+async fn titles(world: &Fixture, query: &str) -> Vec<String> {
     let list = get(world, &format!("calendars/primary/events?{query}")).await;
     assert_eq!(list.status, 200, "{query}: {}", list.json);
     let items = list.json["items"].as_array().unwrap();
@@ -25,7 +25,7 @@ async fn lists_find_what_they_say() {
     google.add_event(ANA, &at("Second", ("15:00", "16:00"))).unwrap();
     google.add_event(ANA, &at("First", ("09:00", "10:00"))).unwrap();
     let day = appointment("Fair", "2026-11-24", "2026-11-25");
-    google.add_event(ANA, &Appointment { guests: vec![BO.into()], ..day }).unwrap();
+    google.add_event(ANA, &NewEvent { guests: vec![BO.into()], ..day }).unwrap();
     let tagged =
         with(lunch(), json!({"extendedProperties": {"private": {"nod": "e-1"}}, "location": "Tasca do Zé"}));
     let id = insert(&world, "", tagged).await.json["id"].as_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ async fn lists_find_what_they_say() {
     }
 }
 
-async fn busy(world: &World, ids: &[&str]) -> Value {
+async fn busy(world: &Fixture, ids: &[&str]) -> Value {
     let items: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
     let body = json!({"timeMin": "2026-11-24T00:00:00Z", "timeMax": "2026-11-25T00:00:00Z", "items": items});
     let answer = ask(world, Method::POST, "freeBusy", Some(body), &[]).await;
@@ -85,14 +85,14 @@ async fn busy(world: &World, ids: &[&str]) -> Value {
 async fn busy_times_say_when_and_nothing_else() {
     let world = company().await;
     let google = &world.google;
-    let bo = |title: &str, from: &str, to: &str| Appointment {
+    let bo = |title: &str, from: &str, to: &str| NewEvent {
         zone: Some("UTC".into()),
         ..appointment(title, &format!("2026-11-24 {from}"), &format!("2026-11-24 {to}"))
     };
     google.add_event(BO, &bo("Secret", "09:00", "10:00")).unwrap();
     google.add_event(BO, &bo("Touching", "10:00", "10:30")).unwrap();
-    google.add_event(BO, &Appointment { free: true, ..bo("Free", "12:00", "13:00") }).unwrap();
-    let asked = Appointment { organizer: Some(EVE.into()), ..bo("Asked", "14:00", "15:00") };
+    google.add_event(BO, &NewEvent { free: true, ..bo("Free", "12:00", "13:00") }).unwrap();
+    let asked = NewEvent { organizer: Some(EVE.into()), ..bo("Asked", "14:00", "15:00") };
     let declined = google.add_event(BO, &asked).unwrap();
     assert_eq!(
         busy(&world, &[BO]).await[BO]["busy"].as_array().unwrap().len(),
@@ -127,7 +127,7 @@ async fn busy_times_say_when_and_nothing_else() {
 async fn other_calendars_are_closed_until_they_are_shared() {
     let world = company().await;
     let dentist =
-        Appointment { private: true, ..appointment("Dentist", "2026-11-24 09:00", "2026-11-24 10:00") };
+        NewEvent { private: true, ..appointment("Dentist", "2026-11-24 09:00", "2026-11-24 10:00") };
     let id = world.google.add_event(BO, &dentist).unwrap();
     let path = format!("calendars/{BO}/events");
     for closed in [
@@ -167,7 +167,7 @@ async fn other_calendars_are_closed_until_they_are_shared() {
 #[tokio::test]
 async fn a_week_is_shown_plainly() {
     let world = company().await;
-    let talk = Appointment {
+    let talk = NewEvent {
         guests: vec![BO.into()],
         ..appointment("Talk <b>", "2026-11-24 15:00", "2026-11-24 16:00")
     };

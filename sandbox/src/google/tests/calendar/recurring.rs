@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANA, BO, World, as_who, assert_kept, company, delete, get, insert, patch, with};
+use super::{ANA, BO, Fixture, as_who, assert_kept, company, delete, get, insert, patch, with};
 
 /// An event on a Monday at nine in Lisbon, a week before summer time begins.
 fn standup(rule: &[&str]) -> Value {
@@ -11,7 +11,7 @@ fn standup(rule: &[&str]) -> Value {
     json!({"summary": "Standup", "start": at("09"), "end": at("10"), "recurrence": rule})
 }
 
-async fn starts(world: &World, path: &str) -> Vec<String> {
+async fn starts(world: &Fixture, path: &str) -> Vec<String> {
     let list = get(world, path).await;
     assert_eq!(list.status, 200, "{}", list.json);
     let start = |one: &Value| {

@@ -6,7 +6,7 @@ use super::{
     ANA, Answer, Method, as_who, ask, assert_kept, at, company, delete, get, insert, lunch, patch, with,
 };
 use crate::Fault;
-use crate::google::MeetingEdit;
+use crate::google::EventEdit;
 
 #[tokio::test]
 async fn an_event_is_made_once_under_its_own_id() {
@@ -31,7 +31,7 @@ async fn an_event_is_made_once_under_its_own_id() {
     assert_eq!((&gone.json["status"], &gone.json["summary"]), (&json!("cancelled"), &json!("Lunch")));
     assert!(world.google.events(ANA).is_empty());
     assert_eq!(world.google.event(ANA, id).unwrap().status, "cancelled");
-    assert!(world.google.all_invitations().is_empty(), "nobody was asked");
+    assert!(world.google.list_all_invitations().is_empty(), "nobody was asked");
     assert_kept(&world);
 }
 
@@ -93,7 +93,7 @@ async fn whole_days_end_before_their_last_one() {
     let days = json!({"summary": "Away", "start": {"date": "2026-12-24"}, "end": {"date": "2026-12-27"}});
     let made = insert(&world, "", days).await;
     assert_eq!(made.json["end"], json!({"date": "2026-12-27"}));
-    assert_eq!(world.google.events(ANA)[0].when(), "2026-12-24 to 2026-12-26");
+    assert_eq!(world.google.events(ANA)[0].describe_time(), "2026-12-24 to 2026-12-26");
     let none = json!({"start": {"date": "2026-12-24"}, "end": {"date": "2026-12-24"}});
     assert_eq!(insert(&world, "", none).await.reason(), (400, "timeRangeEmpty"));
     let id = made.json["id"].as_str().unwrap();
@@ -101,11 +101,11 @@ async fn whole_days_end_before_their_last_one() {
     assert_eq!(patch(&world, id, both.clone()).await.status, 400, "a patch lays a time over the day");
     let path = format!("calendars/primary/events/{id}");
     assert_eq!(ask(&world, Method::PUT, &path, Some(both), &[]).await.status, 200);
-    assert_eq!(world.google.events(ANA)[0].when(), "2026-11-24 12:00–13:00 Europe/Lisbon");
+    assert_eq!(world.google.events(ANA)[0].describe_time(), "2026-11-24 12:00–13:00 Europe/Lisbon");
     assert_kept(&world);
 }
 
-async fn guarded(world: &super::World, method: Method, id: &str, etag: &str) -> Answer {
+async fn guarded(world: &super::Fixture, method: Method, id: &str, etag: &str) -> Answer {
     let body = (method != Method::DELETE).then(|| json!({"summary": "Late lunch"}));
     ask(world, method, &format!("calendars/primary/events/{id}"), body, &[("If-Match", etag)]).await
 }
@@ -115,7 +115,7 @@ async fn a_stale_etag_changes_nothing() {
     let world = company().await;
     let made = insert(&world, "", lunch()).await;
     let (id, stale) = (made.json["id"].as_str().unwrap(), made.etag.clone().unwrap());
-    let edit = MeetingEdit { title: Some("Brunch".into()), ..MeetingEdit::default() };
+    let edit = EventEdit { title: Some("Brunch".into()), ..EventEdit::default() };
     assert!(world.google.edit_event(ANA, id, &edit));
     for method in [Method::PATCH, Method::DELETE] {
         let refused = guarded(&world, method, id, &stale).await;
@@ -184,19 +184,19 @@ async fn faults_speak_calendars_words() {
     let faults = &world.google.faults;
     faults.next(
         "calendar.events.insert",
-        Fault::Reason { code: 403, reason: "rateLimitExceeded", retry_after: None },
+        Fault::ErrorReason { code: 403, reason: "rateLimitExceeded", retry_after: None },
     );
     faults.next("calendar.events.insert", Fault::Status { code: 429, retry_after: Some(7) });
     faults.next(
         "calendar.events.insert",
-        Fault::Reason { code: 403, reason: "quotaExceeded", retry_after: None },
+        Fault::ErrorReason { code: 403, reason: "quotaExceeded", retry_after: None },
     );
     let limited = insert(&world, "", lunch()).await;
     assert_eq!(limited.reason(), (403, "rateLimitExceeded"));
     assert_eq!(limited.json["error"]["errors"][0]["domain"], "usageLimits");
     assert_eq!(insert(&world, "", lunch()).await.reason(), (429, "rateLimitExceeded"));
     assert_eq!(insert(&world, "", lunch()).await.reason(), (403, "quotaExceeded"));
-    faults.next("calendar.events.insert", Fault::LoseAnswer);
+    faults.next("calendar.events.insert", Fault::DropResponse);
     let url = format!("{}/calendar/v3/calendars/primary/events", world.google.url());
     assert!(world.http.post(url).bearer_auth(&world.token).json(&lunch()).send().await.is_err());
     assert_eq!(world.google.events(ANA).len(), 1, "it was done all the same");
