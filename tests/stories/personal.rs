@@ -386,7 +386,7 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: On) {
     // Not earlier: checking all rows takes seconds, in which nothing else of this test can run.
     every_row_is_anas(&rows, &ana);
     let said = log.said();
-    assert!(said.contains("an effect ended"), "nothing was logged");
+    assert!(said.contains("effect finished"), "nothing was logged");
     assert_eq!(leaks(&said), None, "{:?}", said.lines().find(|line| leaks(line).is_some()));
 }
 
