@@ -235,5 +235,5 @@ fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
 
 /// A delegated account implies a configured one, so this is a bug.
 fn unset() -> ToolError {
-    ToolError::internal("an account is lent that is not configured")
+    ToolError::internal("the lent account is not configured")
 }
