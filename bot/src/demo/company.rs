@@ -101,7 +101,7 @@ pub(super) fn chat(server: &Discord) {
     for (channel, minutes, who, text) in CHAT {
         server.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
         if let Err(error) = server.say_with(discord::Say::new(who, channel, text)) {
-            tracing::warn!(%error, "something that was to be said before the demo was not");
+            tracing::warn!(%error, "could not post a seed message of the demo");
         }
     }
     server.change(|w| {
@@ -122,7 +122,7 @@ pub(super) fn talk(slack: &Slack) {
         slack.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
         let said = slack.say_with(Say { deliver: Deliver::Never, ..Say::new(who, channel, text) });
         if let Err(error) = said {
-            tracing::warn!(%error, "something that was to be said before the demo was not");
+            tracing::warn!(%error, "could not post a seed message of the demo");
         }
     }
     slack.change(|w| {

@@ -102,15 +102,15 @@ impl Door {
         let Some(profile) = profile else { return };
         let arrival = Arrival::Person { workspace: self.adapter.identity.application.clone(), profile };
         if let Err(error) = self.store(arrival).await {
-            tracing::warn!(%error, "who joined, changed or left was not stored");
+            tracing::warn!(%error, "could not store a member update");
         }
     }
 
     async fn leave(self, guild: String) {
         match self.adapter.guilds.leave(&guild).await {
-            Ok(()) => tracing::info!(guild, "left a server that is not among discord.servers"),
+            Ok(()) => tracing::info!(guild, "left a server that is not in discord.servers"),
             Err(error) => {
-                tracing::warn!(guild, %error, "a server that is not among discord.servers was not left")
+                tracing::warn!(guild, %error, "could not leave a server that is not in discord.servers")
             }
         }
     }
@@ -173,7 +173,7 @@ impl Door {
                 }
                 ended => return ended,
             };
-            tracing::warn!(channel, %error, "where a message stands is not known yet");
+            tracing::warn!(channel, %error, "could not look up the channel of a message; retrying");
             self.waits();
             looks += 1;
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -191,7 +191,7 @@ impl Door {
     }
 
     fn give_up(&self, key: &str) {
-        tracing::error!(key, "a message was not stored: it is looked up with what was missed");
+        tracing::error!(key, "gave up storing a message; catch-up will fetch it");
         self.storing.send_modify(|now| *now = Storing { waits: false, given_up: now.given_up + 1 });
     }
 
@@ -201,7 +201,7 @@ impl Door {
         for pause in pauses {
             match self.store(Arrival::Inbound(inbound.clone())).await {
                 Ok(_) => return,
-                Err(error) => tracing::warn!(key = inbound.dedup_key, %error, "a message waits to be stored"),
+                Err(error) => tracing::warn!(key = inbound.dedup_key, %error, "retrying to store a message"),
             }
             self.waits();
             tokio::time::sleep(pause).await;
@@ -219,10 +219,10 @@ impl Door {
     /// Stores an event that cannot be parsed, so that it can be inspected and processed once it can be parsed.
     pub(super) async fn keep(&self, why: &'static str, event: &Value) {
         let workspace = self.adapter.identity.application.clone();
-        tracing::warn!(workspace, why, "kept a Discord event that cannot be read");
+        tracing::warn!(workspace, why, "stored an unreadable Discord event");
         let arrival = Arrival::Unreadable { workspace, raw: storable(event.clone()) };
         if let Err(error) = self.store(arrival).await {
-            tracing::error!(%error, why, "an event that cannot be read was not kept");
+            tracing::error!(%error, why, "could not store an unreadable event");
         }
     }
 }

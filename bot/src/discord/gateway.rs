@@ -168,7 +168,7 @@ async fn is_taken(line: &Line) {
     let limit = &told["session_start_limit"];
     let (left, anew) = (limit["remaining"].as_u64(), limit["reset_after"].as_u64());
     if let (Some(..=KEPT), Some(anew)) = (left, anew) {
-        tracing::error!(milliseconds = anew, "Discord takes hardly any more sessions today");
+        tracing::error!(milliseconds = anew, "the Discord session start limit is almost exhausted; waiting");
         tokio::time::sleep(Duration::from_millis(anew)).await;
     }
 }

@@ -70,7 +70,7 @@ impl Door {
         let place = match tokio::time::timeout(LOOKED_UP, adapter.atlas.place(&adapter.web, channel)).await {
             Ok(Ok(place)) => place,
             unknown => {
-                tracing::warn!(channel, ?unknown, "where somebody pressed could not be looked up");
+                tracing::warn!(channel, ?unknown, "could not look up the channel of an interaction");
                 return self.whisper_first(&asked, &Card::from_markdown(BROKEN)).await;
             }
         };
@@ -136,7 +136,7 @@ impl Door {
                 match self.store(Arrival::Inbound(inbound.clone())).await {
                     Ok(immediate) => return immediate,
                     Err(error) => {
-                        tracing::warn!(interaction = asked.id, %error, "what somebody pressed waits to be stored");
+                        tracing::warn!(interaction = asked.id, %error, "retrying to store an interaction");
                     }
                 }
                 pause = pauses.next().unwrap_or(pause);
@@ -145,7 +145,7 @@ impl Door {
         };
         tokio::time::timeout(TOKEN_LIVES.saturating_sub(asked.since.elapsed()), tries).await.unwrap_or_else(
             |_| {
-                tracing::error!(interaction = asked.id, "what somebody pressed was not stored");
+                tracing::error!(interaction = asked.id, "gave up storing an interaction");
                 InteractionResponse::ephemeral(UNSURE)
             },
         )
@@ -161,7 +161,7 @@ impl Door {
         if can && self.callback(asked, MODAL, form::modal(&form)).await.is_ok() {
             return;
         }
-        tracing::warn!(verb = form.verb.kind, interaction = asked.id, "a form was not opened");
+        tracing::warn!(verb = form.verb.kind, interaction = asked.id, "could not open a form");
         let immediate = match form.fallback {
             // Another click would change nothing.
             FormFallback::ShowText(_) if !form::fits(&form) => InteractionResponse::ephemeral(TOO_LONG),
@@ -258,13 +258,13 @@ impl Door {
         let target = DeliveryTarget::DirectMessage { workspace, user: asked.user.clone() };
         let key = DeliveryId(asked.key(card));
         if let Err(error) = self.adapter.post_message(&target, card, key).await {
-            tracing::warn!(interaction = asked.id, %error, "what there was to say was not shown");
+            tracing::warn!(interaction = asked.id, %error, "could not show the response to an interaction");
         }
     }
 
     async fn first(&self, asked: &Asked, kind: u64, data: Value) {
         if let Err(error) = self.callback(asked, kind, data).await {
-            tracing::warn!(interaction = asked.id, kind, %error, "an interaction was not answered");
+            tracing::warn!(interaction = asked.id, kind, %error, "could not respond to an interaction");
         }
     }
 

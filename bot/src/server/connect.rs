@@ -236,7 +236,7 @@ async fn give_up(
 }
 
 fn oauth_error(error: &OAuthError) -> Response {
-    tracing::warn!(%error, "a sign-in with Google did not work");
+    tracing::warn!(%error, "sign-in with Google failed");
     match error {
         OAuthError::Revoked | OAuthError::Refused { .. } => pages::refused("Google"),
         OAuthError::Misconfigured { .. } => pages::broken("Google"),
@@ -245,7 +245,7 @@ fn oauth_error(error: &OAuthError) -> Response {
 }
 
 fn sign_in_error(error: &SignInError) -> Response {
-    tracing::warn!(%error, "a sign-in with Discord did not work");
+    tracing::warn!(%error, "sign-in with Discord failed");
     match error {
         SignInError::Refused(_) => pages::refused("Discord"),
         SignInError::Misconfigured(_) => pages::broken("Discord"),

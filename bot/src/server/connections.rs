@@ -62,7 +62,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
+                tracing::warn!(%error, "could not accept a connection");
                 sleep(SHORT).await;
             }
         }

@@ -76,7 +76,7 @@ impl Door {
     async fn open(self, trigger: String, form: Form, inbound: Inbound) {
         let Some(place) = place_of(&inbound.event) else { return };
         let Err(error) = self.adapter.open(&trigger, &form, &place).await else { return };
-        tracing::warn!(verb = form.verb.kind, channel = %place.channel, %error, "a form was not opened");
+        tracing::warn!(verb = form.verb.kind, channel = %place.channel, %error, "could not open a form");
         let immediate = match form.fallback {
             FormFallback::ShowText(words) => InteractionResponse::Ephemeral(Card::from_markdown(words)),
             FormFallback::Submit => {
@@ -87,7 +87,7 @@ impl Door {
                 match self.store(Arrival::Inbound(submitted)).await {
                     Ok(immediate) => immediate,
                     Err(error) => {
-                        tracing::error!(%error, "what stood in a form that did not open is lost");
+                        tracing::error!(%error, "could not store the input of a form that did not open");
                         InteractionResponse::Ephemeral(Card::from_markdown(
                             "That did not work. Nothing was done; please press again.",
                         ))
@@ -112,7 +112,7 @@ impl Door {
     /// # Errors
     /// If it could not be stored in time.
     pub async fn keep(&self, why: &'static str, raw: Value) -> Result<(), NotStored> {
-        tracing::warn!(workspace = %self.identity.team, why, "kept a Slack payload that cannot be read");
+        tracing::warn!(workspace = %self.identity.team, why, "stored an unreadable Slack payload");
         let arrival = Arrival::Unreadable { workspace: self.identity.team.clone(), raw: storable(raw) };
         self.store(arrival).await.map(|_| ())
     }
@@ -137,7 +137,7 @@ impl Door {
 
     async fn whisper(&self, place: &ChannelRef, user: &str, card: &Card) {
         if let Err(error) = self.adapter.whisper(place, user, card).await {
-            tracing::warn!(channel = %place.channel, %user, %error, "a whisper was not shown");
+            tracing::warn!(channel = %place.channel, %user, %error, "could not post an ephemeral message");
         }
     }
 }

@@ -150,7 +150,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 }
 
 fn unsigned() -> Response {
-    tracing::warn!("refused a request that Slack did not sign just now");
+    tracing::warn!("refused a request with an invalid or expired Slack signature");
     refused(StatusCode::UNAUTHORIZED)
 }
 

@@ -114,7 +114,7 @@ impl Talk {
                     self.keyboard.print(&line);
                 }
             }
-            Err(error) => tracing::debug!(%error, "what is new could not be read"),
+            Err(error) => tracing::debug!(%error, "could not read new messages"),
         }
     }
 
