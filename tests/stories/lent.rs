@@ -374,7 +374,7 @@ async fn neither_log_nor_rows_have_a_key(platform: On) {
     world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
     world.says("ana", "dm:ana", "what's new?").await;
     let (said, rows) = (log.said(), world.rows().await);
-    assert!(said.contains("effect finished") && said.contains("an account that is lent cannot be used"));
+    assert!(said.contains("effect finished") && said.contains("cannot use a lent account"));
     let mut secrets = world.google.secrets();
     if let Some(file) = world.env.get("NOD_GOOGLE__DELEGATION__KEY_FILE") {
         let key: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();

@@ -223,13 +223,13 @@ fn sorted(error: NoSystem) -> ToolError {
 }
 
 fn silent(why: &str) -> ToolError {
-    tracing::info!(why, "Google did not answer for an account that is lent");
+    tracing::info!(why, "no response from Google for a lent account");
     ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
 }
 
 /// Also logs the reason, because no one else might notify the administrator. It contains at most an address.
 fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
-    tracing::warn!(%why, "an account that is lent cannot be used");
+    tracing::warn!(%why, "cannot use a lent account");
     ToolError::NeedsAdmin { reason: why.to_string() }
 }
 
