@@ -212,7 +212,7 @@ impl Door {
     pub(super) async fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
-            Err(_) => Err(NotStored(format!("nothing for {} s", LIMIT.as_secs()))),
+            Err(_) => Err(NotStored(format!("timeout of {} s", LIMIT.as_secs()))),
         }
     }
 

@@ -93,7 +93,7 @@ async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection ended"),
-        Err(_) => tracing::debug!("a connection that did not end was closed"),
+        Err(_) => tracing::debug!("closed a connection after the shutdown timeout"),
     }
 }
 

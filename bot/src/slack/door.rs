@@ -120,7 +120,7 @@ impl Door {
     async fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
-            Err(_) => Err(NotStored(format!("nothing for {} ms", LIMIT.as_millis()))),
+            Err(_) => Err(NotStored(format!("timeout of {} ms", LIMIT.as_millis()))),
         }
     }
 

@@ -160,6 +160,6 @@ fn refused(status: StatusCode) -> Response {
 }
 
 fn unstored(error: &super::NotStored) -> Response {
-    tracing::error!(%error, "not acknowledged");
+    tracing::error!(%error, "request not acknowledged");
     StatusCode::SERVICE_UNAVAILABLE.into_response()
 }

@@ -187,7 +187,7 @@ impl Talk {
         match self.inbox.accept(inbound, true).await {
             Ok(immediate) => Some(immediate),
             Err(error) => {
-                tracing::error!(%error, "not stored");
+                tracing::error!(%error, "could not store the input");
                 self.keyboard.print("That was not taken: the database does not answer. Please say it again.");
                 None
             }
