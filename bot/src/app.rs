@@ -57,7 +57,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
     let ended = match started.await {
         Ok(app) => {
             for list in policy::find_empty_lists(database.pool.clone(), &config.approvals.policy).await? {
-                tracing::warn!(list, "the rules ask for somebody of a list of whom nobody is known");
+                tracing::warn!(list, "the policy names a list with no known members");
             }
             tracing::info!(url = %app.url, "nod is ready");
             stop.cancelled().await;

@@ -117,7 +117,7 @@ pub fn main() -> ExitCode {
     }
     // Before anything opens a connection: the HTTP client panics without a provider.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
-        tracing::debug!("a TLS provider was installed before");
+        tracing::debug!("a TLS provider is already installed");
     }
     let config = Config::load(cli.config.as_deref(), environment());
     if let Command::Manifest { platform: Manifest::Slack { public_url, mode, name } } = &cli.command {
@@ -127,7 +127,7 @@ pub fn main() -> ExitCode {
         eprintln!("nod: no logging: {error}");
     }
     if let Err(error) = server::raise_open_files() {
-        tracing::debug!(%error, "no more files can be opened than at the start");
+        tracing::debug!(%error, "could not raise the open file limit");
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {

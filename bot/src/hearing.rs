@@ -172,7 +172,7 @@ impl IngestMonitor {
                 match self.nod.record_ingest(self.platform, &self.workspace, self.shard, anew).await {
                     Ok(()) => drop(self.written.send_replace(Some(time))),
                     Err(error) => {
-                        tracing::warn!(platform = self.platform, %error, "not written down that it is heard")
+                        tracing::warn!(platform = self.platform, %error, "could not record the ingest time")
                     }
                 }
             }

@@ -380,7 +380,7 @@ async fn neither_log_nor_rows_have_a_key(platform: Platform) {
     world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
     world.say("ana", "dm:ana", "what's new?").await;
     let (said, rows) = (log.text(), world.dump_rows().await);
-    assert!(said.contains("an effect ended") && said.contains("an account that is lent cannot be used"));
+    assert!(said.contains("effect finished") && said.contains("cannot use a lent account"));
     let mut secrets = world.google.secrets();
     if let Some(file) = world.env.get("NOD_GOOGLE__DELEGATION__KEY_FILE") {
         let key: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();

@@ -390,7 +390,7 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: Platform) {
     // Not earlier: checking all rows takes seconds, in which nothing else of this test can run.
     assert_rows_owned_by_ana(&rows, &ana);
     let said = log.text();
-    assert!(said.contains("an effect ended"), "nothing was logged");
+    assert!(said.contains("effect finished"), "nothing was logged");
     assert_eq!(find_leak(&said), None, "{:?}", said.lines().find(|line| find_leak(line).is_some()));
 }
 

@@ -354,7 +354,7 @@ async fn the_log_has_no_words_and_no_tokens(platform: Platform) {
     world.say("ana", "general", "@nod look into my mail and tell Bo about the pineapple").await;
     world.click("ana", "dm:ana", "Approve & send").await;
     let said = log.text();
-    assert!(said.contains("an effect ended"), "nothing was logged");
+    assert!(said.contains("effect finished"), "nothing was logged");
     let chat = world.chat.secrets();
     let own = ["Marmalade", "pineapple", "running late", "sk-sandbox", "sandbox-client-secret"];
     let secrets = world.google.secrets();

@@ -83,7 +83,7 @@ impl<M: Clock> DatabaseClock<M> {
         loop {
             ticks.tick().await;
             if let Err(error) = self.measure(pool).await {
-                tracing::warn!(%error, "the database's clock could not be read; the offset stays as it was");
+                tracing::warn!(%error, "could not read the database's clock; keeping the offset");
             }
         }
     }
@@ -104,7 +104,7 @@ impl<M: Clock> DatabaseClock<M> {
             self.offset.store(micros(seen.by), Ordering::Relaxed);
             tracing::info!(
                 milliseconds = seen.by.num_milliseconds(),
-                "going by the database's clock, by this offset"
+                "using the database's clock with this offset"
             );
         }
     }

@@ -101,7 +101,7 @@ pub(super) fn seed_discord(server: &Discord) {
     for (channel, minutes, who, text) in DISCORD_MESSAGES {
         server.change(|w| w.config.clock = fixed_clock(Utc::now() - TimeDelta::minutes(minutes)));
         if let Err(error) = server.post_message_with(discord::NewMessage::new(who, channel, text)) {
-            tracing::warn!(%error, "something that was to be said before the demo was not");
+            tracing::warn!(%error, "could not post a seed message of the demo");
         }
     }
     server.change(|w| {
@@ -125,7 +125,7 @@ pub(super) fn seed_slack(slack: &Slack) {
             ..NewMessage::new(who, channel, text)
         });
         if let Err(error) = said {
-            tracing::warn!(%error, "something that was to be said before the demo was not");
+            tracing::warn!(%error, "could not post a seed message of the demo");
         }
     }
     slack.change(|w| {

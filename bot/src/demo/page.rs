@@ -187,7 +187,7 @@ async fn forward(request: reqwest::RequestBuilder) -> Response {
     match answer.await {
         Ok(answer) => answer.into_response(),
         Err(error) => {
-            tracing::warn!(%error, "the sandbox does not answer the demo's page");
+            tracing::warn!(%error, "the sandbox did not answer the demo page");
             StatusCode::BAD_GATEWAY.into_response()
         }
     }

@@ -106,15 +106,15 @@ impl Ingestor {
         let arrival =
             IncomingPayload::Person { workspace: self.adapter.identity.application.clone(), profile };
         if let Err(error) = self.store(arrival).await {
-            tracing::warn!(%error, "who joined, changed or left was not stored");
+            tracing::warn!(%error, "could not store a member update");
         }
     }
 
     async fn leave(self, guild: String) {
         match self.adapter.guilds.leave(&guild).await {
-            Ok(()) => tracing::info!(guild, "left a server that is not among discord.servers"),
+            Ok(()) => tracing::info!(guild, "left a server that is not in discord.servers"),
             Err(error) => {
-                tracing::warn!(guild, %error, "a server that is not among discord.servers was not left")
+                tracing::warn!(guild, %error, "could not leave a server that is not in discord.servers")
             }
         }
     }
@@ -180,7 +180,7 @@ impl Ingestor {
                 }
                 ended => return ended,
             };
-            tracing::warn!(channel, %error, "where a message stands is not known yet");
+            tracing::warn!(channel, %error, "could not look up the channel of a message; retrying");
             self.mark_pending();
             looks += 1;
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -198,7 +198,7 @@ impl Ingestor {
     }
 
     fn drop_message(&self, key: &str) {
-        tracing::error!(key, "a message was not stored: it is looked up with what was missed");
+        tracing::error!(key, "gave up storing a message; catch-up will fetch it");
         self.storing.send_modify(|now| {
             *now = StorageStatus { has_pending: false, dropped_count: now.dropped_count + 1 }
         });
@@ -210,7 +210,7 @@ impl Ingestor {
         for pause in pauses {
             match self.store(IncomingPayload::Inbound(inbound.clone())).await {
                 Ok(_) => return,
-                Err(error) => tracing::warn!(key = inbound.dedup_key, %error, "a message waits to be stored"),
+                Err(error) => tracing::warn!(key = inbound.dedup_key, %error, "retrying to store a message"),
             }
             self.mark_pending();
             tokio::time::sleep(pause).await;
@@ -221,17 +221,17 @@ impl Ingestor {
     pub(super) async fn store(&self, arrival: IncomingPayload) -> Result<InteractionResponse, StoreError> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
-            Err(_) => Err(StoreError(format!("nothing for {} s", LIMIT.as_secs()))),
+            Err(_) => Err(StoreError(format!("timeout of {} s", LIMIT.as_secs()))),
         }
     }
 
     /// Stores an event that cannot be parsed, so that it can be inspected and processed once it can be parsed.
     pub(super) async fn store_unreadable(&self, why: &'static str, event: &Value) {
         let workspace = self.adapter.identity.application.clone();
-        tracing::warn!(workspace, why, "kept a Discord event that cannot be read");
+        tracing::warn!(workspace, why, "stored an unreadable Discord event");
         let arrival = IncomingPayload::Unreadable { workspace, raw: sanitize(event.clone()) };
         if let Err(error) = self.store(arrival).await {
-            tracing::error!(%error, why, "an event that cannot be read was not kept");
+            tracing::error!(%error, why, "could not store an unreadable event");
         }
     }
 }

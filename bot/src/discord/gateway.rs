@@ -179,7 +179,7 @@ async fn wait_for_session_budget(line: &GatewayConfig) {
     let limit = &told["session_start_limit"];
     let (left, anew) = (limit["remaining"].as_u64(), limit["reset_after"].as_u64());
     if let (Some(..=RESERVED_SESSIONS), Some(anew)) = (left, anew) {
-        tracing::error!(milliseconds = anew, "Discord takes hardly any more sessions today");
+        tracing::error!(milliseconds = anew, "the Discord session start limit is almost exhausted; waiting");
         tokio::time::sleep(Duration::from_millis(anew)).await;
     }
 }

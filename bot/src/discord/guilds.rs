@@ -107,7 +107,7 @@ impl Guilds {
             Ok(page) => page.as_array().cloned().ok_or_else(strange)?,
             // Without the members intent, people become known when they write.
             Err(ChatError::ChannelClosed { code } | ChatError::Rejected { code }) => {
-                tracing::warn!(code, "the members of a server cannot be read (Server Members Intent)");
+                tracing::warn!(code, "could not list the members of a server (Server Members Intent)");
                 Vec::new()
             }
             Err(error) => return Err(error),

@@ -75,7 +75,7 @@ impl Ingestor {
         {
             Ok(Ok(place)) => place,
             unknown => {
-                tracing::warn!(channel, ?unknown, "where somebody pressed could not be looked up");
+                tracing::warn!(channel, ?unknown, "could not look up the channel of an interaction");
                 return self.reply_ephemeral_now(&asked, &Card::from_markdown(FAILED)).await;
             }
         };
@@ -147,7 +147,7 @@ impl Ingestor {
                 match self.store(IncomingPayload::Inbound(inbound.clone())).await {
                     Ok(immediate) => return immediate,
                     Err(error) => {
-                        tracing::warn!(interaction = asked.id, %error, "what somebody pressed waits to be stored");
+                        tracing::warn!(interaction = asked.id, %error, "retrying to store an interaction");
                     }
                 }
                 pause = pauses.next().unwrap_or(pause);
@@ -156,7 +156,7 @@ impl Ingestor {
         };
         tokio::time::timeout(TOKEN_LIVES.saturating_sub(asked.since.elapsed()), tries).await.unwrap_or_else(
             |_| {
-                tracing::error!(interaction = asked.id, "what somebody pressed was not stored");
+                tracing::error!(interaction = asked.id, "gave up storing an interaction");
                 InteractionResponse::ephemeral(UNKNOWN_OUTCOME)
             },
         )
@@ -172,7 +172,7 @@ impl Ingestor {
         if can && self.post_callback(asked, MODAL, form::modal(&form)).await.is_ok() {
             return;
         }
-        tracing::warn!(verb = form.verb.kind, interaction = asked.id, "a form was not opened");
+        tracing::warn!(verb = form.verb.kind, interaction = asked.id, "could not open a form");
         let immediate = match form.fallback {
             // Another click would change nothing.
             FormFallback::ShowText(_) if !form::fits(&form) => InteractionResponse::ephemeral(TOO_LONG),
@@ -273,13 +273,13 @@ impl Ingestor {
         let target = DeliveryTarget::DirectMessage { workspace, user: asked.user.clone() };
         let key = DeliveryId(asked.key(card));
         if let Err(error) = self.adapter.post_message(&target, card, key).await {
-            tracing::warn!(interaction = asked.id, %error, "what there was to say was not shown");
+            tracing::warn!(interaction = asked.id, %error, "could not show the response to an interaction");
         }
     }
 
     async fn respond_first(&self, asked: &PendingInteraction, kind: u64, data: Value) {
         if let Err(error) = self.post_callback(asked, kind, data).await {
-            tracing::warn!(interaction = asked.id, kind, %error, "an interaction was not answered");
+            tracing::warn!(interaction = asked.id, kind, %error, "could not respond to an interaction");
         }
     }
 

@@ -47,9 +47,9 @@ async fn register_commands(
 ) {
     loop {
         match commands::register(&line.web, identity, abilities).await {
-            Ok(true) => return tracing::info!("the commands were registered with Discord"),
+            Ok(true) => return tracing::info!("registered the commands with Discord"),
             Ok(false) => return,
-            Err(error) => tracing::error!(%error, "the commands could not be registered with Discord"),
+            Err(error) => tracing::error!(%error, "could not register the commands with Discord"),
         }
         tokio::select! {
             () = stop.cancelled() => return,
@@ -82,7 +82,7 @@ async fn run_with_lease(
                         Ok(answer) => answer.err().map(|error| error.to_string()),
                         Err(late) => Some(late.to_string()),
                     };
-                    tracing::warn!(?error, seat = name, "the database does not say whose the seat is");
+                    tracing::warn!(?error, seat = name, "could not check the shard lease");
                     silent += 1;
                     (hearing.is_some() && silent <= MAX_FAILED_RENEWALS, IngestStatus::Disconnected)
                 }
@@ -92,12 +92,12 @@ async fn run_with_lease(
                 let ends = stop.child_token();
                 match gateway::run_shard(line.clone(), shard, Told::clone(&hears), ends.clone()) {
                     Ok(()) => hearing = Some(ends),
-                    Err(error) => tracing::error!(%error, shard, "no thread for the gateway"),
+                    Err(error) => tracing::error!(%error, shard, "could not start the gateway thread"),
                 }
             }
             (false, _) => {
                 if let Some(ends) = hearing.take() {
-                    tracing::warn!(shard, "this replica hears Discord no longer");
+                    tracing::warn!(shard, "this replica lost the shard lease; disconnecting");
                     ends.cancel();
                 }
                 hears.send_if_modified(|now| std::mem::replace(now, otherwise) != otherwise);
@@ -110,6 +110,6 @@ async fn run_with_lease(
         }
     }
     if let Err(error) = nod.release_leader_lease(&name, holder).await {
-        tracing::warn!(%error, seat = name, "the seat stays taken until it runs out");
+        tracing::warn!(%error, seat = name, "could not release the shard lease; it will expire");
     }
 }

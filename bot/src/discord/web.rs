@@ -215,7 +215,7 @@ fn whole(seconds: f64) -> u64 {
 }
 
 fn lost(error: &reqwest::Error) -> ChatError {
-    let what = if error.is_timeout() { "nothing for 10 s" } else { "the connection broke" };
+    let what = if error.is_timeout() { "timeout of 10 s" } else { "the connection broke" };
     ChatError::UnknownOutcome(what.to_owned())
 }
 

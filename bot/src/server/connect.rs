@@ -252,7 +252,7 @@ async fn report_failure(
 }
 
 fn oauth_error(error: &OAuthError) -> Response {
-    tracing::warn!(%error, "a sign-in with Google did not work");
+    tracing::warn!(%error, "sign-in with Google failed");
     match error {
         OAuthError::Revoked | OAuthError::Rejected { .. } => pages::rejected_page("Google"),
         OAuthError::Misconfigured { .. } => pages::provider_error_page("Google"),
@@ -261,7 +261,7 @@ fn oauth_error(error: &OAuthError) -> Response {
 }
 
 fn sign_in_error_page(error: &SignInError) -> Response {
-    tracing::warn!(%error, "a sign-in with Discord did not work");
+    tracing::warn!(%error, "sign-in with Discord failed");
     match error {
         SignInError::Rejected(_) => pages::rejected_page("Discord"),
         SignInError::Misconfigured(_) => pages::provider_error_page("Discord"),

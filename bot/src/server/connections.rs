@@ -62,7 +62,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
+                tracing::warn!(%error, "could not accept a connection");
                 sleep(SHORT).await;
             }
         }
@@ -93,7 +93,7 @@ async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection ended"),
-        Err(_) => tracing::debug!("a connection that did not end was closed"),
+        Err(_) => tracing::debug!("closed a connection after the shutdown timeout"),
     }
 }
 

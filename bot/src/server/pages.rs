@@ -79,7 +79,7 @@ fn html(template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => Html(text).into_response(),
         Err(error) => {
-            tracing::error!(%error, "a page could not be written");
+            tracing::error!(%error, "could not render a page");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
@@ -198,7 +198,7 @@ pub(super) fn offer_error(error: &ConnectRequestError) -> Response {
         ConnectRequestError::Stranger => (StatusCode::FORBIDDEN, "This is for members"),
         ConnectRequestError::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
         ConnectRequestError::Database(error) => {
-            tracing::error!(%error, "the database did not answer a page");
+            tracing::error!(%error, "database error while serving a page");
             (StatusCode::SERVICE_UNAVAILABLE, "Not now")
         }
     };

@@ -150,7 +150,7 @@ impl SlackSocketModeClientListener for SocketListener {
             }
             Some("disconnect") => {
                 let reason = frame["reason"].as_str().unwrap_or("?");
-                tracing::info!(reason, "Slack ends the connection");
+                tracing::info!(reason, "Slack is closing the connection");
                 self.enter(Phase::Closing);
                 None
             }

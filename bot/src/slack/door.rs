@@ -87,7 +87,7 @@ impl Ingestor {
     async fn open_form(self, trigger: String, form: Form, inbound: Inbound) {
         let Some(place) = event_location(&inbound.event) else { return };
         let Err(error) = self.adapter.open(&trigger, &form, &place).await else { return };
-        tracing::warn!(verb = form.verb.kind, channel = %place.channel, %error, "a form was not opened");
+        tracing::warn!(verb = form.verb.kind, channel = %place.channel, %error, "could not open a form");
         let immediate = match form.fallback {
             FormFallback::ShowText(words) => InteractionResponse::Ephemeral(Card::from_markdown(words)),
             FormFallback::Submit => {
@@ -98,7 +98,7 @@ impl Ingestor {
                 match self.store(IncomingPayload::Inbound(submitted)).await {
                     Ok(immediate) => immediate,
                     Err(error) => {
-                        tracing::error!(%error, "what stood in a form that did not open is lost");
+                        tracing::error!(%error, "could not store the input of a form that did not open");
                         InteractionResponse::Ephemeral(Card::from_markdown(
                             "That did not work. Nothing was done; please press again.",
                         ))
@@ -125,7 +125,7 @@ impl Ingestor {
     /// # Errors
     /// If it could not be stored in time.
     pub async fn store_unreadable(&self, why: &'static str, raw: Value) -> Result<(), StoreError> {
-        tracing::warn!(workspace = %self.identity.team, why, "kept a Slack payload that cannot be read");
+        tracing::warn!(workspace = %self.identity.team, why, "stored an unreadable Slack payload");
         let arrival =
             IncomingPayload::Unreadable { workspace: self.identity.team.clone(), raw: sanitize(raw) };
         self.store(arrival).await.map(|_| ())
@@ -134,7 +134,7 @@ impl Ingestor {
     async fn store(&self, arrival: IncomingPayload) -> Result<InteractionResponse, StoreError> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
-            Err(_) => Err(StoreError(format!("nothing for {} ms", LIMIT.as_millis()))),
+            Err(_) => Err(StoreError(format!("timeout of {} ms", LIMIT.as_millis()))),
         }
     }
 
@@ -151,7 +151,7 @@ impl Ingestor {
 
     async fn post_ephemeral(&self, place: &ChannelRef, user: &str, card: &Card) {
         if let Err(error) = self.adapter.post_ephemeral(place, user, card).await {
-            tracing::warn!(channel = %place.channel, %user, %error, "a whisper was not shown");
+            tracing::warn!(channel = %place.channel, %user, %error, "could not post an ephemeral message");
         }
     }
 }

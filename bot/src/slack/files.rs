@@ -32,7 +32,7 @@ impl FileDownloader {
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         tokio::time::timeout(LIMIT, self.follow_and_read(address, most))
             .await
-            .unwrap_or_else(|_| Err(DownloadError::NoResponse(format!("nothing for {} s", LIMIT.as_secs()))))
+            .unwrap_or_else(|_| Err(DownloadError::NoResponse(format!("timeout of {} s", LIMIT.as_secs()))))
     }
 
     async fn follow_and_read(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
@@ -58,7 +58,7 @@ impl FileDownloader {
                 _ => Err(DownloadError::Forbidden(format!("HTTP {status}"))),
             };
         }
-        Err(DownloadError::Forbidden("sent on too often".to_owned()))
+        Err(DownloadError::Forbidden("too many redirects".to_owned()))
     }
 
     /// Returns whether it is the configured host, or one below it (`files.slack.com`).

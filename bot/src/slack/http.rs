@@ -150,7 +150,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 }
 
 fn unsigned() -> Response {
-    tracing::warn!("refused a request that Slack did not sign just now");
+    tracing::warn!("refused a request with an invalid or expired Slack signature");
     unauthorized_response(StatusCode::UNAUTHORIZED)
 }
 
@@ -160,6 +160,6 @@ fn unauthorized_response(status: StatusCode) -> Response {
 }
 
 fn store_error_response(error: &super::StoreError) -> Response {
-    tracing::error!(%error, "not acknowledged");
+    tracing::error!(%error, "request not acknowledged");
     StatusCode::SERVICE_UNAVAILABLE.into_response()
 }

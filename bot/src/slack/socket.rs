@@ -62,7 +62,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
             }
             pause = (pause * 2).min(PAUSE.1);
             connected.send_replace(IngestStatus::Disconnected);
-            tracing::warn!(pause, "no connection to Slack yet");
+            tracing::warn!(pause, "could not connect to Slack; retrying");
             continue;
         }
         pause = PAUSE.0;
@@ -81,7 +81,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
             Phase::Closing => {}
             Phase::Closed => {
                 connected.send_replace(IngestStatus::Disconnected);
-                tracing::info!("the connection to Slack is gone");
+                tracing::info!("lost the connection to Slack");
             }
             _ => break,
         }
@@ -110,7 +110,7 @@ async fn beside<T>(
         done = &mut work => return done,
     }
     connected.send_replace(IngestStatus::Disconnected);
-    tracing::info!("the last connection to Slack ended before the next one stood");
+    tracing::info!("the Slack connection closed before its replacement was ready");
     work.await
 }
 

@@ -83,7 +83,7 @@ impl SlackAdapter {
                     return Ok(shown);
                 }
                 Err(ChatError::Rejected { code }) => {
-                    tracing::info!(code, "Slack takes no stream here; the message is edited instead");
+                    tracing::info!(code, "Slack refused to stream here; editing the message instead");
                 }
                 Err(error) => return Err(error),
             }

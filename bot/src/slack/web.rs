@@ -76,7 +76,7 @@ impl WebApiClient {
             "text/plain; charset=utf-8".to_owned(),
         );
         match tokio::time::timeout(LIMIT, session.files_upload_via_url(&request)).await {
-            Err(_) => Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
+            Err(_) => Err(ChatError::UnknownOutcome(format!("timeout of {} s", LIMIT.as_secs()))),
             Ok(uploaded) => uploaded.map(|_| ()).map_err(classify_error),
         }
     }
@@ -84,7 +84,7 @@ impl WebApiClient {
 
 async fn run_call(call: impl Future<Output = ClientResult<Value>>) -> Result<Value, ChatError> {
     let answer = match tokio::time::timeout(LIMIT, call).await {
-        Err(_) => return Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
+        Err(_) => return Err(ChatError::UnknownOutcome(format!("timeout of {} s", LIMIT.as_secs()))),
         Ok(answer) => answer.map_err(classify_error)?,
     };
     // A proxy's page that is not JSON is parsed as `{}`.

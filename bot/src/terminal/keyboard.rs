@@ -68,7 +68,7 @@ impl Keyboard {
         thread::Builder::new().name("screen".to_owned()).spawn(move || {
             for text in printed {
                 if let Err(error) = printer.print(text) {
-                    tracing::error!(%error, "the terminal takes no words");
+                    tracing::error!(%error, "could not write to the terminal");
                 }
             }
         })?;
@@ -121,7 +121,7 @@ fn read(editor: &mut Editor<(), FileHistory>, prompt: &Prompt) -> Input {
         Err(ReadlineError::Interrupted) => Input::Interrupted,
         Err(ReadlineError::Eof) => Input::Closed,
         Err(error) => {
-            tracing::error!(%error, "the terminal gives no line");
+            tracing::error!(%error, "could not read from the terminal");
             Input::Closed
         }
     }

@@ -114,7 +114,7 @@ impl ChatSession {
                     self.keyboard.print(&line);
                 }
             }
-            Err(error) => tracing::debug!(%error, "what is new could not be read"),
+            Err(error) => tracing::debug!(%error, "could not read new messages"),
         }
     }
 
@@ -187,7 +187,7 @@ impl ChatSession {
         match self.inbox.accept(inbound, true).await {
             Ok(immediate) => Some(immediate),
             Err(error) => {
-                tracing::error!(%error, "not stored");
+                tracing::error!(%error, "could not store the input");
                 self.keyboard.print("That was not taken: the database does not answer. Please say it again.");
                 None
             }

@@ -244,7 +244,7 @@ impl Accounts {
                 Ok(Grant { access: tokens.access, expires_at: tokens.expires_at, ..grant })
             }
             Err(OAuthError::Revoked) => {
-                tracing::info!(%person, "Google took a grant back");
+                tracing::info!(%person, "Google revoked a grant");
                 let noted =
                     self.connections.mark_revoked(tenant, person, Provider::Google, &grant, now).await;
                 noted.map_err(broken)?;

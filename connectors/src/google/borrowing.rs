@@ -63,7 +63,7 @@ fn map_connect_error<T>(
     let reason = format!(
         "Google does not let this Nod do that in {account}. Whoever runs Nod has to look at what it is allowed there"
     );
-    tracing::warn!("Google rejected a token for an account that is lent");
+    tracing::warn!("Google rejected a token of a lent account");
     Err(ToolError::NeedsAdmin { reason })
 }
 

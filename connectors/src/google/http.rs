@@ -41,7 +41,7 @@ fn tls() -> ClientConfig {
     match ClientConfig::builder().with_native_roots() {
         Ok(config) => config.with_no_client_auth(),
         Err(error) => {
-            tracing::warn!(%error, "no certificate store on this machine: no https address can be reached");
+            tracing::warn!(%error, "no certificate store on this machine: https requests will fail");
             ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
         }
     }

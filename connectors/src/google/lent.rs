@@ -238,17 +238,17 @@ fn into_tool_error(error: OrganisationAccountError) -> ToolError {
 }
 
 fn unavailable_error(why: &str) -> ToolError {
-    tracing::info!(why, "Google did not answer for an account that is lent");
+    tracing::info!(why, "no response from Google for a lent account");
     ToolError::RateLimited { retry_after_secs: RETRY_AFTER_SECS }
 }
 
 /// Also logs the reason, because no one else might notify the administrator. It contains at most an address.
 fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
-    tracing::warn!(%why, "an account that is lent cannot be used");
+    tracing::warn!(%why, "cannot use a lent account");
     ToolError::NeedsAdmin { reason: why.to_string() }
 }
 
 /// A delegated account implies a configured one, so this is a bug.
 fn not_configured_error() -> ToolError {
-    ToolError::internal("an account is lent that is not configured")
+    ToolError::internal("the lent account is not configured")
 }

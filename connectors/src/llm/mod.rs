@@ -195,7 +195,7 @@ impl OpenAi {
                             tracing::info!(
                                 tier = ask.tier.as_str(),
                                 ?simpler,
-                                "the model endpoint takes fewer arguments"
+                                "the model endpoint accepts fewer parameters"
                             );
                             *line.dialect() = simpler;
                         }

@@ -14,7 +14,7 @@ pub(crate) struct Abilities(Vec<Ability>);
 
 /// Two abilities use the same name, or one uses a name of the core.
 #[derive(Debug, thiserror::Error)]
-#[error("the ability {ability} brings {what} {name:?}, which there is already")]
+#[error("the ability {ability} registers {what} {name:?}, which already exists")]
 pub struct Clash {
     ability: &'static str,
     what: &'static str,

@@ -77,7 +77,7 @@ pub(crate) async fn catch_up(
             }
             // An older installation lacks a scope; `nod doctor` reports it to the administrator.
             Err(ChatError::Rejected { code } | ChatError::ChannelClosed { code }) => {
-                tracing::warn!(code, "nothing can be caught up with");
+                tracing::warn!(code, "could not list channels for catch-up; skipping");
                 Vec::new()
             }
             Err(error) => return reschedule_after_error(core, claim, error).await,
@@ -89,7 +89,7 @@ pub(crate) async fn catch_up(
             Ok(next) => next,
             // The channel was deleted or closed to Nod meanwhile, so nothing in it was for Nod.
             Err(CatchUpError::Chat(ChatError::ChannelClosed { code } | ChatError::Rejected { code })) => {
-                tracing::info!(channel, code, "a channel could not be caught up with");
+                tracing::info!(channel, code, "could not catch up on a channel; skipping");
                 None
             }
             Err(CatchUpError::Chat(error)) => return reschedule_after_error(core, claim, error).await,

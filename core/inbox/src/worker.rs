@@ -157,7 +157,7 @@ mod tests {
         let mut twice = parts();
         twice.abilities.push(nod_memory::ability::plug(Arc::new(Nobody)));
         let clash = assembled(twice).err().unwrap().to_string();
-        assert_eq!(clash, "the ability memory brings the command \"memory\", which there is already");
+        assert_eq!(clash, "the ability memory registers the command \"memory\", which already exists");
     }
 
     #[tokio::test]
@@ -195,11 +195,11 @@ mod tests {
         let jobs_of = Ability { jobs: vec![Arc::new(Intruder)], ..Ability::with_name("intruder") };
         jobs.abilities.push(Box::new(|_| jobs_of));
         let refused = handlers(&Arc::new(assembled(jobs).unwrap())).err().unwrap().to_string();
-        assert_eq!(refused, "two abilities do jobs of the kind perform");
+        assert_eq!(refused, "two abilities handle jobs of the kind perform");
         let mut buttons = parts();
         let buttons_of = Ability { buttons: vec![Arc::new(Intruder)], ..Ability::with_name("intruder") };
         buttons.abilities.push(Box::new(|_| buttons_of));
         let refused = assembled(buttons).err().unwrap().to_string();
-        assert_eq!(refused, "the ability intruder brings the button \"approve\", which there is already");
+        assert_eq!(refused, "the ability intruder registers the button \"approve\", which already exists");
     }
 }

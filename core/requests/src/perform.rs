@@ -149,7 +149,7 @@ impl EffectExecution<'_> {
         if digest(&effect.payload).is_ok_and(|found| found == effect.digest) {
             return None;
         }
-        tracing::error!(effect = %effect.id, run = %effect.run, "the payload is not what was approved; it is not done");
+        tracing::error!(effect = %effect.id, run = %effect.run, "payload differs from the approved one; not performed");
         Some(ToolError::Forbidden { reason: "What was about to be done is not what was approved".to_owned() })
     }
 
@@ -399,7 +399,7 @@ impl EffectExecution<'_> {
         }
         jobs::complete(&mut tx, self.claim).await?;
         tx.commit().await?;
-        tracing::info!(effect = %effect.id, run = %effect.run, status, "an effect ended");
+        tracing::info!(effect = %effect.id, run = %effect.run, status, "effect finished");
         Ok(())
     }
 

@@ -165,7 +165,7 @@ pub(super) struct Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(%error, "the data folder could not be given back");
+            tracing::warn!(%error, "could not unlock the data folder");
         }
     }
 }

@@ -112,7 +112,7 @@ fn supervise(server: &Server, shared: &Shared) {
         state.pid = None;
         drop(state);
         if first {
-            tracing::warn!("the embedded database ended by itself; starting it again");
+            tracing::warn!("the embedded database exited; restarting it");
         }
         if shared.sleep_or_stop(PAUSE) {
             return;
@@ -159,8 +159,8 @@ fn stop(child: &mut Child) {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    tracing::error!("the embedded database does not stop; killing it");
+    tracing::error!("the embedded database did not stop; killing it");
     if let Err(error) = child.kill().and_then(|()| child.wait()) {
-        tracing::error!(%error, "the embedded database could not be killed");
+        tracing::error!(%error, "could not kill the embedded database");
     }
 }

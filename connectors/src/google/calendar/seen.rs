@@ -149,7 +149,7 @@ pub(super) async fn fetch_if_unchanged(
         return Err(ToolError::Conflict { current: Box::new(now) });
     }
     let version =
-        event.etag.clone().ok_or_else(|| ToolError::internal("Calendar told no version of the event"))?;
+        event.etag.clone().ok_or_else(|| ToolError::internal("Calendar returned no version of the event"))?;
     Ok((event, version))
 }
 

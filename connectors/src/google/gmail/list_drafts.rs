@@ -108,7 +108,7 @@ impl ReadTool for OpenDraft {
         let (letter, seen) = open_draft::open_from_mailbox(&mailbox, &wanted.draft_id, draft).await?;
         let mut output = open_draft::text(cx, &mailbox, &letter, &seen, true)?;
         let content =
-            output.content.as_object_mut().ok_or_else(|| ToolError::internal("a draft is no object"))?;
+            output.content.as_object_mut().ok_or_else(|| ToolError::internal("a draft is not an object"))?;
         content.remove("changed");
         Ok(output)
     }

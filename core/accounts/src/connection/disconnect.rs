@@ -288,7 +288,7 @@ pub(crate) async fn revoke_grant(core: &Accounts, claim: &Claim, id: Uuid) -> Re
     let card = match went {
         Ok(()) => card::revoked_card(row.provider, &row.account),
         Err(error) if now - row.since >= REVOKE_RETRY_WINDOW => {
-            tracing::warn!(revocation = %id, %error, "a grant was not given back");
+            tracing::warn!(revocation = %id, %error, "could not revoke grant");
             card::revoke_failed_card(row.provider, &row.account)
         }
         Err(error) => {

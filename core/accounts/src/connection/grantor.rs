@@ -20,5 +20,5 @@ pub trait Grantor: Send + Sync {
 
 /// The provider did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("it could not be given back: {0}")]
+#[error("revocation failed: {0}")]
 pub struct RevokeError(pub String);

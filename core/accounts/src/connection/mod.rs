@@ -132,7 +132,7 @@ impl Connections {
                 expires_at: row.expires_at,
             }))),
             (Err(error), _) | (_, Err(error)) => {
-                tracing::error!(%person, %error, "a connected account could not be opened");
+                tracing::error!(%person, %error, "could not decrypt a connected account");
                 Ok(ConnectionStatus::Revoked)
             }
         }
@@ -279,7 +279,7 @@ pub async fn merge_connections(
         };
         let refresh = row.refresh_sealed.as_deref().map(again).transpose();
         let (Ok(access), Ok(refresh)) = (again(&row.access_sealed), refresh) else {
-            tracing::error!(person = %from, "a connected account could not be opened, so it was not moved");
+            tracing::error!(person = %from, "could not decrypt a connected account; not moved");
             continue;
         };
         let sealed = sql::SealedTokens {

@@ -108,7 +108,7 @@ async fn find_contacts(
             Err(ToolError::NeedsConnect { .. }) => {}
             Err(_) => {
                 // The error can contain the name that was searched for.
-                tracing::warn!(run = %cx.run, "somebody's mail could not be looked at for a name");
+                tracing::warn!(run = %cx.run, "could not search a person's mail for a name");
                 silent = true;
             }
         }

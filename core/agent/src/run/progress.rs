@@ -85,7 +85,7 @@ async fn forward_status(
         if let Err(error) =
             adapter.update_assistant_thread(&place, &AssistantThreadUpdate::Status(words)).await
         {
-            tracing::debug!(%run, %error, "a status line was not shown");
+            tracing::debug!(%run, %error, "could not show a status line");
         }
         if heard.changed().await.is_err() {
             return;

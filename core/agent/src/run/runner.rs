@@ -107,7 +107,7 @@ async fn wait_until_stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkErro
             Ok(true) => return "stopped".into(),
             Ok(false) => {}
             // The commit checks it again.
-            Err(error) => tracing::debug!(%run, %error, "whether it was stopped is not known"),
+            Err(error) => tracing::debug!(%run, %error, "could not check whether the run was stopped"),
         }
     }
 }
@@ -147,7 +147,7 @@ async fn run_nodes(
                     error = wait_until_stopped(core, claim, work.run.id) => return Err(error),
                     () = tokio::time::sleep_until(long), if !work.has_progress_line => {
                         if let Err(error) = progress::show(core, claim, venue, &work.run).await {
-                            tracing::debug!(run = %work.run.id, %error, "that it takes long was not said");
+                            tracing::debug!(run = %work.run.id, %error, "could not show the progress line");
                         }
                         work.has_progress_line = true;
                     }

@@ -50,7 +50,7 @@ pub async fn stream_answer(
     };
     let spoken: Result<(), WorkError> = speaking.await;
     if let Err(error) = spoken {
-        tracing::info!(run = %run.id, %error, "an answer is not shown while it is written");
+        tracing::info!(run = %run.id, %error, "could not stream the answer");
     }
 }
 

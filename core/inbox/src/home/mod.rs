@@ -58,7 +58,7 @@ pub(crate) async fn publish(
         }
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(error) => {
-            tracing::warn!(person = %person.id, %error, "a page was not shown");
+            tracing::warn!(person = %person.id, %error, "could not publish the home page");
             complete_or_reschedule(core, claim, None).await
         }
     }

@@ -102,7 +102,7 @@ impl Inbox {
         if is_refused(core, &inbound.author) {
             // Bots write all day, so they are not logged.
             if inbound.author.membership != Membership::Bot {
-                tracing::info!(platform = inbound.platform, standing = ?inbound.author.membership, "a stranger was refused");
+                tracing::info!(platform = inbound.platform, standing = ?inbound.author.membership, "refused an outsider");
             }
             overhear(core, &inbound).await?;
             return Ok(match inbound.event {
@@ -153,7 +153,7 @@ impl Inbox {
         let key = format!("unreadable:{workspace}:{digest}");
         let mut conn = core.door.acquire().await?;
         sql::insert_once(&mut conn, core.tenant, platform, &key, "unreadable", Some(raw), core.now()).await?;
-        tracing::warn!(platform, workspace, "something arrived that could not be read; it was kept");
+        tracing::warn!(platform, workspace, "stored an unreadable event");
         Ok(())
     }
 }
@@ -279,7 +279,7 @@ async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
 /// should find those who joined today.
 async fn request_lists(core: &App) {
     if let Err(error) = people::refresh::Lists::at_the_door(core).request().await {
-        tracing::warn!(%error, "the people of a workspace were not asked for");
+        tracing::warn!(%error, "could not request a refresh of the people");
     }
 }
 
@@ -353,8 +353,8 @@ impl InboundContext<'_> {
             Ok(Ok(profile)) => {
                 people::directory::learn(self.core, platform, workspace, &profile, asked).await?
             }
-            Ok(Err(error)) => tracing::warn!(platform, %error, "the platform did not say who somebody is"),
-            Err(_) => tracing::warn!(platform, "the platform did not say in time who somebody is"),
+            Ok(Err(error)) => tracing::warn!(platform, %error, "could not look up a user"),
+            Err(_) => tracing::warn!(platform, "looking up a user timed out"),
         }
         Ok(())
     }

@@ -198,7 +198,7 @@ async fn assert_person_exists(
     if people::sql::lock_existing(conn, tenant, reading.person).await? {
         return Ok(());
     }
-    Err("they are somebody else now".into())
+    Err("the person was merged into another".into())
 }
 
 /// Returns the summary after this reading.

@@ -64,7 +64,7 @@ pub async fn update(
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => return Err(reason.into()),
         ended => {
             if let Err(error) = ended {
-                tracing::warn!(%conversation, %error, "a pane was not dressed");
+                tracing::warn!(%conversation, %error, "could not set up the assistant thread");
             }
             jobs::complete(&mut tx, claim).await?;
         }

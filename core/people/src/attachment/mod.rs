@@ -86,7 +86,7 @@ async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>
         Ok(bytes) => bytes,
         Err(DownloadError::TooLarge) => return Err(too_large()),
         Err(error) => {
-            tracing::warn!(%error, "a file was not fetched");
+            tracing::warn!(%error, "could not fetch attachment");
             return Err(NOT_AVAILABLE.to_owned());
         }
     };

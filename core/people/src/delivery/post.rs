@@ -68,7 +68,7 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
 
 /// The message to update was deleted on the platform: posts its current card as a new message.
 async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
-    tracing::info!(delivery = %id, "a message is gone and is posted anew");
+    tracing::info!(delivery = %id, "the message was deleted; posting it again");
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     sql::mark_removed(&mut tx, claim.tenant, id, None).await?;
@@ -205,7 +205,7 @@ async fn handle_rejection(
     code: &str,
     closed: bool,
 ) -> Result<(), WorkError> {
-    tracing::warn!(delivery = %delivery.id, code, "a message was refused");
+    tracing::warn!(delivery = %delivery.id, code, "the platform refused a message");
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;

@@ -57,7 +57,7 @@ pub async fn sync(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
                 return reschedule_in(core, claim, after_seconds).await;
             }
             // They stay unchanged, and are looked up again tomorrow.
-            Err(error) => tracing::warn!(%person, %error, "whether somebody still belongs is not known"),
+            Err(error) => tracing::warn!(%person, %error, "could not check whether a user is a member"),
         }
     }
     let now = core.now();

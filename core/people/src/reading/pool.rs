@@ -110,7 +110,7 @@ impl OneDesk {
         let mut process = match self.process.take() {
             Some(process) => process,
             None => self.pool.process().await.map_err(|error| {
-                tracing::error!(%error, "no reader starts");
+                tracing::error!(%error, "could not start a reader process");
                 Unread::Away
             })?,
         };
@@ -132,13 +132,13 @@ impl OneDesk {
                 Err(Unread::Failed(failure))
             }
             Ok(Answer::Died(ended)) => {
-                tracing::warn!(?kind, %ended, "a document ended its reader");
+                tracing::warn!(?kind, %ended, "a document crashed its reader");
                 let (unread, sure) = cause(ended, request.seconds >= WHOLE_TIME);
                 self.died = sure;
                 Err(unread)
             }
             Err(error) => {
-                tracing::warn!(?kind, %error, "a reader was lost");
+                tracing::warn!(?kind, %error, "lost a reader process");
                 Err(Unread::Failed(Failure::Broken))
             }
         }
@@ -188,7 +188,7 @@ impl Pool {
             match self.program.start().await {
                 Ok(process) => self.idle().push(process),
                 Err(error) => {
-                    tracing::warn!(%error, "no reader starts");
+                    tracing::warn!(%error, "could not start a reader process");
                     return;
                 }
             }

@@ -29,7 +29,7 @@ impl Document {
             sql::find(&mut conn, self.tenant, &self.digest, &self.reader).await
         };
         let why = looked.await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "what cannot be read was not looked up");
+            tracing::warn!(%error, "could not look up unreadable documents");
             None
         });
         why.map(|why| if why == "memory" { Unread::Memory } else { Unread::Time })
@@ -41,7 +41,7 @@ impl Document {
             sql::insert(&mut conn, self.tenant, &self.digest, &self.reader, why, now).await
         };
         if let Err(error) = written.await {
-            tracing::warn!(%error, "what cannot be read was not written down");
+            tracing::warn!(%error, "could not record an unreadable document");
         }
     }
 }

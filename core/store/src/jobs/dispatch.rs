@@ -87,7 +87,7 @@ impl Dispatcher {
         match claimed.await {
             Ok(claims) => claims,
             Err(error) => {
-                tracing::error!(%error, "no job could be claimed");
+                tracing::error!(%error, "could not claim a job");
                 tokio::time::sleep(POLL).await;
                 Vec::new()
             }
@@ -131,12 +131,12 @@ impl Dispatcher {
                     Some(Err(panic)) => break format!("the job panicked: {panic}"),
                 },
                 () = tokio::time::sleep(HEARTBEAT) => if !self.renew(&claim).await {
-                    tracing::warn!(job = claim.job, lane = %claim.lane, "the lease passed on");
+                    tracing::warn!(job = claim.job, lane = %claim.lane, "lease lost");
                     return;
                 },
             }
         };
-        tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "a job failed");
+        tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "job failed");
         self.reschedule(&claim, &failure).await;
     }
 
@@ -154,7 +154,7 @@ impl Dispatcher {
             // The job of a started effect is never given up: the effect needs its receipt, however long that takes.
             let may_end = claim.payload["work"] != "perform";
             if claim.attempt >= MAX_ATTEMPTS && may_end {
-                tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "a job was given up");
+                tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "job dead-lettered");
                 sql::dead_letter(&mut tx, claim, failure, now).await?;
             } else {
                 let wait = TimeDelta::seconds(1 << claim.attempt.clamp(0, 6));
@@ -164,7 +164,7 @@ impl Dispatcher {
         };
         // If this fails too, the lease expires and the job is claimed again.
         if let Err(error) = put_off.await {
-            tracing::warn!(job = claim.job, %error, "a failed job could not be put off");
+            tracing::warn!(job = claim.job, %error, "could not reschedule a failed job");
         }
     }
 }

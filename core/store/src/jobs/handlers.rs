@@ -34,7 +34,7 @@ pub type WorkError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Two abilities have a handler for the same kind of job.
 #[derive(Debug, thiserror::Error)]
-#[error("two abilities do jobs of the kind {0}")]
+#[error("two abilities handle jobs of the kind {0}")]
 pub struct Twice(pub &'static str);
 
 /// The job handlers, by kind.
@@ -67,7 +67,7 @@ impl Handlers {
         let kind = claim.payload["work"].as_str().unwrap_or_default();
         match self.0.get(kind) {
             Some(handler) => handler.work(claim).await,
-            None => Err(format!("nobody here does jobs of the kind {kind:?}").into()),
+            None => Err(format!("no handler for jobs of the kind {kind:?}").into()),
         }
     }
 }
