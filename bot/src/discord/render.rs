@@ -30,7 +30,7 @@ const NOTICE: usize = 60;
 /// Up to this many texts never have to be merged.
 const FEW: usize = 3;
 
-/// Returns the body of a request that posts or edits a message. With a key it is one that `has_delivery_tags` it.
+/// Returns the body of a request that posts or edits a message. With a key it carries that key for `has_delivery_tags`.
 #[must_use]
 pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
     let mut components = components(card);

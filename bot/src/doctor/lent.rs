@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const NO_RESPONSE: &str = "Google did not answer within 5 s";
 const REACH_FIX: &str = "check google.token_url, and whether this machine may reach it";
 
-/// Runs the checks. `find_delegated_email` is an email address at one of the domains.
+/// Runs the checks. `somebody` is an email address at one of the domains.
 pub(super) async fn check_accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
     let mut all = Vec::new();
     if let Some(delegation) = &config.google.delegation {

@@ -81,7 +81,7 @@ impl Membership {
             .unwrap_or(Self::Unknown)
     }
 
-    /// Returns whether this membership allows more than `account_review`.
+    /// Returns whether this membership allows more than `other`.
     #[must_use]
     pub fn is_above(self, other: Self) -> bool {
         let rank = |standing| match standing {

@@ -218,7 +218,7 @@ impl Nod {
         Ok(())
     }
 
-    /// Records that messages of a workspace arrive. With `revalidate` they arrive again after an interruption, so missed ones
+    /// Records that messages of a workspace arrive. With `anew` they arrive again after an interruption, so missed ones
     /// are looked up. If a platform delivers a workspace in several parts (shards), call this for each part.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ const FOLLOWED: TimeDelta = TimeDelta::days(30);
 /// Limit of followed threads that are read, in each channel.
 const MAX_THREADS: i64 = 30;
 
-/// Advances the ingest watermark of a part. With `revalidate`, enqueues the lookup of what was missed since the old
+/// Advances the ingest watermark of a part. With `anew`, enqueues the lookup of what was missed since the old
 /// watermark. The lookup covers the whole workspace, because only the platform knows which part brings which channel.
 pub(crate) async fn record_ingest(
     core: &App,

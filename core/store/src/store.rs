@@ -17,7 +17,7 @@ pub async fn begin(pool: &PgPool) -> sqlx::Result<PgTransaction<'static>> {
 
 /// Begins a transaction on a connection that was used before.
 ///
-/// It runs in its own task: if the caller is cancelled between `HINTS_HEADER` and its answer (a client hung up, a lease was
+/// It runs in its own task: if the caller is cancelled between `BEGIN` and its answer (a client hung up, a lease was
 /// lost), sqlx 0.9.0 returns the connection to the pool with the transaction open. The next user would write into that
 /// transaction, and it would never be committed. (sqlx issue 4393; fixed after 0.9.0.)
 pub async fn begin_on(connection: PoolConnection<Postgres>) -> sqlx::Result<PgTransaction<'static>> {

@@ -9,7 +9,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use super::State;
 use crate::serve;
 
-/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file whose name begins with `endless_response` never ends, one with
+/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file whose name begins with `endless` never ends, one with
 /// `elsewhere` redirects to another host.
 pub(super) async fn serve_file(
     Extract(state): Extract<Arc<State>>,

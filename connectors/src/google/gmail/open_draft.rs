@@ -41,7 +41,7 @@ pub(super) fn parse_draft(args: &Value) -> Result<(Open, DraftVersion), ToolErro
     Ok((open, seen))
 }
 
-/// Returns the open draft from the core, completed with data that the core does not have: see [`told`].
+/// Returns the open draft from the core, completed with data that the core does not have: the current name of its sender.
 pub(super) async fn load_open_draft(
     mailbox: &Mailbox,
     args: &Value,

@@ -107,7 +107,7 @@ async fn show_stopped(
     delivery::enqueue(conn, tenant, venue, &new, now).await
 }
 
-/// Creates the card. `seeded_calendars` has the states of the run's earlier effects.
+/// Creates the card. `begun` has the states of the run's earlier effects.
 fn card(name: &str, begun: &[String]) -> Card {
     let has = |status: &str| begun.iter().any(|one| one == status);
     let truth = if has("started") {

@@ -66,7 +66,7 @@ pub(crate) fn is_streamable(node: Node, run: &Run, venue: &ConversationLocation)
         && venue.private_with.is_none()
 }
 
-/// Waits for the first word and then `timeout` more, so that a short answer is posted in one piece. Returns false if
+/// Waits for the first word and then `patience` more, so that a short answer is posted in one piece. Returns false if
 /// `over` is cancelled first.
 async fn wait_for_first_words(
     ear: &mut watch::Receiver<String>,

@@ -104,7 +104,7 @@ pub(super) async fn load_summary(
 }
 
 /// Loads messages of people and of Nod after those that the summary covers, oldest first: those that everyone there can
-/// read and, if `parse_exact` is set, those for that person too.
+/// read and, if `alone` is set, those for that person too.
 pub(super) async fn list_messages_after(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -81,7 +81,7 @@ pub(super) fn add_details(card: Card, approval: &Approval) -> Card {
     card
 }
 
-/// Renders a request's content without its frame. Every platform can show it if [`whole::check_displayable`] accepts it.
+/// Renders a request's content without its frame. Every platform can show it if [`display_limits::check_displayable`] accepts it.
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
     let fields = Block::Fields(hidden_chars::fields(&preview.fields));

@@ -85,7 +85,7 @@ pub enum TimeError {
     RepeatedHour { message: String, choices: Vec<Choice> },
     /// It can be read in several ways.
     Ambiguous { message: String, choices: Vec<Choice> },
-    /// It has passed; a caller that looks back uses `resolve_time`.
+    /// It has passed; a caller that looks back uses `resolved`.
     Past { message: String, resolved: Box<ResolvedTime>, choices: Vec<Choice> },
     /// No zone has that name.
     UnknownZone { name: String, suggestions: Vec<String> },

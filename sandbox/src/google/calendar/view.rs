@@ -49,7 +49,7 @@ pub struct CalendarEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attendee {
     pub email: String,
-    /// `needsAction`, `accepted`, `tentative`, `declined_page`.
+    /// `needsAction`, `accepted`, `tentative`, `declined`.
     pub response: String,
     pub optional: bool,
     #[serde(rename = "room")]
