@@ -42,15 +42,11 @@ pub struct ConversationLocation {
     pub channel: ChannelId,
     pub platform: String,
     pub workspace: String,
-    #[serde(rename = "place")]
     pub channel_ref: ChannelRef,
     /// The user whose DM channel it is, by the platform's id.
-    #[serde(rename = "user")]
     pub dm_user_id: Option<String>,
     /// The thread is not open yet.
-    #[serde(rename = "unopened")]
     pub is_thread_pending: bool,
-    #[serde(rename = "alone_with")]
     pub private_with: Option<PersonId>,
 }
 
