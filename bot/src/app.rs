@@ -4,7 +4,7 @@
 
 mod abilities;
 pub(crate) mod google;
-mod needed;
+mod required_settings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,17 +31,17 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::accept::into_inbox;
 use crate::config::{self, Config};
 use crate::database::{self, Database, DatabaseClock};
 use crate::discord::{self, Discord, SignIn};
-use crate::hearing::{IngestMonitor, IngestStatus, StorageStatus, Whole};
+use crate::ingest::into_inbox;
+use crate::ingest_status::{IngestMonitor, IngestStatus, StorageStatus, Whole};
 use crate::policy;
 use crate::server::{self, ConnectPages, Readiness};
 use crate::slack::{self, EventSource, Listener, Slack};
 use crate::terminal::{self, TerminalAdapter};
-pub(crate) use needed::discord_settings;
-use needed::{Models, RequiredSettings, missing_settings_error, slack_settings};
+pub(crate) use required_settings::discord_settings;
+use required_settings::{Models, RequiredSettings, missing_settings_error, slack_settings};
 
 /// Runs Nod until `stop`.
 ///

@@ -1,8 +1,8 @@
 //! `nod doctor`: checks everything that can go wrong before a user notices, with one line and a remedy each. Changes
 //! nothing except what starting the embedded database changes. Prints no secret.
 
+mod delegated_access;
 mod discord;
-mod lent;
 mod local;
 mod services;
 
@@ -116,7 +116,7 @@ async fn check_all(config: Arc<Config>) -> Vec<Finding> {
 /// Checks the database first: testing delegated access needs a person to act as, and the database knows some.
 async fn check_database(config: Arc<Config>) -> Vec<Finding> {
     let (mut findings, somebody) = local::check_database(&config).await;
-    findings.extend(lent::check_accounts(&config, somebody.as_deref()).await);
+    findings.extend(delegated_access::check_accounts(&config, somebody.as_deref()).await);
     findings
 }
 

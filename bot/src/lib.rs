@@ -1,6 +1,5 @@
 //! The program `nod`: the chat platforms, the configuration, and the composition root.
 
-mod accept;
 pub mod app;
 mod cli;
 pub mod config;
@@ -9,14 +8,15 @@ mod demo;
 pub mod discord;
 mod doctor;
 mod download;
-mod hearing;
+mod ingest;
+mod ingest_status;
 pub mod logging;
-mod pieces;
 mod policy;
 pub mod server;
 pub mod slack;
 mod table;
 mod terminal;
 mod text;
+mod value_chunks;
 
 pub use cli::main;

@@ -4,21 +4,21 @@
 //! and the sandbox's fakes at the network boundary. A world must end with no work left: see [`World::ends`].
 
 pub mod chat;
+mod clicks;
 pub mod contract;
 mod database;
 mod forms;
 pub mod hostile;
 mod messages;
-mod presses;
 mod program;
 mod terminal;
 mod time;
 mod world;
 
+pub use clicks::{Button, Click};
 pub use database::TestDatabase;
 pub use forms::{ForgedForm, Form};
 pub use messages::{MessageShortcut, SharedFile};
-pub use presses::{Button, Click};
 pub use program::{Program, free_port};
 pub use terminal::Terminal;
 pub use time::{TestClock, TestIds};

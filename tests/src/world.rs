@@ -1,9 +1,9 @@
 //! The world of a story: a company on Slack and Gmail, a scripted model, and a running Nod.
 
 mod browser;
+mod conversation;
+mod idle;
 mod programs;
-mod quiet;
-mod talk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ use nod_sandbox::model::Answer;
 use nod_tests::contract::{ContractFixture, ContractPlatform};
 use serde_json::json;
 
-use crate::long::long_answer;
+use crate::long_answers::long_answer;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 

@@ -1,8 +1,8 @@
 //! What is specific to Discord: threads that are channels, a gateway that does not redeliver, forms that close on
 //! submit.
 
-mod away;
-mod completing;
+mod autocomplete;
+mod catch_up;
 mod presses;
 mod servers;
 mod shards;

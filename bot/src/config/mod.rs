@@ -1,14 +1,14 @@
 //! Configuration: every name an operator can set, its kind, its default. It is read once at the start from the file and
 //! from the environment over it; all problems are reported at once. It never changes while Nod runs.
 
-mod given;
-mod lent;
+mod delegated_access;
 pub mod policy;
 mod preset;
 mod problem;
 mod reader;
 mod secret_key;
 mod sections;
+mod sources;
 mod value;
 
 #[cfg(test)]
@@ -272,7 +272,7 @@ impl Config {
     pub fn load(file: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Result<Self, Problems> {
         let env: BTreeMap<String, String> = env.collect();
         let mut problems = Vec::new();
-        let given = given::load_sources(file, &env, &mut problems);
+        let given = sources::load_sources(file, &env, &mut problems);
         let mut reader = ConfigReader::new(given, problems);
         let mut config = sections::read(&mut reader, &env);
         let (problems, inactive, _) = reader.finish();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::given::Given;
 use super::problem::{Problem, env_name};
+use super::sources::Given;
 use super::value::{ConfigValue, display_value};
 
 pub(super) struct ConfigReader {

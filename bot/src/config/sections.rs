@@ -20,7 +20,7 @@ use super::value::{
 };
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Reading, Replies, Secrets, Server,
-    Slack, Tier, lent, policy,
+    Slack, Tier, delegated_access, policy,
 };
 
 type Env = BTreeMap<String, String>;
@@ -105,8 +105,8 @@ fn google(reader: &mut ConfigReader) -> Google {
     let token_url: Option<Url> = reader.maybe("google.token_url");
     let has_client = client_id.is_some() && client_secret.is_some();
     Google {
-        delegation: lent::delegation(reader, token_url.as_ref(), has_client),
-        system: lent::system(reader, has_client),
+        delegation: delegated_access::delegation(reader, token_url.as_ref(), has_client),
+        system: delegated_access::system(reader, has_client),
         client_id,
         client_secret,
         auth_url: exact_url(reader, "google.auth_url", "https://accounts.google.com/o/oauth2/v2/auth"),

@@ -377,7 +377,7 @@ fn is_setting(line: &str) -> bool {
 #[test]
 fn every_promised_name_is_accepted() {
     let names = Config::names();
-    for name in include_str!("promised_names.txt").split_whitespace() {
+    for name in include_str!("stable_keys.txt").split_whitespace() {
         assert!(names.contains(name), "{name}");
     }
 }

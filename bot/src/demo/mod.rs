@@ -5,13 +5,13 @@
 
 mod calendar;
 mod company;
-mod facts;
-mod folder;
+mod data_dir;
 mod mail;
 mod page;
+mod page_facts;
+mod restart;
+mod sandbox;
 mod settings;
-mod stage;
-mod switch;
 #[cfg(test)]
 mod tests;
 
@@ -27,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::config::Config;
-use facts::PageFacts;
-use folder::DemoDataDir;
+use data_dir::DemoDataDir;
+use page_facts::PageFacts;
+use restart::RestartControl;
+use sandbox::DemoSandbox;
 use settings::DemoEnvironment;
-use stage::DemoSandbox;
-use switch::RestartControl;
 
 /// The preferred ports of the page and of Nod's own server, so that the URL stays the same.
 const PAGE_PORT: u16 = 8099;

@@ -16,9 +16,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 
-use super::facts::PageFacts;
-use super::stage::DemoSandbox;
-use super::switch::RestartControl;
+use super::page_facts::PageFacts;
+use super::restart::RestartControl;
+use super::sandbox::DemoSandbox;
 
 /// The start of the demo that answered: another one knows nothing of what the page shows.
 const START: HeaderName = HeaderName::from_static("x-nod-demo");
@@ -35,13 +35,13 @@ macro_rules! files {
 /// Returns path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "calendar.js" "chat.js" "composer.js" "dialog.js"
-        "dom.js" "guide.js" "links.js" "look.js" "mail.js" "main.js" "meeting.js" "message.js" "modal.js"
-        "moment.js" "more.js" "mrkdwn.js" "news.js" "rich.js" "scroll.js" "sidebar.js" "steps.js" "store.js"
-        "tell.js" "toast.js" "unread.js" "views.js"
-        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/door.js" "discord/guild.js" "discord/look.js"
-        "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/room.js"
-        "discord/side.js" "discord/stamp.js" "discord/steps.js" "discord/suggest.js" "discord/window.js"
+        "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "chat.js" "composer.js" "dialog.js"
+        "dom.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "modal.js"
+        "slack_date.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js"
+        "notifications.js" "toast.js" "unread.js" "windows.js"
+        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/actions.js" "discord/guild.js" "discord/progress.js"
+        "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/channel.js"
+        "discord/sidebar.js" "discord/timestamp.js" "discord/discord_tour.js" "discord/autocomplete.js" "discord/window.js"
     );
     let styles = files!(
         "base.css" "calendar.css" "chat.css" "mail.css" "modal.css" "discord/message.css" "discord/window.css"

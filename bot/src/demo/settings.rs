@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nod_sandbox::model::RULES_MODEL;
 use url::Url;
 
-use super::stage::DemoSandbox;
+use super::sandbox::DemoSandbox;
 use crate::config::Config;
 
 /// The environment variables that count.

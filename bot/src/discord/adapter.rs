@@ -18,11 +18,11 @@ use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::atlas::ChannelIndex;
+use super::channel_index::ChannelIndex;
 use super::files::FileDownloader;
 use super::guilds::Guilds;
 use super::inbound::{Identity, id_time};
-use super::tokens::InteractionTokens;
+use super::interaction_tokens::InteractionTokens;
 use super::web::ApiClient;
 use super::{PLATFORM, limits, render};
 
@@ -151,7 +151,7 @@ impl DiscordAdapter {
 
     /// Names a thread after the message that started it.
     fn thread_name(&self, first: &Value) -> String {
-        let words = super::words::parse_message(first, &self.identity.user).text;
+        let words = super::incoming_text::parse_message(first, &self.identity.user).text;
         let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let plain = plain.replace("**", "").replace("```", "").replace('#', "");
         let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");

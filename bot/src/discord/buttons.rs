@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::text::escape_control_chars;
 
-use super::address::address;
 use super::limits::{self, truncate_label, units};
-use super::parts::Span;
+use super::links::address;
+use super::rich_text::Span;
 
 /// A label no longer than a number.
 const MAX_SHORT_LABEL: usize = 2;

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use nod_contract::card::{Action, Block, Card, Field, FieldError, Form};
 use serde_json::{Value, json};
 
-use crate::pieces::{chunk_id, join_chunks, parse_chunk_id, split_into_chunks};
 use crate::text::char_count;
+use crate::value_chunks::{chunk_id, join_chunks, parse_chunk_id, split_into_chunks};
 
 use super::limits::{self, truncate_label};
 use super::render;

@@ -19,9 +19,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::door::GatewayEvent;
+use super::ingest::GatewayEvent;
 use super::web::ApiClient;
-use crate::hearing::IngestStatus;
+use crate::ingest_status::IngestStatus;
 
 /// How often the connection is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::adapter::{DiscordAdapter, strange};
 use super::inbound::{ParseOutcome, first_id, id_time, parse_edit, parse_message};
-use super::{permissions, words};
+use super::{incoming_text, permissions};
 
 /// Discord's error for a channel that has only threads.
 const NOT_A_TEXT_CHANNEL: &str = "50024";
@@ -72,7 +72,7 @@ impl DiscordAdapter {
     }
 
     fn utterance(&self, message: &Value) -> Option<HistoryMessage> {
-        let text = words::parse_message(message, &self.identity.user).text;
+        let text = incoming_text::parse_message(message, &self.identity.user).text;
         let author = &message["author"];
         let name = |field: &str| author[field].as_str().map(str::to_owned);
         Some(HistoryMessage {

@@ -10,7 +10,7 @@ use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::commands::CommandOptions;
-use super::{PLATFORM, buttons, form, words};
+use super::{PLATFORM, buttons, form, incoming_text};
 
 /// The bot's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +132,7 @@ fn read_message(message: &Value, place: ChannelRef, identity: &Identity) -> Read
     let author = author(message, identity)?;
     let id = message["id"].as_str().ok_or(ParseOutcome::Unreadable("message without id"))?;
     let text = message["content"].as_str().unwrap_or_default();
-    let words = words::read(text, &identity.user);
+    let words = incoming_text::read(text, &identity.user);
     let pinged =
         message["mentions"].as_array().is_some_and(|all| all.iter().any(|m| m["id"] == *identity.user));
     let addressed = if place.is_dm {
@@ -164,7 +164,7 @@ fn read_edit(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     };
     let author = author(message, identity)?;
     let id = message["id"].as_str().ok_or(ParseOutcome::Unreadable("edit without id"))?;
-    let text = words::read(message["content"].as_str().unwrap_or_default(), &identity.user).text;
+    let text = incoming_text::read(message["content"].as_str().unwrap_or_default(), &identity.user).text;
     let at = chrono::DateTime::parse_from_rfc3339(when).ok().map(Timestamp::from);
     let what = Event::MessageEdited { place, message: id.to_owned(), text };
     Ok(inbound(identity, format!("edit:{id}:{when}"), author, at, what))
@@ -214,7 +214,7 @@ fn read_interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Re
 
 fn command(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, ParseOutcome> {
     let name = data["name"].as_str().ok_or(ParseOutcome::Unreadable("command without name"))?;
-    let text = words::read(&CommandOptions::from_data(data).as_typed(), &identity.user).text;
+    let text = incoming_text::read(&CommandOptions::from_data(data).as_typed(), &identity.user).text;
     Ok(Event::Command { place, name: name.to_owned(), text })
 }
 
@@ -232,7 +232,7 @@ fn read_message_command(data: &Value, place: ChannelRef, identity: &Identity) ->
         place: ChannelRef { thread, ..place },
         wish,
         author: message["author"]["id"].as_str().map(str::to_owned),
-        text: words::parse_message(message, &identity.user).text,
+        text: incoming_text::parse_message(message, &identity.user).text,
     })
 }
 

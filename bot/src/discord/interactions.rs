@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::door::{Ingestor, pauses};
 use super::inbound::{self, ParseOutcome};
+use super::ingest::{Ingestor, pauses};
 use super::limits::truncate_label;
 use super::{form, render};
-use crate::accept::IncomingPayload;
+use crate::ingest::IncomingPayload;
 use crate::text::split_at_boundary;
 
 /// How long storing can take before the answer is deferred: Discord waits three seconds.

@@ -6,9 +6,9 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use crate::table::Table;
 use crate::text::{escape_control_chars, first_address};
 
-use super::address::{address, is_same_url, looks_like_url};
 use super::limits;
-use super::parts::{BlockKind, Span, TextBlock, TextStyle};
+use super::links::{address, is_same_url, looks_like_url};
+use super::rich_text::{BlockKind, Span, TextBlock, TextStyle};
 
 /// Parses Markdown; everything else is text.
 pub(super) fn parse_markdown(markdown: &str) -> Vec<TextBlock> {

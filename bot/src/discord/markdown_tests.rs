@@ -1,4 +1,4 @@
-use super::super::parts::join_blocks;
+use super::super::rich_text::join_blocks;
 use super::*;
 
 fn render(markdown: &str) -> String {

@@ -6,11 +6,10 @@
 //! All servers of the application are one workspace: a Discord user is the same human on each.
 
 mod adapter;
-mod address;
-mod atlas;
 mod buttons;
+mod channel_index;
 mod commands;
-mod door;
+mod delivery_tags;
 mod escape;
 mod files;
 pub mod form;
@@ -18,18 +17,19 @@ mod gateway;
 mod guilds;
 mod history;
 mod inbound;
+mod incoming_text;
+mod ingest;
+mod interaction_tokens;
 mod interactions;
 mod limits;
+mod links;
 mod markdown;
-mod marks;
-mod parts;
 mod permissions;
 pub mod render;
-mod shard;
+mod rich_text;
+mod shard_lease;
 mod sign_in;
-mod tokens;
 mod web;
-mod words;
 
 use std::sync::Arc;
 
@@ -48,12 +48,12 @@ pub use adapter::DiscordAdapter;
 pub use inbound::Identity;
 pub use sign_in::{SignIn, SignInError};
 
-use crate::accept::Accept;
-use crate::hearing::{IngestStatus, StorageStatus};
-use atlas::ChannelIndex;
-use door::Ingestor;
+use crate::ingest::Accept;
+use crate::ingest_status::{IngestStatus, StorageStatus};
+use channel_index::ChannelIndex;
 use files::FileDownloader;
 use guilds::Guilds;
+use ingest::Ingestor;
 use web::ApiClient;
 
 /// The platform's name in rows.
@@ -276,7 +276,7 @@ impl Discord {
         };
         let (door, storing) = Ingestor::new(Arc::clone(&self.adapter), accept);
         let door = door.run(heard, stop.clone());
-        let owns = shard::run_shards(line, nod, self.adapter.identity.clone(), told, stop);
+        let owns = shard_lease::run_shards(line, nod, self.adapter.identity.clone(), told, stop);
         let listens = async {
             tokio::join!(door, owns);
         };

@@ -11,10 +11,10 @@ use crate::text::{char_count, escape_control_chars, split_at_boundary, to_one_li
 
 use super::buttons::{self, ButtonRows};
 use super::limits::{self, units};
-use super::parts::{BlockKind, Span, TextBlock, join_blocks};
-use super::{markdown, marks};
+use super::rich_text::{BlockKind, Span, TextBlock, join_blocks};
+use super::{delivery_tags, markdown};
 
-pub use super::marks::{delivery_tags, has_delivery_tags};
+pub use super::delivery_tags::{delivery_tags, has_delivery_tags};
 
 /// Discord shows no previews of URLs below the message.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
@@ -35,7 +35,7 @@ const FEW: usize = 3;
 pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
     let mut components = components(card);
     if let Some(key) = key {
-        marks::write_delivery_tags(&mut components, key);
+        delivery_tags::write_delivery_tags(&mut components, key);
     }
     body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components, &mentioned_users(card))
 }

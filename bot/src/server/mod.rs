@@ -6,7 +6,7 @@ mod connections;
 mod cookie;
 mod headers;
 mod pages;
-mod ready;
+mod readiness;
 
 #[cfg(test)]
 mod flow_tests;
@@ -23,7 +23,7 @@ use axum::routing::get;
 
 pub use connect::ConnectPages;
 pub use connections::{raise_open_files, serve};
-pub use ready::{PlatformReadiness, Readiness};
+pub use readiness::{PlatformReadiness, Readiness};
 
 /// The body of `/healthz`, so that `nod doctor` knows it reached Nod and not something else.
 pub const HEALTH_TEXT: &str = "nod is alive\n";
@@ -36,7 +36,7 @@ const MAX_BODY_BYTES: usize = 16 * 1024;
 pub fn router(readiness: Readiness, connecting: Option<ConnectPages>, platforms: Router) -> Router {
     let health = Router::new()
         .route("/healthz", get(|| async { HEALTH_TEXT }))
-        .route("/readyz", get(ready::readyz))
+        .route("/readyz", get(readiness::readyz))
         .with_state(readiness);
     let accounts = match connecting {
         Some(connecting) => connect::routes(Arc::new(connecting)),

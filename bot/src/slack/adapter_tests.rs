@@ -7,7 +7,7 @@ use nod_sandbox::slack::{Slack as Fake, User};
 use uuid::Uuid;
 
 use super::*;
-use crate::slack::testing::*;
+use crate::slack::fixtures::*;
 use crate::slack::{Slack, Transport, connect, probe};
 
 const KEY: DeliveryId = DeliveryId(Uuid::from_u128(42));

@@ -3,7 +3,7 @@
 use crate::text::first_address;
 
 use super::markdown::address;
-use super::rich::Span;
+use super::rich_text::Span;
 
 /// Returns the runs with every `http://…` and `https://…` in them as a link.
 pub(super) fn link_urls(runs: Vec<Span>) -> Vec<Span> {

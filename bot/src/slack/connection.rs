@@ -17,8 +17,8 @@ use slack_morphism::{
 };
 use tokio::sync::watch;
 
-use super::door::Ingestor;
 use super::inbound::PayloadKind;
+use super::ingest::Ingestor;
 
 /// How long dialling can take until Slack sends hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(15);

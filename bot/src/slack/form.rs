@@ -8,7 +8,7 @@ use nod_contract::card::{Action, Field, FieldError, Form};
 use nod_contract::chat::ChannelRef;
 use serde_json::{Map, Value, json};
 
-use crate::pieces::{chunk_id, join_chunks, parse_chunk_id, split_into_chunks};
+use crate::value_chunks::{chunk_id, join_chunks, parse_chunk_id, split_into_chunks};
 
 use super::text::{break_mentions, to_one_line, truncate_label};
 use super::{limits, render};

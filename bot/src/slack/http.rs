@@ -21,8 +21,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::form_urlencoded;
 
-use super::door::Ingestor;
 use super::inbound::PayloadKind;
+use super::ingest::Ingestor;
 use super::signature;
 
 /// The largest accepted body, in bytes: a message of 40,000 characters is repeated several times in one event, and a

@@ -9,7 +9,7 @@ use nod_contract::chat::{
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
-use super::{PLATFORM, buttons, dropped, form, incoming_text, profile};
+use super::{PLATFORM, attachments, buttons, form, incoming_text, profile};
 
 /// Nod's identity in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +145,7 @@ fn parse_message(event: &Value, identity: &Identity, now: Timestamp) -> Read {
             message: ts.to_owned(),
             text: words.text,
             addressing: addressed,
-            attachments: dropped::files(event),
+            attachments: attachments::files(event),
             answers: None,
         },
     })))

@@ -108,7 +108,7 @@ fn events_are_read() {
             "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
         ),
         (
-            payload!("app_mention_twin"),
+            payload!("app_mention_as_message"),
             "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
         ),
         (
@@ -120,9 +120,9 @@ fn events_are_read() {
             payload!("direct_in_thread"),
             "U0ANA00001 Unknown | D0ANA00001 direct 1764842000.000100 | DirectMessage | and then?",
         ),
-        (payload!("overheard"), "U0ANA00001 Unknown | C0GENERAL1 - | Unaddressed | lunch?"),
+        (payload!("unaddressed"), "U0ANA00001 Unknown | C0GENERAL1 - | Unaddressed | lunch?"),
         (
-            payload!("overheard_in_thread"),
+            payload!("unaddressed_in_thread"),
             "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Unaddressed | yes, the second",
         ),
         (payload!("group_direct"), "U0ANA00001 Unknown | C0MPIM0001 1764842400.000100 | Mention | hi"),
@@ -138,7 +138,7 @@ fn events_are_read() {
         ),
         (payload!("text_missing"), "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | "),
         (
-            payload!("stranger"),
+            payload!("external_user"),
             "U0EVE00001 External | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
         ),
         (payload!("guest"), "U0GUS00001 Guest | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock"),
@@ -173,7 +173,7 @@ fn events_are_read() {
 
 #[test]
 fn app_mention_and_message_event_have_the_same_key() {
-    let both = [payload!("app_mention"), payload!("app_mention_twin")].map(|payload| {
+    let both = [payload!("app_mention"), payload!("app_mention_as_message")].map(|payload| {
         let ParseOutcome::Inbound(inbound) = parse_payload(PayloadKind::Event, &payload, &identity(), now())
         else {
             panic!("heard")
@@ -189,15 +189,15 @@ fn app_mention_and_message_event_have_the_same_key() {
 fn button_clicks_are_parsed() {
     let verb = "018f5c2e-7b1a-7c3d-8e4f-0123456789ab";
     for (payload, expected) in [
-        (payload!("press"), format!("U0ANA00001 Unknown | D0ANA00001 direct - | approve:{verb}")),
+        (payload!("button_click"), format!("U0ANA00001 Unknown | D0ANA00001 direct - | approve:{verb}")),
         (
-            payload!("press_in_thread"),
+            payload!("button_click_in_thread"),
             format!("U0ANA00001 External | C0GENERAL1 1764842400.000100 | choose:{verb}:2"),
         ),
-        (payload!("press_of_others"), "U0ANA00001 Unknown | D0ANA00001 direct - | -".into()),
-        (payload!("press_link"), "ignored: link button".into()),
-        (payload!("press_user_null"), "unreadable: press without user".into()),
-        (payload!("press_in_view"), format!("U0ANA00001 Unknown |  direct - | approve:{verb}")),
+        (payload!("button_click_of_other_app"), "U0ANA00001 Unknown | D0ANA00001 direct - | -".into()),
+        (payload!("button_click_link"), "ignored: link button".into()),
+        (payload!("button_click_user_null"), "unreadable: press without user".into()),
+        (payload!("button_click_in_view"), format!("U0ANA00001 Unknown |  direct - | approve:{verb}")),
         (payload!("view_submission"), "U0ANA00001 Unknown | - | - | {}".into()),
     ] {
         assert_eq!(outcome_line(PayloadKind::Interaction, &payload), expected);
@@ -206,8 +206,8 @@ fn button_clicks_are_parsed() {
         ParseOutcome::Inbound(inbound) => inbound.dedup_key,
         other => panic!("{other:?}"),
     };
-    assert_eq!(key(payload!("press")), "press:12466734323.1395872398.a1b2c3");
-    assert_eq!(key(payload!("press_in_thread")), "press:1764842420.123456:U0ANA00001:choose:2");
+    assert_eq!(key(payload!("button_click")), "press:12466734323.1395872398.a1b2c3");
+    assert_eq!(key(payload!("button_click_in_thread")), "press:1764842420.123456:U0ANA00001:choose:2");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_very_long_message_arrives_whole() {
 fn any_field_may_be_missing_or_odd() {
     for (kind, payload) in [
         (PayloadKind::Event, payload!("app_mention")),
-        (PayloadKind::Interaction, payload!("press")),
+        (PayloadKind::Interaction, payload!("button_click")),
         (PayloadKind::Command, payload!("command")),
     ] {
         for odd in [Value::Null, 7.into(), "".into(), serde_json::json!([]), serde_json::json!({})] {

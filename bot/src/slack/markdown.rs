@@ -6,7 +6,7 @@ use url::Url;
 use crate::table::Table;
 
 use super::limits;
-use super::rich::{Span, TextBlock, TextStyle};
+use super::rich_text::{Span, TextBlock, TextStyle};
 use super::text::{char_count, escape_control_chars};
 
 /// Parses Markdown; everything else is text.

@@ -5,31 +5,31 @@
 //! folder.
 
 mod adapter;
+mod attachments;
 mod autolink;
 mod buttons;
 mod connection;
-mod door;
-mod dropped;
 mod files;
+#[cfg(test)]
+mod fixtures;
 mod form;
 mod history;
 mod home;
 mod http;
 mod inbound;
 mod incoming_text;
+mod ingest;
 mod limits;
 mod manifest;
 mod markdown;
 mod probe;
 mod profile;
 mod render;
-mod rich;
+mod rich_text;
 mod scopes;
 mod signature;
 mod socket;
 mod stream;
-#[cfg(test)]
-mod testing;
 mod text;
 mod web;
 
@@ -44,10 +44,10 @@ use serde_json::{Value, json};
 use slack_morphism::hyper_tokio::SlackHyperClient;
 use url::Url;
 
-pub use crate::accept::{Accept, IncomingPayload, StoreError};
+pub use crate::ingest::{Accept, IncomingPayload, StoreError};
 pub use adapter::SlackAdapter;
-pub use door::Ingestor;
 pub use inbound::{Identity, ParseOutcome, PayloadKind, parse_payload};
+pub use ingest::Ingestor;
 pub use manifest::manifest;
 pub use probe::{Report, probe};
 pub use render::{blocks, fallback};

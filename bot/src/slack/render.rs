@@ -5,7 +5,7 @@ use nod_contract::card::{Block, Card, TimeOption};
 use serde_json::{Value, json};
 
 use super::buttons::{self, ButtonRows};
-use super::rich::{Span, TextBlock};
+use super::rich_text::{Span, TextBlock};
 use super::text::{
     break_mentions, char_count, escape, escape_control_chars, split_at_boundary, to_one_line, truncate_label,
 };

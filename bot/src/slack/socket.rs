@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connection::{Connection, Phase, SocketConfig};
-use crate::hearing::IngestStatus;
+use crate::ingest_status::IngestStatus;
 
 /// The first and the longest delay between two dials, in seconds.
 const PAUSE: (u64, u64) = (1, 15);

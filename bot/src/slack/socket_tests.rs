@@ -6,7 +6,7 @@ use nod_contract::ids::DeliveryId;
 use uuid::Uuid;
 
 use crate::slack::IncomingPayload;
-use crate::slack::testing::*;
+use crate::slack::fixtures::*;
 
 fn message_text(what: &Event) -> Option<(&str, Addressing)> {
     match what {
@@ -115,7 +115,7 @@ async fn next_connection_opens_before_the_last_closes() {
     let listener = start_listener(&slack, &memory).await;
     fake.disconnect_sockets("warning");
     wait_for("a second connection", || (fake.connections() == 2).then_some(())).await;
-    assert_ne!(*listener.status().borrow(), crate::hearing::IngestStatus::Disconnected);
+    assert_ne!(*listener.status().borrow(), crate::ingest_status::IngestStatus::Disconnected);
 }
 
 #[tokio::test]

@@ -4,11 +4,11 @@
 mod adapter;
 mod keyboard;
 mod screen;
-mod talk;
+mod session;
 mod text;
 
 pub use adapter::TerminalAdapter;
-pub use talk::{SessionDependencies, run_session};
+pub use session::{SessionDependencies, run_session};
 
 /// The platform's name in rows.
 pub const PLATFORM: &str = "terminal";

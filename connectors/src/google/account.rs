@@ -25,8 +25,8 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::calendar::{CalendarClient, CalendarEndpoint};
+use super::delegated_tokens::{DelegatedToken, DelegatedTokenProvider};
 use super::gmail::Mailbox;
-use super::lent::{DelegatedToken, DelegatedTokenProvider};
 use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 use super::reading::Reading;
 use nod_contract::provider::Provider;

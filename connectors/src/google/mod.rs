@@ -4,18 +4,18 @@
 //! Google's types stay in this folder. Mail is sent only in `gmail::send_email`.
 
 pub mod account;
-mod borrowing;
+mod api_caller;
+mod api_error;
 pub mod calendar;
-mod call;
+pub mod delegated_tokens;
+mod delegated_tool;
 pub mod delegation;
 mod form;
 pub mod gmail;
 mod http;
-pub mod lent;
 pub mod oauth;
 mod reading;
 pub mod scopes;
-mod trouble;
 #[cfg(test)]
 mod yesterday_tests;
 
@@ -29,8 +29,8 @@ use url::Url;
 
 pub use account::Accounts;
 pub use calendar::{CalendarEndpoint, Room};
+pub use delegated_tokens::{DelegatedTokenProvider, OrganisationAccount};
 pub use delegation::{DomainDelegation, ServiceKey};
-pub use lent::{DelegatedTokenProvider, OrganisationAccount};
 use nod_contract::contacts::ContactSource;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
@@ -66,7 +66,7 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
     let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || acts().contains(&tool.spec().name);
     debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
     match accounts.delegated_tokens() {
-        lent if lent.lends() => tools.into_iter().map(|tool| borrowing::borrowing(tool, lent)).collect(),
+        lent if lent.lends() => tools.into_iter().map(|tool| delegated_tool::borrowing(tool, lent)).collect(),
         _ => tools,
     }
 }

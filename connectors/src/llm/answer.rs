@@ -9,9 +9,9 @@ use nod_contract::model::{Completion, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::attempt::AttemptError;
+use super::attempt_error::AttemptError;
+use super::reasoning_filter::{CLOSE, ReasoningFilter};
 use super::transport::shorten;
-use super::veil::{CLOSE, ReasoningFilter};
 
 /// The maximum size of an answer, in bytes: a longer one counts as cut at the model's limit.
 const MOST: usize = 1 << 20;

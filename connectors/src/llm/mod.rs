@@ -5,11 +5,11 @@
 //! answer is ever logged.
 
 mod answer;
-mod attempt;
+mod attempt_error;
 mod dialect;
+mod reasoning_filter;
 mod request;
 mod transport;
-mod veil;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use answer::CompletionBuilder;
-use attempt::AttemptError;
+use attempt_error::AttemptError;
 pub use dialect::{Dialect, StructuredOutput};
 use transport::{Endpoint, SingleAttemptService};
 

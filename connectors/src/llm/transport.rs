@@ -20,7 +20,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::attempt::AttemptError;
+use super::attempt_error::AttemptError;
 use super::{SettingsError, TierSettings};
 
 /// The maximum number of characters of an endpoint's own message that is passed on.

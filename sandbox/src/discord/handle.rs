@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::clicks::ForgedClick;
 use super::entities::{Channel, ChannelKind, User};
 use super::interactions::{Delivery, Interaction};
 use super::people::NewMessage;
-use super::presses::ForgedClick;
 use super::world::World;
 use super::{Discord, State};
 use crate::Faults;

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::refusal::{RateLimitInfo, Rejection};
+use super::rejection::{RateLimitInfo, Rejection};
 use super::world::World;
 
 /// Messages per window and channel.

@@ -3,6 +3,7 @@
 //! It owns one guild with one installed app. Tests act as its users and read what they see; the app under test talks to
 //! it only through the network.
 
+mod clicks;
 mod config;
 mod consent;
 mod control;
@@ -10,20 +11,19 @@ mod entities;
 mod forms;
 mod gateway;
 mod handle;
+mod inspection;
 mod interactions;
-mod judge;
 mod limits;
 mod markdown;
+mod notifications;
 mod oauth;
 mod people;
-mod pings;
-mod presses;
-mod reading;
-mod refusal;
+mod rejection;
 mod render;
 mod rest;
 mod rules;
-mod slash;
+mod schema_check;
+mod slash_commands;
 #[cfg(test)]
 mod tests;
 mod transcript;
@@ -36,17 +36,17 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get};
 use tokio::sync::watch;
 
+pub use clicks::ForgedClick;
 pub use config::{App, Clock, DiscordConfig, Guild};
 pub use entities::{Channel, ChannelKind, Form, Message, Notification, Unfurl, User};
 pub use handle::{InteractionResult, PendingInteraction};
 pub use interactions::{Delivery, Interaction};
 pub use people::NewMessage;
-pub use presses::ForgedClick;
 pub use world::{ApiCall, World};
 
 use crate::Faults;
 use crate::serve::Server;
-use judge::SchemaValidator;
+use schema_check::SchemaValidator;
 
 /// Discord accepts files of 10 MiB from apps.
 const BODY_MAX: usize = 11 << 20;

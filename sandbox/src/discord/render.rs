@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::entities::{Channel, ChannelKind, HAS_THREAD, Message, User};
-use super::pings;
+use super::notifications;
 use super::world::{World, number};
 
 /// The permissions that every member has in a channel that hides nothing.
@@ -174,7 +174,7 @@ impl World {
     pub(super) fn message_json(&self, message: &Message) -> Value {
         let mentioned: Vec<Value> =
             self.mentioned_user_ids(message).iter().map(|id| self.user_json(id)).collect();
-        let everyone = pings::mentions(&message.content).iter().any(|m| !m.starts_with('<'));
+        let everyone = notifications::mentions(&message.content).iter().any(|m| !m.starts_with('<'));
         let mut shown = json!({
             "id": message.id, "channel_id": message.channel, "author": self.user_json(&message.user),
             "content": message.content, "timestamp": message.created_at.to_rfc3339(),
@@ -216,9 +216,9 @@ impl World {
 
     /// Returns the users whom a message mentions; a reply mentions the author of the message it replies to.
     pub(super) fn mentioned_user_ids(&self, message: &Message) -> Vec<String> {
-        let all = pings::mentions(&message.content);
+        let all = notifications::mentions(&message.content);
         let mut ids: Vec<String> =
-            all.iter().filter_map(|m| pings::mentioned_user_id(m)).map(str::to_owned).collect();
+            all.iter().filter_map(|m| notifications::mentioned_user_id(m)).map(str::to_owned).collect();
         if message.kind == 19 {
             ids.extend(message.reply_to.as_ref().and_then(|r| self.message(r)).map(|m| m.user.clone()));
         }

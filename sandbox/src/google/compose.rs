@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::Account;
-use super::answer::Rejection;
 use super::mailbox::Mailboxes;
 use super::mime::Mime;
+use super::response::Rejection;
 
 /// Returns mail as it is stored in a draft: recipients may be missing, but must be valid.
 pub(super) fn as_draft(

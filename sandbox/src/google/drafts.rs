@@ -6,13 +6,13 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::answer::{Outcome, Rejection};
 use super::compose;
 use super::gmail::ApiRequest;
 use super::mailbox::Mailboxes;
 use super::messages::{content, find_thread, joins, own_mailbox, page, search_results};
 use super::mime::Mime;
 use super::payload::{self, Format};
+use super::response::{Outcome, Rejection};
 
 fn resource(id: &str, message: Value) -> Outcome {
     Ok(Some(json!({"id": id, "message": message})))

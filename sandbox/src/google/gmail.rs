@@ -10,11 +10,11 @@ use axum::response::Response;
 use axum::routing::any;
 use serde_json::Value;
 
-use super::answer::{Outcome, Rejection, respond};
-use super::door::record_violations;
+use super::middleware::record_violations;
+use super::response::{Outcome, Rejection, respond};
 use super::rules::{OPERATIONS, Operation, is_metadata_only};
 use super::upload::Body;
-use super::{Account, Shared, State, door, drafts, labels, messages};
+use super::{Account, Shared, State, drafts, labels, messages, middleware};
 use crate::{Fault, serve};
 
 const LARGEST: usize = 36_700_160;
@@ -60,7 +60,7 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
     let path = parts.uri.path().to_owned();
     let upload = path.starts_with("/upload/");
     let rest = path.split("/users/").nth(1).unwrap_or_default();
-    let mut segments = rest.split('/').map(door::percent_decode);
+    let mut segments = rest.split('/').map(middleware::percent_decode);
     let user = segments.next().unwrap_or_default();
     let segments: Vec<String> = segments.collect();
     let Some((operation, ids)) = Operation::find(&OPERATIONS, &parts.method, &segments, upload) else {
@@ -73,7 +73,7 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
     let way = RequestRoute { operation, ids, user, query, upload };
     let read = way.read(&parts.headers, body).await;
     let noted = read.as_ref().map(|body| body.json.clone()).unwrap_or_default();
-    door::record(&shared, operation, &parts.headers, noted);
+    middleware::record(&shared, operation, &parts.headers, noted);
     match shared.faults.take(operation.id) {
         Some(Fault::Status { code, retry_after }) => Rejection::status(code).respond(retry_after),
         Some(Fault::ErrorReason { code, reason, retry_after }) => {
@@ -124,11 +124,11 @@ impl RequestRoute {
         };
         let now = shared.now();
         let outcome = shared.change(|state| perform(self.operation.id, state, &ask, now))?;
-        door::validate_response(shared, self.operation, outcome)
+        middleware::validate_response(shared, self.operation, outcome)
     }
 
     fn enter(&self, shared: &Shared, headers: &HeaderMap) -> Result<(Account, bool), Rejection> {
-        let (account, scopes) = door::enter(shared, self.operation, headers)?;
+        let (account, scopes) = middleware::enter(shared, self.operation, headers)?;
         if self.user != "me" && !self.user.eq_ignore_ascii_case(&account.email) {
             return Err(Rejection::forbidden(format!("Delegation denied for {}", account.email)));
         }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Outcome, Rejection};
 use super::gmail::ApiRequest;
 use super::mailbox::{AccountMailbox, Mailboxes, SYSTEM_LABELS, UserLabel};
 use super::messages::own_mailbox;
 use super::payload;
+use super::response::{Outcome, Rejection};
 
 /// Google's limits.
 const LONGEST_NAME: usize = 225;

@@ -6,11 +6,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::answer::{Outcome, Rejection};
 use super::gmail::ApiRequest;
 use super::mailbox::{AccountMailbox, Mailboxes, StoredMessage};
 use super::mime::Mime;
 use super::payload::{self, Format};
+use super::response::{Outcome, Rejection};
 use super::search::SearchQuery;
 use super::{Account, compose};
 

@@ -3,30 +3,30 @@
 //! Owns the state that all its routes share. The routes are in the neighbouring files; what tests and the demo can read
 //! and change is in `control`. It never connects to another server.
 
-mod answer;
 mod calendar;
 mod compose;
 mod consent;
-mod control;
-mod door;
+mod demo_api;
 mod drafts;
 mod gmail;
 mod grants;
+mod handle;
 mod key;
 mod labels;
 mod mailbox;
 mod messages;
+mod middleware;
 mod mime;
+mod model;
 mod oauth;
-mod pages;
 mod payload;
+mod response;
 mod rules;
 mod search;
-mod service;
+mod service_account;
 #[cfg(test)]
 mod tests;
 mod upload;
-mod view;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,13 +43,13 @@ use crate::Faults;
 use crate::serve::Server;
 use calendar::Calendars;
 pub use calendar::{Attendee, CalendarEvent, EventEdit, Invitation, InvitationKind, NewEvent};
-pub use control::TokenPair;
 use grants::Grants;
+pub use handle::TokenPair;
 use mailbox::Mailboxes;
+pub use model::{DraftEdit, IncomingMail, MailMessage, OutgoingMail};
 use rules::ApiSchema;
-use service::ServiceAccount;
-pub use service::unknown_service_account_key;
-pub use view::{DraftEdit, IncomingMail, MailMessage, OutgoingMail};
+use service_account::ServiceAccount;
+pub use service_account::unknown_service_account_key;
 
 /// Returns the fake's current time.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -231,8 +231,8 @@ impl Google {
             .merge(consent::routes())
             .merge(gmail::routes())
             .merge(calendar::routes())
-            .merge(pages::routes())
-            .fallback(answer::not_found)
+            .merge(demo_api::routes())
+            .fallback(response::not_found)
             .with_state(shared.clone());
         let server = Arc::new(Server::start(router).await?);
         Ok(Self { shared, server, faults })

@@ -19,9 +19,9 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::answer::Rejection;
 use super::grants::{Grant, Grants};
-use super::{ApiCall, Shared, service};
+use super::response::Rejection;
+use super::{ApiCall, Shared, service_account};
 use crate::{Fault, serve};
 
 const CODE_LIVES_MINUTES: i64 = 10;
@@ -102,11 +102,11 @@ fn exchange(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<Val
         return Err(OAuthErrorResponse("invalid_request", "The body must be a form."));
     }
     // The assertion's signature authenticates the client.
-    if fields.get("grant_type").is_some_and(|kind| kind == service::GRANT_TYPE) {
+    if fields.get("grant_type").is_some_and(|kind| kind == service_account::GRANT_TYPE) {
         let assertion =
             fields.get("assertion").ok_or(OAuthErrorResponse("invalid_request", "Missing assertion"))?;
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        return service::exchange_assertion(shared, &format!("http://{host}/token"), assertion);
+        return service_account::exchange_assertion(shared, &format!("http://{host}/token"), assertion);
     }
     client(shared, headers, fields)?;
     match fields.get("grant_type").map(String::as_str) {

@@ -2,23 +2,23 @@
 //!
 //! Deterministic. It calls only offered tools, and reports only what a tool answered.
 
-mod before;
+mod calendar_plan;
 mod events;
 mod mails;
 mod memory;
 mod people;
-mod plan;
-mod request;
+mod phrasing;
+mod references;
+mod request_context;
 mod results;
 mod sentence;
-mod spans;
 mod threads;
-mod words;
+mod time_spans;
 
 use serde_json::{Value, json};
 
 use super::script::{Answer, ModelRole};
-use request::RequestContext;
+use request_context::RequestContext;
 use sentence::{DraftChange, Intent};
 use threads::call_with_thread;
 
@@ -48,11 +48,11 @@ fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
         Intent::Organise(..) => ("tool", Some("gmail_organise")),
         Intent::Calendar(plan) => ("tool", Some(events::tool(plan))),
         // "the second one" can answer a question from the rules.
-        Intent::SmallTalk if before::Reference::parse_exact(&asked.text).is_some() => ("tool", None),
+        Intent::SmallTalk if references::Reference::parse_exact(&asked.text).is_some() => ("tool", None),
         Intent::SmallTalk => ("conversational", None),
     };
     let schema = &request["response_format"]["json_schema"]["schema"];
-    request::fit_to_schema(schema, Some(&json!({"intent": intent, "tool": tool})))
+    request_context::fit_to_schema(schema, Some(&json!({"intent": intent, "tool": tool})))
 }
 
 fn reason(asked: &RequestContext<'_>) -> Answer {
@@ -64,14 +64,14 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
         Intent::Calendar(plan) => return events::answer(asked, plan),
         Intent::Organise(mail, deed) => return threads::tidy(asked, mail, deed),
         Intent::Reply { to, matter, draft } => {
-            let Some(body) = words::answer(matter, asked.signer.as_deref()) else {
+            let Some(body) = phrasing::answer(matter, asked.signer.as_deref()) else {
                 return Answer::text("What shall I answer?");
             };
             let tool = if *draft { "gmail_draft_reply" } else { "gmail_reply" };
             return call_with_thread(asked, to, tool, |thread| json!({"thread_id": thread, "body": body}));
         }
         Intent::Forward { mail, to, matter } => {
-            let body = words::answer(matter, asked.signer.as_deref()).unwrap_or_default();
+            let body = phrasing::answer(matter, asked.signer.as_deref()).unwrap_or_default();
             let arguments = |thread: &str| json!({"thread_id": thread, "to": to, "body": body});
             return call_with_thread(asked, mail, "gmail_forward", arguments);
         }
@@ -83,13 +83,13 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
     }
     let call = match wish {
         Intent::Send(letter) => {
-            let letters = words::all_mail_arguments(letter, asked.signer.as_deref());
+            let letters = phrasing::all_mail_arguments(letter, asked.signer.as_deref());
             if letters.is_empty() {
                 return Answer::text("Who should it go to?");
             }
             asked.calls("gmail_send_email", &letters)
         }
-        Intent::Draft(letter) => match words::mail_arguments(letter, asked.signer.as_deref()) {
+        Intent::Draft(letter) => match phrasing::mail_arguments(letter, asked.signer.as_deref()) {
             Some(arguments) => asked.call("gmail_create_draft", &arguments),
             None => return Answer::text("Who should the draft be for?"),
         },
@@ -109,13 +109,15 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
 /// Answers when there is nothing to do: with a known fact if one fits, else with small talk.
 fn talk(asked: &RequestContext<'_>) -> String {
     memory::answer_memory(&asked.text, &asked.facts)
-        .unwrap_or_else(|| words::small_talk_answer(&asked.text, asked.signer.as_deref()))
+        .unwrap_or_else(|| phrasing::small_talk_answer(&asked.text, asked.signer.as_deref()))
 }
 
 /// Changes an open draft as requested.
 fn changed(asked: &RequestContext<'_>, change: &DraftChange, draft: &Value) -> Answer {
     let arguments = match change {
-        DraftChange::Shorter => json!({"body": words::shorter(draft["body"].as_str().unwrap_or_default())}),
+        DraftChange::Shorter => {
+            json!({"body": phrasing::shorter(draft["body"].as_str().unwrap_or_default())})
+        }
         DraftChange::Copy(names) => {
             let mut all: Vec<Value> = draft["cc"].as_array().cloned().unwrap_or_default();
             all.extend(names.iter().map(|name| json!(name)));

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::clicks::ForgedClick;
 use super::entities::{Channel, User};
 use super::envelopes::{Context, Delivery, Envelope, EnvelopeKind};
 use super::forms::ForgedForm;
 use super::people::NewMessage;
-use super::presses::ForgedClick;
 use super::world::World;
 use super::{Slack, State};
 use crate::Faults;

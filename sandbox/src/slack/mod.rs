@@ -3,28 +3,28 @@
 //! It owns one workspace with one installed app. Tests act as its people and read what they see; the app under test
 //! reaches it only through the network.
 
+mod clicks;
 mod config;
 mod control;
 mod entities;
 mod envelopes;
 mod events;
+mod files;
 mod forms;
 mod handle;
 mod http;
-mod judge;
-mod keep;
-mod pane;
+mod inspection;
+mod notifications;
 mod people;
-mod pings;
-mod presses;
-mod reading;
 mod render;
 mod responses;
 mod rules;
+mod schema_check;
 mod socket;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod user_actions;
 mod web;
 mod world;
 
@@ -34,6 +34,7 @@ use axum::Router;
 use axum::routing::{any, get, post};
 use tokio::sync::watch;
 
+pub use clicks::ForgedClick;
 pub use config::{ALL_SCOPES, App, Clock, MentionOrder, SlackConfig, Team};
 pub use entities::{AssistantThread, Channel, ChannelKind, Edited, Ephemeral, Message, OpenView, User};
 pub use envelopes::{Delivery, Envelope, EnvelopeKind};
@@ -42,12 +43,11 @@ pub use forms::ForgedForm;
 pub use handle::{InteractionResult, PendingInteraction};
 pub use http::sign;
 pub use people::NewMessage;
-pub use presses::ForgedClick;
 pub use world::{ApiCall, World};
 
 use crate::Faults;
 use crate::serve::Server;
-use judge::SchemaValidator;
+use schema_check::SchemaValidator;
 
 /// The state shared by the server's handlers and the test's handle.
 pub(crate) struct State {
@@ -104,7 +104,7 @@ impl Slack {
         let router = Router::new()
             .route("/api/{method}", any(web::api))
             .route("/link/", get(socket::websocket_endpoint))
-            .route("/files-pri/{file}/{name}", get(keep::serve_file))
+            .route("/files-pri/{file}/{name}", get(files::serve_file))
             .route("/upload/v1/{key}", post(web::upload))
             .route("/response/{team}/{key}", post(responses::response_url))
             .nest("/_sandbox", control::router())

@@ -4,9 +4,9 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::large_futures)]
 
+mod conversation;
 mod figures;
 mod proxy;
-mod talk;
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ use nod_sandbox::slack::{Delivery, User};
 use nod_tests::{Program, World};
 use tokio::time::sleep;
 
+use conversation::ConversationLoad;
 use figures::{ProcessStats, quantile};
-use talk::ConversationLoad;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 /// The people of the company, and how many of them talk at once.
@@ -36,7 +36,7 @@ async fn main() {
     let aside = Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await.unwrap();
     world.env.insert("NOD_LLM__SUMMARISER__BASE_URL".to_owned(), aside.base_url());
     for number in 0..PEOPLE {
-        let name = talk::handle_of(number);
+        let name = conversation::handle_of(number);
         world.slack.add_user(User::new(&name, &name));
     }
     bench_database(&world).await;

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 
 use super::EmbeddedError;
 use super::binaries::Binaries;
-use super::place::ServerPaths;
+use super::paths::ServerPaths;
 
 /// A log larger than this is rotated at the next start.
 const MAX_LOG_BYTES: u64 = 10 * 1024 * 1024;

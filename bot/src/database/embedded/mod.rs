@@ -3,7 +3,7 @@
 
 mod binaries;
 mod cluster;
-mod place;
+mod paths;
 mod process;
 mod supervisor;
 
@@ -19,7 +19,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection};
 
 use super::MIN_MAJOR_VERSION;
-use place::{Lock, ServerPaths};
+use paths::{Lock, ServerPaths};
 use supervisor::Supervisor;
 
 /// How long starts are retried if the remains of an earlier server prevent them.

@@ -1,6 +1,6 @@
 // The demo server's few routes. Every failure becomes an Error with a sentence.
 
-import { begunAnew } from "./anew.js";
+import { begunAnew } from "./reload.js";
 
 async function answered(request) {
   let response;

@@ -2,7 +2,7 @@
 
 import { el, link } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
-import { rich, unknown } from "./rich.js";
+import { rich, unknown } from "./rich_text.js";
 
 // `act(element)` is called when a button is pressed.
 export function blocks(all, act) {

@@ -1,7 +1,7 @@
 // Where the visitor writes in Slack. What begins with a slash is a command, as there.
 
 import * as api from "./api.js";
-import { box } from "./box.js";
+import { box } from "./message_box.js";
 import { el } from "./dom.js";
 import { channel, isDirect, store } from "./store.js";
 

@@ -1,13 +1,13 @@
 // "Try this": one way after the other, each step ticked off by what really happened, in whatever order it did; after
 // the first, what else there is. A step says what can be done now, and has a button only where that leads somewhere.
 
-import { keep, kept } from "./anew.js";
+import { keep, kept } from "./reload.js";
 import { here } from "./discord/guild.js";
-import { STEPS as ON_DISCORD, ask as askOnDiscord } from "./discord/steps.js";
+import { STEPS as ON_DISCORD, ask as askOnDiscord } from "./discord/discord_tour.js";
 import { el } from "./dom.js";
-import { STEPS as MEETING } from "./meeting.js";
-import { more, triedNow } from "./more.js";
-import { STEPS as ON_SLACK, ask } from "./steps.js";
+import { STEPS as MEETING } from "./meeting_tour.js";
+import { more, triedNow } from "./suggestions.js";
+import { STEPS as ON_SLACK, ask } from "./mail_tour.js";
 import { store } from "./store.js";
 
 const GUIDE = "nod-demo-guide";

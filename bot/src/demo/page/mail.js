@@ -3,7 +3,7 @@
 import { buildCalendar, markLooked, newEvents, pointAtEvent, renderCalendar } from "./calendar.js";
 import { el, fullTime, reconcile, time } from "./dom.js";
 import { changed, hasOpened, isNew, markOpened, newIn, store, user } from "./store.js";
-import { isShown, show } from "./views.js";
+import { isShown, show } from "./windows.js";
 
 const FOLDERS = [["inbox", "Inbox"], ["sent", "Sent"], ["drafts", "Drafts"]];
 const CALENDAR = "calendar";

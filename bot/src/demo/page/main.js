@@ -1,23 +1,23 @@
 // Puts the page together.
 
-import { wasBegunAnew } from "./anew.js";
+import { wasBegunAnew } from "./reload.js";
 import * as api from "./api.js";
 import { pointAt, renderChat } from "./chat.js";
 import { renderComposer } from "./composer.js";
-import { guild } from "./discord/door.js";
+import { guild } from "./discord/actions.js";
 import { here, rooms } from "./discord/guild.js";
 import { renderDiscord } from "./discord/window.js";
 import { askedEvent, askedMail, askedMessage } from "./links.js";
 import { recallGuide, renderGuide } from "./guide.js";
 import { lookInto, lookIntoCalendar, renderMail } from "./mail.js";
 import { renderModal } from "./modal.js";
-import { listen, readGuild, readGoogle, readNod, readWorkspace } from "./news.js";
+import { listen, readGuild, readGoogle, readNod, readWorkspace } from "./polling.js";
 import { renderSidebar } from "./sidebar.js";
 import { changed, me, onChange, people, store } from "./store.js";
-import { tell } from "./tell.js";
+import { tell } from "./notifications.js";
 import { toast } from "./toast.js";
 import { recall } from "./unread.js";
-import { renderViews, show, watchViews } from "./views.js";
+import { renderViews, show, watchViews } from "./windows.js";
 
 let ready = false;
 const AWAY =

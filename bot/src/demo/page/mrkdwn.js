@@ -1,7 +1,7 @@
 // Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) as nodes.
 
 import { el, link } from "./dom.js";
-import { moment } from "./moment.js";
+import { moment } from "./slack_date.js";
 import { nameOf, store } from "./store.js";
 
 const unescaped = (text) => text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");

@@ -2,7 +2,7 @@
 
 import { avatar } from "./avatar.js";
 import { el, reconcile } from "./dom.js";
-import { readWorkspace } from "./news.js";
+import { readWorkspace } from "./polling.js";
 import { bot, changed, isDirect, line, people, store, unread } from "./store.js";
 
 let parts = null;

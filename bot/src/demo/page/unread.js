@@ -1,7 +1,7 @@
 // What was read, by person and place, for as long as this tab lives. What is said is told as its time in
 // milliseconds, and whether it is the reader's own.
 
-import { keep, kept } from "./anew.js";
+import { keep, kept } from "./reload.js";
 
 const SEEN = "nod-demo-seen";
 let seen = {};

@@ -17,9 +17,9 @@ use nod_contract::tool::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::change::{event_schema, series_schema};
-use super::seen::{self, EventTarget, SeriesScope};
-use super::show;
+use super::event_change::{event_schema, series_schema};
+use super::event_version::{self, EventTarget, SeriesScope};
+use super::event_view;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -83,8 +83,8 @@ impl ActTool for CancelEvent {
         let asked: Arguments = arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         let EventTarget { event, times, .. } =
-            seen::resolve_target(&diary, &asked.event, asked.series).await?;
-        if !show::is_organized_by_owner(&event) {
+            event_version::resolve_target(&diary, &asked.event, asked.series).await?;
+        if !event_view::is_organized_by_owner(&event) {
             let reason = "only whoever made it can cancel it; the person can decline it instead".to_owned();
             return Err(ToolError::Forbidden { reason });
         }
@@ -93,9 +93,9 @@ impl ActTool for CancelEvent {
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
-            fingerprint: seen::fingerprint(&event)?,
-            event_title: show::title(&event),
-            event_time: show::describe_event_time(cx, &event),
+            fingerprint: event_version::fingerprint(&event)?,
+            event_title: event_view::title(&event),
+            event_time: event_view::describe_event_time(cx, &event),
         };
         build_preview(cx, &cancel, &event, times)
     }
@@ -117,9 +117,9 @@ impl ActTool for CancelEvent {
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
         let cancel = CancelPayload::from_payload(payload)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
-        seen::check_account(&cancel.account, &diary)?;
+        event_version::check_account(&cancel.account, &diary)?;
         let (_, version) =
-            match seen::fetch_if_unchanged(cx, &diary, &cancel.event, &cancel.fingerprint).await {
+            match event_version::fetch_if_unchanged(cx, &diary, &cancel.event, &cancel.fingerprint).await {
                 // An earlier attempt cancelled it, or a person did by hand a moment before.
                 Err(ToolError::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
                 still => still?,
@@ -127,7 +127,7 @@ impl ActTool for CancelEvent {
         match diary.delete_event(&cancel.event, &version).await {
             Ok(()) => Ok(receipt(cx, &cancel)),
             Err(trouble) if trouble.is_gone() => Ok(receipt(cx, &cancel)),
-            Err(trouble) => Err(seen::into_write_error(trouble)),
+            Err(trouble) => Err(event_version::into_write_error(trouble)),
         }
     }
 
@@ -140,11 +140,11 @@ impl ActTool for CancelEvent {
     ) -> Result<EffectLookup, ToolError> {
         let cancel = CancelPayload::from_payload(payload)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
-        if let Err(fault) = seen::check_account(&cancel.account, &diary) {
+        if let Err(fault) = event_version::check_account(&cancel.account, &diary) {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         match diary.fetch_event(&cancel.event).await {
-            Ok(event) if show::is_cancelled(&event) => Ok(EffectLookup::Done(receipt(cx, &cancel))),
+            Ok(event) if event_view::is_cancelled(&event) => Ok(EffectLookup::Done(receipt(cx, &cancel))),
             Ok(_) => Ok(EffectLookup::NotDone),
             Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(receipt(cx, &cancel))),
             Err(trouble) => Err(trouble.into_read_error("the event")),
@@ -178,7 +178,7 @@ fn build_preview(
         noun: "event".into(),
         recipient_noun: "cancellation".into(),
     };
-    let guests = show::others(event);
+    let guests = event_view::others(event);
     let question = if which == SeriesScope::WholeSeries {
         "Cancel all times of this event?"
     } else {
@@ -193,13 +193,13 @@ fn build_preview(
     fields.extend(which.field());
     fields.push(("Guests".into(), guests.join(", ")));
     Ok(Preview {
-        summary: Some(show::event_summary("Cancel", which, &cancel.event_title, &when, &guests)),
+        summary: Some(event_view::event_summary("Cancel", which, &cancel.event_title, &when, &guests)),
         fields,
         topic: Some(cancel.event.clone()),
         account: cancel.account.clone(),
         recipients: guests,
         audience: Audience::Person(cx.principal.person),
-        provenance: show::provenance(std::slice::from_ref(event)),
+        provenance: event_view::provenance(std::slice::from_ref(event)),
         ..Preview::new(payload, question, words)
     })
 }

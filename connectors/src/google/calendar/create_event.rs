@@ -21,11 +21,11 @@ use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diary::CalendarClient;
-use super::free::{self, SlotSearch};
-use super::meeting::{self, NewEvent, NewEventArguments};
+use super::client::CalendarClient;
+use super::new_event::{self, NewEvent, NewEventArguments};
 use super::room::Room;
-use super::{collisions, seen, show};
+use super::slot_search::{self, SlotSearch};
+use super::{conflicts, event_version, event_view};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -52,7 +52,7 @@ struct EventHandle {
 impl CreateEvent {
     pub(super) fn new(accounts: Arc<Accounts>, rooms: Arc<[Room]>, colleagues: Colleagues) -> Self {
         let description = include_str!("../../../prompts/calendar_create_event.md");
-        let spec = super::spec(NAME, description, "Writing an event", Reach::Others, meeting::parameters());
+        let spec = super::spec(NAME, description, "Writing an event", Reach::Others, new_event::parameters());
         Self { spec, accounts, rooms, colleagues }
     }
 }
@@ -72,15 +72,15 @@ impl ActTool for CreateEvent {
         if let ExactTime::Within { earliest, latest, phrase: said, .. } = &asked.when {
             return Err(self.offer_slots(cx, &diary, &asked, (earliest, latest), said).await?);
         }
-        let zone = show::zone(&cx.principal);
+        let zone = event_view::zone(&cx.principal);
         let meeting = NewEvent::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)?;
         let preview = meeting.preview(&zone, cx.now)?;
         let mut risks = preview.risks.clone();
         if let Some(room) = &meeting.room {
-            risks.extend(collisions::room_conflict(&diary, room, &meeting.times, &zone).await);
+            risks.extend(conflicts::room_conflict(&diary, room, &meeting.times, &zone).await);
         }
         let mut private_risks =
-            collisions::describe_conflicts(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now))
+            conflicts::describe_conflicts(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now))
                 .await;
         if meeting.repeats() {
             private_risks.push("nobody looked who is busy at its later times".to_owned());
@@ -115,7 +115,7 @@ impl ActTool for CreateEvent {
         let (meeting, id) = (NewEvent::from_payload(payload, NAME)?, read(handle)?);
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         meeting.check_account(&diary)?;
-        meeting.check_not_started(&show::zone(&cx.principal), cx.now)?;
+        meeting.check_not_started(&event_view::zone(&cx.principal), cx.now)?;
         match Box::pin(diary.insert_event(meeting.to_event(&id, permit.key())?)).await {
             Ok(event) => Ok(receipt(cx, &meeting, &event)),
             // An earlier attempt created it: an id never exists twice.
@@ -169,8 +169,8 @@ impl CreateEvent {
             is_exact: false,
             limit: slots::MAX_SLOTS,
         };
-        let found = free::search_slots(cx, diary, &self.colleagues, &search).await?;
-        let zone = show::zone(&cx.principal);
+        let found = slot_search::search_slots(cx, diary, &self.colleagues, &search).await?;
+        let zone = event_view::zone(&cx.principal);
         let meeting_at = |slot: &Slot| {
             let asked = asked.clone().with_start(slot.from.to_zoned(zone.clone()), minutes);
             NewEvent::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)
@@ -183,8 +183,9 @@ impl CreateEvent {
         // A slot at which the event could not be created is not offered or voted on.
         let slots: Vec<Slot> = found.slots.iter().filter(|slot| meeting_at(slot).is_ok()).cloned().collect();
         let meeting = meeting_at(slots.first().unwrap_or(first))?;
-        let choices =
-            free::spread_over_days(cx, &slots, MAX_SLOTS).into_iter().map(|slot| free::choice(cx, slot));
+        let choices = slot_search::spread_over_days(cx, &slots, MAX_SLOTS)
+            .into_iter()
+            .map(|slot| slot_search::choice(cx, slot));
         let unseen = found.unseen.into_iter().map(|one| match &meeting.room {
             Some(room) if room.address.eq_ignore_ascii_case(&one) => format!("the room {}", room.name),
             _ => one,
@@ -227,7 +228,7 @@ async fn find_created(
 ) -> Result<EffectLookup, ToolError> {
     match diary.fetch_event(id).await {
         // Cancelled since, by hand: it was created all the same, and is not created a second time.
-        Ok(event) if seen::carries(&event, key) || show::is_cancelled(&event) => {
+        Ok(event) if event_version::carries(&event, key) || event_view::is_cancelled(&event) => {
             Ok(EffectLookup::Done(receipt(cx, meeting, &event)))
         }
         Ok(_) => Ok(EffectLookup::Inconclusive("another event has the id of this one".into())),
@@ -238,14 +239,14 @@ async fn find_created(
 
 /// Reports what was created, and nothing else from the calendar.
 fn receipt(cx: &ToolContext, meeting: &NewEvent, event: &Event) -> ToolOutput {
-    let cancelled = show::is_cancelled(event);
+    let cancelled = event_view::is_cancelled(event);
     let mut content = json!({
         "status": if cancelled { "created, and cancelled since" } else { "created" },
         "id": event.id,
         "link": event.html_link,
         "in": "Calendar",
         "title": meeting.title,
-        "when": meeting.times.describe(&show::zone(&cx.principal), cx.now),
+        "when": meeting.times.describe(&event_view::zone(&cx.principal), cx.now),
         "guests": meeting.guests,
     });
     if let Some(room) = &meeting.room {

@@ -10,9 +10,9 @@ use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::free::{self, SlotSearch};
-use super::times::EventTime;
-use super::{meeting, show};
+use super::event_time::EventTime;
+use super::slot_search::{self, SlotSearch};
+use super::{event_view, new_event};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -42,7 +42,7 @@ impl FindFreeSlots {
             "properties": {
                 "within": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
                     "description": "Where to look, in the person's own words: “next week”, “tomorrow afternoon”."},
-                "people": meeting::guests_schema("Who else must have time: addresses, or names of people."),
+                "people": new_event::guests_schema("Who else must have time: addresses, or names of people."),
                 "minutes": {"type": "integer", "minimum": 5, "maximum": MAX_MINUTES, "description": "How long; 30 if left out."},
                 "max": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many; 5 if left out."},
             },
@@ -64,7 +64,7 @@ impl ReadTool for FindFreeSlots {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Arguments = arguments(args)?;
-        let zone = show::zone(&cx.principal);
+        let zone = event_view::zone(&cx.principal);
         let minutes = asked.minutes.or(asked.within.minutes());
         let (earliest, latest) = EventTime::search_range(&asked.within, minutes)?.bounds(&zone)?;
         let diary = self.accounts.calendar_client(cx, &[FREEBUSY]).await?;
@@ -76,11 +76,11 @@ impl ReadTool for FindFreeSlots {
             is_exact: matches!(asked.within, ExactTime::At { .. } | ExactTime::Span { .. }),
             limit: asked.max.unwrap_or(DEFAULT_SLOTS),
         };
-        let found = free::search_slots(cx, &diary, &self.colleagues, &search).await?;
+        let found = slot_search::search_slots(cx, &diary, &self.colleagues, &search).await?;
         let slots: Vec<Value> = found
             .slots
             .iter()
-            .map(|slot| free::choice(cx, slot))
+            .map(|slot| slot_search::choice(cx, slot))
             .map(|choice| json!({"when": choice.label, "exact": choice.value}))
             .collect();
         let mut content = json!({"slots": slots, "zone": cx.principal.zone});

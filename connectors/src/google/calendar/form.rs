@@ -8,8 +8,8 @@ use nod_contract::clock::Timestamp;
 use nod_contract::tool::{FieldValue, ToolError};
 use nod_when::when::{self, ExactTime};
 
-use super::meeting::{self, MAX_GUESTS, NewEvent, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
-use super::times::{self, EventTime};
+use super::event_time::{self, EventTime};
+use super::new_event::{self, MAX_GUESTS, NewEvent, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use crate::google::form::{field, sentence, store_or_report};
 
 /// Enough for a hundred addresses of the usual length.
@@ -42,7 +42,7 @@ impl NewEvent {
         let mut errors = Vec::new();
         let mut meeting = self.clone();
         if let Some(FieldValue::Text(title)) = filled.get("title") {
-            let title = meeting::validate_line("title", title, TITLE_CHARS);
+            let title = new_event::validate_line("title", title, TITLE_CHARS);
             store_or_report(title.map_err(error_text), &mut meeting.title, "title", &mut errors);
         }
         if let Some(FieldValue::Text(when)) =
@@ -52,15 +52,20 @@ impl NewEvent {
             store_or_report(times.map_err(error_text), &mut meeting.times, "when", &mut errors);
         }
         if let Some(FieldValue::Recipients(people)) = filled.get("guests") {
-            let guests = meeting::guests(people, &self.account);
+            let guests = new_event::guests(people, &self.account);
             store_or_report(guests.map_err(error_text), &mut meeting.guests, "guests", &mut errors);
         }
         if let Some(FieldValue::Text(place)) = filled.get("place") {
-            let place = meeting::validate_line("place", place, PLACE_CHARS);
+            let place = new_event::validate_line("place", place, PLACE_CHARS);
             store_or_report(place.map_err(error_text), &mut meeting.place, "place", &mut errors);
         }
         if let Some(FieldValue::Text(text)) = filled.get("text") {
-            store_or_report(meeting::text(text).map_err(error_text), &mut meeting.text, "text", &mut errors);
+            store_or_report(
+                new_event::text(text).map_err(error_text),
+                &mut meeting.text,
+                "text",
+                &mut errors,
+            );
         }
         if meeting.title.is_empty() {
             errors.push(FieldError::new("title", "An event needs a title."));
@@ -92,7 +97,7 @@ fn resolve_time(
     let exact = match when::is_hour_only(text, now, zone) {
         true => was.at_hour(text, (zone, now)).map(|(exact, _)| exact),
         false => {
-            let said = when::resolve(text, now, zone).map_err(|why| times::unclear(text, &why));
+            let said = when::resolve(text, now, zone).map_err(|why| event_time::unclear(text, &why));
             said.map(|said| ExactTime::from_resolved(said, text, zone))
         }
     };

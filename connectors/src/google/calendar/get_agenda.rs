@@ -9,9 +9,9 @@ use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diary::EventQuery;
-use super::show;
-use super::times::EventTime;
+use super::client::EventQuery;
+use super::event_time::EventTime;
+use super::event_view;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -56,7 +56,7 @@ impl ReadTool for GetAgenda {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Arguments = arguments(args)?;
-        let zone = show::zone(&cx.principal);
+        let zone = event_view::zone(&cx.principal);
         let times = EventTime::search_range(&asked.when, None)?;
         let (from, until) =
             times.instant_range(&zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
@@ -66,9 +66,9 @@ impl ReadTool for GetAgenda {
         let mut events =
             diary.list_events(wanted).await.map_err(|trouble| trouble.into_read_error("the calendar"))?;
         let (from, until) = times.bounds(&zone)?;
-        events.retain(|event| show::overlaps_days(event, &from, Some(&until), &zone));
+        events.retain(|event| event_view::overlaps_days(event, &from, Some(&until), &zone));
         let more = events.len() > MAX_EVENTS;
-        let mut output = show::list(cx, &diary, &events[..events.len().min(MAX_EVENTS)], more).await;
+        let mut output = event_view::list(cx, &diary, &events[..events.len().min(MAX_EVENTS)], more).await;
         output.content["asked_for"] = json!(times.describe(&zone, cx.now));
         Ok(output)
     }

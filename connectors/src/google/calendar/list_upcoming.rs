@@ -8,9 +8,9 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolResult, To
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diary::EventQuery;
-use super::show;
-use super::times::instant;
+use super::client::EventQuery;
+use super::event_time::instant;
+use super::event_view;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -61,11 +61,11 @@ impl ReadTool for ListUpcoming {
         let mut events =
             diary.list_events(wanted).await.map_err(|trouble| trouble.into_read_error("the calendar"))?;
         let more = events.len() > max;
-        let zone = show::zone(&cx.principal);
+        let zone = event_view::zone(&cx.principal);
         let now = instant(cx.now)
             .ok_or_else(|| ToolError::internal("there is no such time"))?
             .to_zoned(zone.clone());
-        events.retain(|event| show::overlaps_days(event, &now, None, &zone));
-        Ok(show::list(cx, &diary, &events[..events.len().min(max)], more).await)
+        events.retain(|event| event_view::overlaps_days(event, &now, None, &zone));
+        Ok(event_view::list(cx, &diary, &events[..events.len().min(max)], more).await)
     }
 }

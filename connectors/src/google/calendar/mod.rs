@@ -3,23 +3,23 @@
 //! [`CalendarClient`] is the only access to Calendar; each tool has its own file.
 
 mod cancel_event;
-mod change;
-mod collisions;
+mod client;
+mod conflicts;
 mod create_event;
-mod diary;
+mod event_change;
+mod event_time;
+mod event_version;
+mod event_view;
 mod find_free_slots;
 mod form;
-mod free;
 mod get_agenda;
-mod guarded;
+mod guarded_request;
 mod list_upcoming;
-mod meeting;
-mod repeat;
+mod new_event;
+mod recurrence;
 mod respond;
 mod room;
-mod seen;
-mod show;
-mod times;
+mod slot_search;
 mod update_event;
 
 use std::sync::Arc;
@@ -31,8 +31,8 @@ use serde_json::Value;
 use super::account::Accounts;
 use nod_contract::provider::Provider;
 
-pub(in crate::google) use diary::CalendarClient;
-pub use diary::CalendarEndpoint;
+pub(in crate::google) use client::CalendarClient;
+pub use client::CalendarEndpoint;
 pub use room::Room;
 
 /// The names of the tools that change something, for the policy rules of an administrator.
@@ -77,8 +77,8 @@ fn spec(
 pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
     use super::yesterday_tests::again;
     match tool {
-        "calendar_create_event" => Some(again::<meeting::NewEvent>(payload)),
-        "calendar_update_event" => Some(again::<change::EventChange>(payload)),
+        "calendar_create_event" => Some(again::<new_event::NewEvent>(payload)),
+        "calendar_update_event" => Some(again::<event_change::EventChange>(payload)),
         "calendar_cancel_event" => Some(again::<cancel_event::CancelPayload>(payload)),
         "calendar_respond" => Some(again::<respond::ResponsePayload>(payload)),
         _ => None,

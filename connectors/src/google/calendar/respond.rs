@@ -17,9 +17,9 @@ use nod_contract::tool::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::change::{event_schema, series_schema};
-use super::seen::{self, EventTarget, SeriesScope};
-use super::{meeting, show};
+use super::event_change::{event_schema, series_schema};
+use super::event_version::{self, EventTarget, SeriesScope};
+use super::{event_view, new_event};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -103,24 +103,24 @@ impl ActTool for Respond {
         let asked: Arguments = arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         let EventTarget { event, times, .. } =
-            seen::resolve_target(&diary, &asked.event, asked.series).await?;
-        let own = show::own_attendee(&event).filter(|_| !show::is_organized_by_owner(&event));
+            event_version::resolve_target(&diary, &asked.event, asked.series).await?;
+        let own = event_view::own_attendee(&event).filter(|_| !event_view::is_organized_by_owner(&event));
         let own = own.ok_or_else(|| {
             ToolError::invalid("the person is no guest of that event, so there is nothing to answer")
         })?;
         if own.response_status.as_deref() == Some(asked.answer.as_response_status()) && asked.note.is_none() {
             return Err(ToolError::invalid("the person has given that answer already"));
         }
-        let note = asked.note.map(|note| meeting::validate_line("note", &note, NOTE_CHARS)).transpose()?;
+        let note = asked.note.map(|note| new_event::validate_line("note", &note, NOTE_CHARS)).transpose()?;
         let response = ResponsePayload {
             schema: SCHEMA,
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
             guest: own.email.clone(),
-            fingerprint: seen::fingerprint(&event)?,
-            event_title: show::title(&event),
-            event_time: show::describe_event_time(cx, &event),
+            fingerprint: event_version::fingerprint(&event)?,
+            event_title: event_view::title(&event),
+            event_time: event_view::describe_event_time(cx, &event),
             answer: asked.answer,
             note,
         };
@@ -144,12 +144,12 @@ impl ActTool for Respond {
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
         let response = ResponsePayload::from_payload(payload)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
-        seen::check_account(&response.account, &diary)?;
+        event_version::check_account(&response.account, &diary)?;
         let (_, version) =
-            seen::fetch_if_unchanged(cx, &diary, &response.event, &response.fingerprint).await?;
+            event_version::fetch_if_unchanged(cx, &diary, &response.event, &response.fingerprint).await?;
         match diary.patch_event(&response.event, &version, &response.to_patch(permit.key())).await {
             Ok(_) => Ok(receipt(cx, &response)),
-            Err(trouble) => Err(seen::into_write_error(trouble)),
+            Err(trouble) => Err(event_version::into_write_error(trouble)),
         }
     }
 
@@ -162,14 +162,14 @@ impl ActTool for Respond {
     ) -> Result<EffectLookup, ToolError> {
         let response = ResponsePayload::from_payload(payload)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
-        if let Err(fault) = seen::check_account(&response.account, &diary) {
+        if let Err(fault) = event_version::check_account(&response.account, &diary) {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         let event = diary
             .fetch_event(&response.event)
             .await
             .map_err(|trouble| trouble.into_read_error("the event"))?;
-        Ok(match show::own_attendee(&event) {
+        Ok(match event_view::own_attendee(&event) {
             Some(own) if response.is(own) => EffectLookup::Done(receipt(cx, &response)),
             _ => EffectLookup::NotDone,
         })
@@ -216,7 +216,7 @@ impl ResponsePayload {
         Event {
             attendees: Some(vec![own]),
             attendees_omitted: Some(true),
-            extended_properties: Some(seen::effect_properties(key)),
+            extended_properties: Some(event_version::effect_properties(key)),
             ..Event::default()
         }
     }
@@ -242,7 +242,7 @@ fn build_preview(
         noun: "invitation".into(),
         recipient_noun: "answer".into(),
     };
-    let organizer = show::organizer(event);
+    let organizer = event_view::organizer(event);
     let question = match which {
         SeriesScope::WholeSeries => "Answer all times of this invitation?",
         SeriesScope::Single | SeriesScope::ThisOccurrence => "Answer this invitation?",
@@ -262,13 +262,13 @@ fn build_preview(
     let does = format!("Answer {} to", response.answer.label().to_lowercase());
     let recipients: Vec<String> = organizer.into_iter().collect();
     Ok(Preview {
-        summary: Some(show::event_summary(&does, which, &response.event_title, &when, &recipients)),
+        summary: Some(event_view::event_summary(&does, which, &response.event_title, &when, &recipients)),
         fields,
         topic: Some(response.event.clone()),
         account: response.account.clone(),
         recipients,
         audience: Audience::Person(cx.principal.person),
-        provenance: show::provenance(std::slice::from_ref(event)),
+        provenance: event_view::provenance(std::slice::from_ref(event)),
         ..Preview::new(payload, question, words)
     })
 }

@@ -16,9 +16,9 @@ use nod_contract::tool::{
 };
 use serde_json::{Value, json};
 
-use super::change::{self, EventChange, EventChangeArguments};
-use super::seen::{self, SeriesScope};
-use super::{collisions, show};
+use super::event_change::{self, EventChange, EventChangeArguments};
+use super::event_version::{self, SeriesScope};
+use super::{conflicts, event_view};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -33,7 +33,8 @@ pub(super) struct UpdateEvent {
 impl UpdateEvent {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/calendar_update_event.md");
-        let spec = super::spec(NAME, description, "Changing an event", Reach::Others, change::parameters());
+        let spec =
+            super::spec(NAME, description, "Changing an event", Reach::Others, event_change::parameters());
         Self { spec, accounts }
     }
 }
@@ -47,8 +48,8 @@ impl ActTool for UpdateEvent {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: EventChangeArguments = arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS, FREEBUSY]).await?;
-        let meant = seen::resolve_target(&diary, &asked.event, asked.series).await?;
-        let zone = show::zone(&cx.principal);
+        let meant = event_version::resolve_target(&diary, &asked.event, asked.series).await?;
+        let zone = event_view::zone(&cx.principal);
         let change = EventChange::new(asked, &meant, NAME, diary.address(), (&zone, cx.now))?;
         let mut preview = change.preview(cx, &meant)?;
         match change.new_times() {
@@ -59,7 +60,7 @@ impl ActTool for UpdateEvent {
             Some(times) => {
                 let (guests, but) = (change.new_guests(&meant.event), Some(&meant.event));
                 preview.private_risks =
-                    collisions::describe_conflicts(&diary, &guests, times, but, (&zone, cx.now)).await;
+                    conflicts::describe_conflicts(&diary, &guests, times, but, (&zone, cx.now)).await;
             }
             None => {}
         }
@@ -84,8 +85,9 @@ impl ActTool for UpdateEvent {
         let change = EventChange::from_payload(payload, NAME)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         change.check_account(&diary)?;
-        let (now, version) = seen::fetch_if_unchanged(cx, &diary, &change.event, &change.fingerprint).await?;
-        change.check_not_started(&now, &show::zone(&cx.principal), cx.now)?;
+        let (now, version) =
+            event_version::fetch_if_unchanged(cx, &diary, &change.event, &change.fingerprint).await?;
+        change.check_not_started(&now, &event_view::zone(&cx.principal), cx.now)?;
         let written = change.to_patch(&now, permit.key())?;
         let done = match EventChange::whole(&now, &written) {
             Some(whole) => diary.update_event(&change.event, &version, &whole).await,
@@ -93,7 +95,7 @@ impl ActTool for UpdateEvent {
         };
         match done {
             Ok(event) => Ok(receipt(cx, &event)),
-            Err(trouble) => Err(seen::into_write_error(trouble)),
+            Err(trouble) => Err(event_version::into_write_error(trouble)),
         }
     }
 
@@ -110,7 +112,7 @@ impl ActTool for UpdateEvent {
             return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         match diary.fetch_event(&change.event).await {
-            Ok(event) if seen::carries(&event, key) => Ok(EffectLookup::Done(receipt(cx, &event))),
+            Ok(event) if event_version::carries(&event, key) => Ok(EffectLookup::Done(receipt(cx, &event))),
             // Whatever it is now: the next attempt reads before it writes, and its ETag prevents overwriting newer
             // changes.
             Ok(_) => Ok(EffectLookup::NotDone),
@@ -121,15 +123,15 @@ impl ActTool for UpdateEvent {
 
 /// Reports the current event. It is from the person's calendar, so only they can read it.
 fn receipt(cx: &ToolContext, event: &Event) -> ToolOutput {
-    let zone = show::zone(&cx.principal);
+    let zone = event_view::zone(&cx.principal);
     let content = json!({
         "status": "changed",
         "id": event.id,
         "link": event.html_link,
         "in": "Calendar",
-        "title": show::title(event),
-        "when": show::times(event, &zone).map(|times| times.describe(&zone, cx.now)),
-        "guests": show::others(event),
+        "title": event_view::title(event),
+        "when": event_view::times(event, &zone).map(|times| times.describe(&zone, cx.now)),
+        "guests": event_view::others(event),
     });
-    show::output(cx, content, std::slice::from_ref(event))
+    event_view::output(cx, content, std::slice::from_ref(event))
 }

@@ -11,8 +11,8 @@ use super::address::Recipient;
 use super::mailbox::Mailbox;
 use super::message::header_recipients;
 use crate::google::account::Accounts;
+use crate::google::api_error::GoogleApiError;
 use crate::google::scopes;
-use crate::google::trouble::GoogleApiError;
 use nod_contract::contacts::{Contact, ContactSource};
 
 /// The maximum number of messages searched per kind, newest first.

@@ -13,11 +13,11 @@ use nod_contract::tool::{
 };
 use serde_json::{Value, json};
 
-use super::letter::OutgoingEmail;
 use super::mailbox::Mailbox;
-use super::{drafts, files, open_draft};
+use super::outgoing_email::OutgoingEmail;
+use super::{drafts, open_draft, outgoing_attachments};
 use crate::google::account::Accounts;
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_draft";
@@ -106,7 +106,7 @@ pub(super) async fn create_from_email(
     key: EffectKey,
 ) -> ToolResult {
     letter.check_account(mailbox)?;
-    let raw = files::render_email(mailbox, letter, cx.now, key).await?;
+    let raw = outgoing_attachments::render_email(mailbox, letter, cx.now, key).await?;
     let draft = mailbox.create_draft(raw, letter.thread()).await.map_err(GoogleApiError::into_write_error)?;
     open_draft::saved_output(mailbox, letter, &draft)
 }

@@ -14,10 +14,10 @@ use nod_contract::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::letter::{DraftVersion, OutgoingEmail};
 use super::open_draft::{self, DraftState};
+use super::outgoing_email::{DraftVersion, OutgoingEmail};
 use crate::google::account::Accounts;
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::draft::{CloseReason, Draft as Open};
 use nod_contract::tool::effect::{EffectKey, Permit};
 

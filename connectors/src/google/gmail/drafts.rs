@@ -6,14 +6,14 @@ use nod_contract::tool::{Preview, ToolContext, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::files::OutgoingAttachment;
 use super::identity::Identities;
-use super::letter::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
 use super::message::raw_header;
 use super::mime::EFFECT_HEADER;
-use super::{arguments, files, reply};
-use crate::google::trouble::GoogleApiError;
+use super::outgoing_attachments::OutgoingAttachment;
+use super::outgoing_email::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
+use super::{arguments, outgoing_attachments, reply};
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::EffectKey;
 
 /// The number of newest drafts or sent mails that are searched.
@@ -38,7 +38,7 @@ pub(super) fn parameters(least_to: usize) -> Value {
             "subject": {"type": "string", "maxLength": SUBJECT_CHARS, "description": "One line."},
             "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS, "description": "Plain text, whole."},
             "from": reply::from_schema(),
-            "attach": files::argument(),
+            "attach": outgoing_attachments::argument(),
         },
         "required": required,
         "additionalProperties": false,
@@ -50,7 +50,7 @@ pub(super) fn parameters(least_to: usize) -> Value {
 struct ExtraArguments {
     from: Option<String>,
     #[serde(default)]
-    attach: Vec<files::AttachmentArgument>,
+    attach: Vec<outgoing_attachments::AttachmentArgument>,
 }
 
 /// A letter built from the arguments, and whether it contains data from the person's mailbox.
@@ -82,7 +82,7 @@ pub(super) async fn compose_email(
     let (asked, wanted): (EmailArguments, ExtraArguments) = (arguments(args)?, arguments(args)?);
     let letter = OutgoingEmail::new(&asked, tool, mailbox.address())?;
     let identity = Identities::fetch(mailbox).await?.choose(wanted.from.as_deref(), None)?;
-    let attachments = files::resolve_attachments(mailbox, &wanted.attach).await?;
+    let attachments = outgoing_attachments::resolve_attachments(mailbox, &wanted.attach).await?;
     let letter = OutgoingEmail { attachments, ..letter.with_sender(&identity) };
     // An address that no one named here, or a name other than the person's name here, comes from Gmail's settings.
     let told = |name: &String| !name.eq_ignore_ascii_case(&cx.principal.name);

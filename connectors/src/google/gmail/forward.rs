@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::identity::Identities;
-use super::letter::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, Reply};
 use super::mailbox::Mailbox;
 use super::message::{Body, has_label, header, sender};
-use super::{arguments, files, quote, reply, send_email};
+use super::outgoing_email::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, Reply};
+use super::{arguments, outgoing_attachments, quote, reply, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -156,8 +156,11 @@ async fn compose_forward(
         subject: forward_subject(&subject),
         body: wanted.body,
     };
-    let attachments =
-        if wanted.without_files { Vec::new() } else { files::list_from_message(mailbox, &mail).await? };
+    let attachments = if wanted.without_files {
+        Vec::new()
+    } else {
+        outgoing_attachments::list_from_message(mailbox, &mail).await?
+    };
     let body = Body::read(&mail, &mut mailbox.reading().desk()).await;
     let unread =
         |unread| reading::refused(unread, "that mail cannot be read safely; forward it in Gmail itself");

@@ -10,8 +10,8 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolOutput, To
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::days::received_at;
 use super::message::{header, raw_header};
+use super::search_dates::received_at;
 use super::{arguments, open_draft};
 use crate::google::account::Accounts;
 

@@ -7,7 +7,7 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{arguments, summary};
+use super::{arguments, message_list};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
@@ -49,7 +49,11 @@ impl ReadTool for ListRecent {
         let asked: Arguments = arguments(args)?;
         let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         let ids = mailbox.list_message_ids(None, Some("INBOX"), asked.max.unwrap_or(DEFAULT_MAX)).await;
-        summary::list_messages(cx, &mailbox, ids.map_err(|trouble| trouble.into_read_error("the inbox"))?)
-            .await
+        message_list::list_messages(
+            cx,
+            &mailbox,
+            ids.map_err(|trouble| trouble.into_read_error("the inbox"))?,
+        )
+        .await
     }
 }

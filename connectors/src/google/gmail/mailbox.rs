@@ -16,11 +16,11 @@ use tokio::time::Instant;
 use url::Url;
 use uuid::Uuid;
 
-use crate::google::call::ApiCaller;
+use crate::google::api_caller::ApiCaller;
+use crate::google::api_error::GoogleApiError;
 use crate::google::http::{self, Connector, HttpClient};
 use crate::google::oauth::SCOPES;
 use crate::google::reading::Reading;
-use crate::google::trouble::GoogleApiError;
 
 const READONLY: &str = SCOPES[0];
 const COMPOSE: &str = SCOPES[1];

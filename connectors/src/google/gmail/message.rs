@@ -8,8 +8,8 @@ use nod_people::attachment;
 use nod_people::reading::Unread;
 
 use super::address::Recipient;
-use super::attached::{is_file, mime};
 use super::charset;
+use super::received_attachments::{is_file, mime};
 use crate::google::reading::Texts;
 use nod_contract::wire::Kind;
 

@@ -13,7 +13,7 @@ use nod_contract::ids::EffectId;
 use nod_contract::tool::ToolError;
 
 use super::address::Recipient;
-use super::letter::OutgoingEmail;
+use super::outgoing_email::OutgoingEmail;
 
 /// Our own header, by which a mail is found again: Gmail overwrites the Message-ID.
 pub(super) const EFFECT_HEADER: &str = "X-Nod-Effect";
@@ -67,7 +67,7 @@ fn body<'a>(letter: &'a OutgoingEmail, effect: EffectId, files: &'a [Vec<u8>]) -
     if files.is_empty() {
         return text;
     }
-    let file = |(file, bytes): (&'a super::files::OutgoingAttachment, &'a Vec<u8>)| {
+    let file = |(file, bytes): (&'a super::outgoing_attachments::OutgoingAttachment, &'a Vec<u8>)| {
         MimePart::new(file.kind.as_str(), bytes.as_slice()).attachment(file.name.as_str())
     };
     let parts =
@@ -133,7 +133,7 @@ mod tests {
     use proptest::prelude::*;
     use uuid::Uuid;
 
-    use super::super::letter::EmailArguments;
+    use super::super::outgoing_email::EmailArguments;
     use super::*;
 
     fn write(asked: &EmailArguments) -> (OutgoingEmail, Vec<u8>) {
@@ -194,12 +194,15 @@ mod tests {
         let asked =
             EmailArguments { to: vec![], cc: vec![], bcc: vec![], subject: "s".into(), body: "Hi".into() };
         let contents = [vec![0, 255, 13, 10, 46, 10], b"month,sum\n".to_vec()];
-        let file = |name: &str, kind: &str| super::super::files::OutgoingAttachment {
+        let file = |name: &str, kind: &str| super::super::outgoing_attachments::OutgoingAttachment {
             name: name.into(),
             kind: kind.into(),
             size: 0,
             sha256: String::new(),
-            source: super::super::files::AttachmentSource::InMail { message: String::new(), at: 0 },
+            source: super::super::outgoing_attachments::AttachmentSource::InMail {
+                message: String::new(),
+                at: 0,
+            },
         };
         let attachments = vec![file("Über uns; 2.pdf", "application/pdf"), file("a.csv", "text/csv")];
         let letter =

@@ -3,42 +3,42 @@
 //! [`Mailbox`] is the only access to Gmail; each tool has its own file.
 
 pub(in crate::google) mod address;
-mod attached;
 mod charset;
 mod contacts;
 mod create_draft;
 mod create_label;
-mod days;
-mod deeds;
 mod discard_draft;
 mod drafts;
-mod edit;
-mod files;
+mod form;
 mod forward;
 mod identity;
+mod label_actions;
 mod labels;
-mod letter;
 mod list_drafts;
 mod list_labels;
 mod list_recent;
 mod mailbox;
+#[cfg(test)]
+mod mailbox_tests;
 mod message;
+mod message_list;
 mod mime;
 mod open_draft;
 mod organise;
+mod outgoing_attachments;
+mod outgoing_email;
+mod output_budget;
+mod preview;
 mod quote;
 mod read_attachment;
 mod read_draft;
 mod read_thread;
+mod received_attachments;
 mod reply;
-mod room;
+mod search_dates;
 mod search_messages;
 mod send_draft;
 mod send_email;
-mod shown;
-#[cfg(test)]
-mod stories;
-mod summary;
 mod update_draft;
 mod written;
 
@@ -121,6 +121,6 @@ pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
     match tool {
         "gmail_create_label" => None,
         "gmail_organise" => Some(again::<organise::OrganisePayload>(payload)),
-        other => other.starts_with("gmail_").then(|| again::<letter::OutgoingEmail>(payload)),
+        other => other.starts_with("gmail_").then(|| again::<outgoing_email::OutgoingEmail>(payload)),
     }
 }

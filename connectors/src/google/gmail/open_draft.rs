@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::address::Recipient;
 use super::identity::Identities;
-use super::letter::{DraftVersion, EmailArguments, OutgoingEmail, Reply};
 use super::mailbox::Mailbox;
 use super::mime::EFFECT_HEADER;
+use super::outgoing_email::{DraftVersion, EmailArguments, OutgoingEmail, Reply};
 use super::written::{Person, Written};
 use super::{create_draft, discard_draft, drafts, read_draft, send_draft, update_draft};
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::draft::{CloseReason, Draft as Open, DraftTools};
 use nod_contract::tool::effect::EffectKey;
 

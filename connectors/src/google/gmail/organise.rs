@@ -21,11 +21,11 @@ use nod_contract::tool::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::deeds::{LabelAction, LabelChange, changes};
+use super::label_actions::{LabelAction, LabelChange, changes};
 use super::labels::{self, UserLabel};
 use super::mailbox::Mailbox;
 use super::message::{has_label, header, one_line, sender};
-use super::{arguments, days};
+use super::{arguments, search_dates};
 use crate::google::account::Accounts;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
@@ -257,10 +257,10 @@ async fn find_threads(
     asked: &Arguments,
 ) -> Result<Vec<Thread>, ToolError> {
     let looking =
-        |trouble: crate::google::trouble::GoogleApiError| trouble.into_read_error("that conversation");
+        |trouble: crate::google::api_error::GoogleApiError| trouble.into_read_error("that conversation");
     let ids = match (&asked.search, &asked.thread_ids[..]) {
         (Some(search), []) => {
-            let search = days::resolve_dates(search, &days::zone(&cx.principal))?;
+            let search = search_dates::resolve_dates(search, &search_dates::zone(&cx.principal))?;
             mailbox.list_thread_ids(&search, MAX_THREADS + 1).await.map_err(looking)?
         }
         (None, [_, ..]) => asked.thread_ids.clone(),

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
-use super::attached::{self, Attachment, attachments};
 use super::mailbox::Mailbox;
-use super::room::{ROOM, fitting};
-use super::summary::untrusted_output;
+use super::message_list::untrusted_output;
+use super::output_budget::{ROOM, fitting};
+use super::received_attachments::{self, Attachment, attachments};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 use nod_contract::wire::{Failure, Kind};
@@ -110,7 +110,7 @@ async fn extract_text(
         return large();
     }
     let is_mail = file.is_mail();
-    let Some(bytes) = attached::fetch_bytes(mailbox, message, file).await? else {
+    let Some(bytes) = received_attachments::fetch_bytes(mailbox, message, file).await? else {
         return Ok(Err("Gmail does not hand it out".to_owned()));
     };
     if bytes.len() > MAX_BYTES {

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
-use super::attached::attachments;
-use super::days::received_at;
 use super::mailbox::Mailbox;
 use super::message::{BODY_CHARS, Body, BoundedText, has_label, header, one_line};
-use super::room::{ROOM, fitting, json_length};
-use super::summary::untrusted_output;
+use super::message_list::untrusted_output;
+use super::output_budget::{ROOM, fitting, json_length};
+use super::received_attachments::attachments;
+use super::search_dates::received_at;
 use crate::google::account::Accounts;
 use crate::google::reading::Texts;
 use crate::google::scopes;

@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 
 use super::address::Recipient;
 use super::identity::Identities;
-use super::letter::{BODY_CHARS, EmailArguments, OutgoingEmail, Reply, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
 use super::message::{Body, has_label, header, header_recipients, raw_header, sender};
-use super::{arguments, create_draft, files, quote, send_email};
+use super::outgoing_email::{BODY_CHARS, EmailArguments, OutgoingEmail, Reply, SUBJECT_CHARS};
+use super::{arguments, create_draft, outgoing_attachments, quote, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -53,7 +53,7 @@ struct Arguments {
     cc: Vec<String>,
     from: Option<String>,
     #[serde(default)]
-    attach: Vec<files::AttachmentArgument>,
+    attach: Vec<outgoing_attachments::AttachmentArgument>,
     #[serde(default = "default_true")]
     quote: bool,
 }
@@ -107,7 +107,7 @@ fn parameters() -> Value {
                 "description": "Further people that the person named: addresses, or names.",
                 "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}},
             "from": from_schema(),
-            "attach": files::argument(),
+            "attach": outgoing_attachments::argument(),
             "quote": {"type": "boolean",
                 "description": "Whether that mail is quoted below the text; true if left out."},
         },
@@ -207,7 +207,7 @@ async fn compose_reply(
     };
     let letter = OutgoingEmail {
         quoted,
-        attachments: files::resolve_attachments(mailbox, &wanted.attach).await?,
+        attachments: outgoing_attachments::resolve_attachments(mailbox, &wanted.attach).await?,
         // The Reply-To of the person's own mail is meant for other people.
         reply: Some(Reply { reply_to: tied.reply_to.clone().filter(|_| !mine), ..tied }),
         ..OutgoingEmail::new(&asked, tool, mailbox.address())?
@@ -222,7 +222,7 @@ fn unquoted(unread: Unread) -> ToolError {
 
 /// Returns the whole newest mail of a thread.
 pub(super) async fn fetch_newest(mailbox: &Mailbox, thread: &str) -> Result<Message, ToolError> {
-    let looking = |trouble: crate::google::trouble::GoogleApiError| trouble.into_read_error("that thread");
+    let looking = |trouble: crate::google::api_error::GoogleApiError| trouble.into_read_error("that thread");
     let all =
         mailbox.fetch_thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
     let newest = all.iter().rev().find(|message| !has_label(message, "DRAFT"));

@@ -15,12 +15,12 @@ use nod_contract::tool::{
 };
 use serde_json::{Value, json};
 
-use super::letter::{DraftVersion, OutgoingEmail};
 use super::mailbox::Mailbox;
 use super::open_draft::{self, DraftState};
+use super::outgoing_email::{DraftVersion, OutgoingEmail};
 use super::send_email;
 use crate::google::account::Accounts;
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::draft::CloseReason;
 use nod_contract::tool::effect::{EffectKey, Permit};
 

@@ -21,13 +21,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::letter::OutgoingEmail;
 use super::mailbox::Mailbox;
 use super::message::{has_label, raw_header};
 use super::mime::EFFECT_HEADER;
-use super::{drafts, files};
+use super::outgoing_email::OutgoingEmail;
+use super::{drafts, outgoing_attachments};
 use crate::google::account::Accounts;
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_email";
@@ -145,7 +145,7 @@ pub(super) async fn prepare_email(
     let draft = match left {
         Some(draft) => draft,
         None => {
-            let raw = files::render_email(mailbox, letter, cx.now, key).await?;
+            let raw = outgoing_attachments::render_email(mailbox, letter, cx.now, key).await?;
             mailbox.create_draft(raw, letter.thread()).await.map_err(GoogleApiError::into_prepare_error)?
         }
     };
@@ -176,7 +176,7 @@ pub(super) async fn send_email(
 ) -> ToolResult {
     letter.check_account(mailbox)?;
     let handle = SendHandle::read(handle)?;
-    let raw = files::render_email(mailbox, letter, handle.date, key).await?;
+    let raw = outgoing_attachments::render_email(mailbox, letter, handle.date, key).await?;
     let sent = mailbox.send_draft(&handle.draft_id, raw, letter.thread()).await;
     let sent = sent.map_err(GoogleApiError::into_write_error)?;
     // Only for the receipt: the mail is sent, even if this lookup fails.

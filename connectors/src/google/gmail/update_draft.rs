@@ -14,12 +14,14 @@ use nod_contract::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::letter::{BODY_CHARS, DraftVersion, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
 use super::open_draft::{self, DraftState};
-use super::{arguments, create_draft, files};
+use super::outgoing_email::{
+    BODY_CHARS, DraftVersion, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS,
+};
+use super::{arguments, create_draft, outgoing_attachments};
 use crate::google::account::Accounts;
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_update_draft";
@@ -148,7 +150,7 @@ async fn update_draft(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key:
         }
         DraftState::Unchanged(..) => {}
     }
-    let raw = files::render_email(mailbox, &letter, cx.now, key).await?;
+    let raw = outgoing_attachments::render_email(mailbox, &letter, cx.now, key).await?;
     let draft = mailbox
         .update_draft(&seen.id, raw, letter.thread())
         .await

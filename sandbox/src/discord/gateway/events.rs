@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::entities::{Channel, Message};
-use super::super::pings;
+use super::super::notifications;
 use super::super::world::{World, number};
 
 pub(super) const GUILDS: u64 = 1;
@@ -59,8 +59,8 @@ impl World {
     }
 
     fn speaks_to_bot(&self, message: &Message) -> bool {
-        let named = pings::mentions(&message.content);
-        named.iter().any(|m| pings::mentioned_user_id(m) == Some(self.bot()))
+        let named = notifications::mentions(&message.content);
+        named.iter().any(|m| notifications::mentioned_user_id(m) == Some(self.bot()))
             || self.mentioned_user_ids(message).iter().any(|id| id == self.bot())
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::entities::{EPHEMERAL, Form, LOADING, Message};
 use super::super::interactions::{Delivery, Interaction};
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::super::rules::{Before, Content, content, modal_broken};
 use super::super::world::World;
 use super::messages::known;

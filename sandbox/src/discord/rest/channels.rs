@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::entities::{Channel, ChannelKind, HAS_THREAD, Message};
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::super::world::World;
 use super::messages::known;
 use super::{Answer, Request};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::super::rules::commands_broken;
 use super::super::world::World;
 use super::{Answer, Request};

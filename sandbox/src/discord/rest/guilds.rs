@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::config::Guild;
 use super::super::entities::{ChannelKind, User};
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::super::world::{World, number};
 use super::{Answer, Request};
 

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::super::entities::{Channel, ChannelKind, LOADING, Message};
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::super::rules::{Before, Content, content};
 use super::super::world::{UsedNonce, World, number};
 use super::multipart::File;

@@ -22,7 +22,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Value, json};
 
 use super::State;
-use super::refusal::{RateLimitInfo, Rejection};
+use super::rejection::{RateLimitInfo, Rejection};
 use super::world::{ApiCall, World};
 use crate::{Fault, serve};
 use multipart::File;

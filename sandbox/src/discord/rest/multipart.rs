@@ -3,7 +3,7 @@
 use axum::http::header;
 use serde_json::{Value, json};
 
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::Request;
 
 /// Ten, as in Discord.

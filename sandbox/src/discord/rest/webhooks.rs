@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::entities::{EPHEMERAL, LOADING, Message};
 use super::super::interactions::{Delivery, Interaction};
-use super::super::refusal::Rejection;
+use super::super::rejection::Rejection;
 use super::super::rules::{Before, content};
 use super::super::world::World;
 use super::messages::known;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::refusal::Broken;
+use super::super::rejection::Broken;
 use super::ViolationCollector;
 
 /// For one command: name, description and values of it and everything nested in it.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::entities::{COMPONENTS_V2, EPHEMERAL, SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS};
-use super::super::refusal::Broken;
+use super::super::rejection::Broken;
 use super::components::{ComponentValidator, with_ids};
 
 const CONTENT: usize = 2_000;

@@ -13,7 +13,7 @@ pub(super) use modal::modal_broken;
 
 use serde_json::Value;
 
-use super::refusal::Broken;
+use super::rejection::Broken;
 
 /// Collects violations.
 #[derive(Default)]

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::door::ApiRequest;
 use super::entry::{Entry, StoredAttendee};
-use super::refusal;
+use super::middleware::ApiRequest;
+use super::model::{Invitation, InvitationKind, clock};
+use super::rejection;
 use super::store::Calendars;
-use super::view::{Invitation, InvitationKind, clock};
-use crate::google::answer::Rejection;
+use crate::google::response::Rejection;
 
 /// How far ahead a room checks before it accepts a series.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
@@ -27,7 +27,7 @@ impl Tells {
             Some("all") => Ok(Self::All),
             Some("externalOnly") => Ok(Self::ExternalOnly),
             Some("none") | None => Ok(Self::Nobody),
-            Some(_) => Err(refusal::invalid("Invalid value for: sendUpdates")),
+            Some(_) => Err(rejection::invalid("Invalid value for: sendUpdates")),
         }
     }
 
@@ -91,7 +91,7 @@ impl Calendars {
         let settled = before.map_or(usual, |before| before.response.as_str());
         let free = ["", "needsAction", settled].contains(&guest.response.as_str());
         if guest.email != me && !free {
-            return Err(refusal::invalid(format!("The answer of {} is not yours to give", guest.email)));
+            return Err(rejection::invalid(format!("The answer of {} is not yours to give", guest.email)));
         }
         if guest.response.is_empty() {
             guest.response = usual.to_owned();
@@ -127,13 +127,13 @@ impl Calendars {
         let mine = wanted.iter().find(|guest| guest.email == me);
         let is_organizer = event.organizer == me && event.guest(me).is_none();
         if !others_stand || !(whole || omitted || hidden) || (mine.is_none() && !is_organizer) {
-            return Err(refusal::not_the_organizer());
+            return Err(rejection::not_the_organizer());
         }
         let mut all = event.guests.clone();
         for own in all.iter_mut().filter(|guest| guest.email == me) {
             let Some(mine) = mine else { continue };
             if mine.response.is_empty() {
-                return Err(refusal::invalid("Invalid value for: responseStatus"));
+                return Err(rejection::invalid("Invalid value for: responseStatus"));
             }
             own.response.clone_from(&mine.response);
             own.comment.clone_from(&mine.comment);

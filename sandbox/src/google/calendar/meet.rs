@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::door::ApiRequest;
-use super::refusal;
+use super::middleware::ApiRequest;
+use super::rejection;
 use super::store::Calendars;
-use crate::google::answer::Rejection;
+use crate::google::response::Rejection;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Meet {
@@ -45,28 +45,28 @@ pub(super) fn written(
     said: Option<&Value>,
 ) -> Result<Option<Meet>, Rejection> {
     if ask.param("conferenceDataVersion").is_some_and(|version| !["0", "1"].contains(&version)) {
-        return Err(refusal::invalid("Invalid value for: conferenceDataVersion"));
+        return Err(rejection::invalid("Invalid value for: conferenceDataVersion"));
     }
     let wanted = said.map(|said| &said["createRequest"]).filter(|wanted| wanted.is_object());
     let known = |wanted: &Value| old.filter(|old| wanted["requestId"] == json!(old.request));
     if !ask.supports_conferences() {
         return match wanted.filter(|wanted| known(wanted).is_none()) {
-            Some(_) => Err(refusal::invalid("conferenceData is ignored without conferenceDataVersion=1")),
+            Some(_) => Err(rejection::invalid("conferenceData is ignored without conferenceDataVersion=1")),
             None => Ok(old.cloned()),
         };
     }
     let Some(said) = said else { return Ok(None) };
     let Some(wanted) = wanted else {
         let same = old.filter(|old| said["conferenceId"] == json!(old.code));
-        return same.cloned().map(Some).ok_or_else(|| refusal::invalid("Invalid conference data"));
+        return same.cloned().map(Some).ok_or_else(|| rejection::invalid("Invalid conference data"));
     };
     if let Some(old) = known(wanted) {
         return Ok(Some(old.clone()));
     }
     let request = wanted["requestId"].as_str().filter(|request| !request.is_empty());
-    let request = request.ok_or_else(|| refusal::required("Missing conference request id."))?.to_owned();
+    let request = request.ok_or_else(|| rejection::required("Missing conference request id."))?.to_owned();
     if wanted["conferenceSolutionKey"]["type"] != "hangoutsMeet" {
-        return Err(refusal::invalid("Invalid conference type value."));
+        return Err(rejection::invalid("Invalid conference type value."));
     }
     let letters: Vec<char> =
         format!("{:010}", all.next()).bytes().map(|b| char::from(b - b'0' + b'a')).collect();

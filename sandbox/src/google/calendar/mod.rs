@@ -3,22 +3,22 @@
 //! `draft` defines what a request can contain, `write` and `guests` who can change what, `show` and `read` what is
 //! visible. Batches, quickAdd, watching and sync tokens are not supported and are rejected.
 
-mod control;
-mod door;
-mod draft;
 mod entry;
+mod event_input;
+mod event_json;
 mod guests;
+mod handle;
 mod meet;
+mod middleware;
+mod model;
 mod moment;
 mod operations;
 mod people;
 mod read;
 mod recurrence;
-mod refusal;
+mod rejection;
 mod rule;
-mod show;
 mod store;
-mod view;
 mod week;
 mod write;
 
@@ -27,10 +27,10 @@ use std::sync::Arc;
 use axum::Router;
 
 use super::Shared;
+pub use model::{Attendee, CalendarEvent, EventEdit, Invitation, InvitationKind, NewEvent};
 pub(super) use operations::{OPERATIONS, REPEATED};
 pub(super) use store::Calendars;
-pub use view::{Attendee, CalendarEvent, EventEdit, Invitation, InvitationKind, NewEvent};
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
-    door::routes().merge(week::routes())
+    middleware::routes().merge(week::routes())
 }

@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde_json::{Map, Value, json};
 
-use super::refusal;
-use crate::google::answer::Rejection;
+use super::rejection;
+use crate::google::response::Rejection;
 
 /// The start or the end of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +81,10 @@ impl Span {
         let (start, start_zone) = moment(event.get("start"), "start")?;
         let (end, end_zone) = moment(event.get("end"), "end")?;
         let ordered = start.is_before(end).ok_or_else(|| {
-            refusal::invalid("Start and end times must either both be date or both be dateTime.")
+            rejection::invalid("Start and end times must either both be date or both be dateTime.")
         })?;
         if !ordered {
-            return Err(refusal::empty_range());
+            return Err(rejection::empty_range());
         }
         Ok(Self { start, end, start_zone, end_zone })
     }
@@ -119,14 +119,14 @@ impl Span {
 }
 
 fn moment(value: Option<&Value>, which: &str) -> Result<(Moment, Option<String>), Rejection> {
-    let missing = || refusal::required(format!("Missing {which} time."));
+    let missing = || rejection::required(format!("Missing {which} time."));
     let value = value.ok_or_else(missing)?;
     let named = value["timeZone"].as_str();
-    let unknown = || refusal::invalid(format!("Invalid time zone definition for {which} time."));
+    let unknown = || rejection::invalid(format!("Invalid time zone definition for {which} time."));
     if named.is_some_and(|name| zone(name).is_none()) {
         return Err(unknown());
     }
-    let wrong = || refusal::invalid(format!("Invalid {which} time."));
+    let wrong = || rejection::invalid(format!("Invalid {which} time."));
     let moment = match (value["date"].as_str(), value["dateTime"].as_str()) {
         (Some(day), None) => Moment::Day(day.parse().map_err(|_| wrong())?),
         (None, Some(at)) => Moment::At(instant(at).ok_or_else(wrong)?),

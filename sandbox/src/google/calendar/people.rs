@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::door::ApiRequest;
-use super::refusal;
+use super::middleware::ApiRequest;
+use super::rejection;
 use super::store::{Calendars, Owner};
-use crate::google::answer::Outcome;
+use crate::google::response::Outcome;
 
 fn entry(owner: &Owner, me: &str) -> Value {
     let own = owner.email == me;
@@ -50,12 +50,12 @@ pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
 }
 
 pub(super) fn listed(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
-    let owner = all.owner(&ask.calendar(all)?).ok_or_else(refusal::not_found)?;
+    let owner = all.owner(&ask.calendar(all)?).ok_or_else(rejection::not_found)?;
     Ok(Some(entry(owner, &ask.account.email)))
 }
 
 pub(super) fn calendar(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
-    let owner = all.owner(&ask.calendar(all)?).ok_or_else(refusal::not_found)?;
+    let owner = all.owner(&ask.calendar(all)?).ok_or_else(rejection::not_found)?;
     Ok(Some(json!({
         "kind": "calendar#calendar",
         "etag": "\"1700000000000000\"",
@@ -67,7 +67,7 @@ pub(super) fn calendar(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
 }
 
 pub(super) fn setting(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
-    let owner = all.owner(&ask.account.email).ok_or_else(refusal::not_found)?;
+    let owner = all.owner(&ask.account.email).ok_or_else(rejection::not_found)?;
     match ask.first() {
         "timezone" => Ok(Some(json!({
             "kind": "calendar#setting",
@@ -75,6 +75,6 @@ pub(super) fn setting(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
             "id": "timezone",
             "value": owner.zone,
         }))),
-        _ => Err(refusal::not_found()),
+        _ => Err(rejection::not_found()),
     }
 }

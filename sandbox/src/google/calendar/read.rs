@@ -4,13 +4,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::door::ApiRequest;
 use super::entry::Entry;
+use super::event_json::Viewpoint;
+use super::middleware::ApiRequest;
 use super::moment::{instant, stamp, zone};
-use super::refusal;
-use super::show::Viewpoint;
+use super::rejection;
 use super::store::{Calendars, Owner};
-use crate::google::answer::{Outcome, Rejection};
+use crate::google::response::{Outcome, Rejection};
 
 const LIST_SIZE: usize = 250;
 /// How far a list without an end expands series.
@@ -21,7 +21,7 @@ const MOST_CALENDARS: usize = 50;
 
 pub(super) fn get(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let calendar = ask.calendar(all)?;
-    let entry = all.find(&calendar, ask.event()).ok_or_else(refusal::not_found)?;
+    let entry = all.find(&calendar, ask.event()).ok_or_else(rejection::not_found)?;
     Ok(Some(all.show(&entry, &ask.to_view(all, &calendar)?)))
 }
 
@@ -35,7 +35,7 @@ impl Window {
     fn read(ask: &ApiRequest<'_>) -> Result<Self, Rejection> {
         let (from, to) = (ask.instant("timeMin")?, ask.instant("timeMax")?);
         match (from, to) {
-            (Some(from), Some(to)) if from >= to => Err(refusal::empty_range()),
+            (Some(from), Some(to)) if from >= to => Err(rejection::empty_range()),
             (from, to) => Ok(Self { from, to }),
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
         }
         Some("updated") => found.sort_by_key(|entry| entry.updated),
         Some(_) => {
-            return Err(refusal::invalid(
+            return Err(rejection::invalid(
                 "The requested ordering is not available for the particular query.",
             ));
         }
@@ -121,9 +121,9 @@ pub(super) fn instances(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let calendar = ask.calendar(all)?;
     let look = ask.to_view(all, &calendar)?;
     let window = Window::read(ask)?;
-    let series = all.find(&calendar, ask.event()).ok_or_else(refusal::not_found)?;
+    let series = all.find(&calendar, ask.event()).ok_or_else(rejection::not_found)?;
     if series.recurrence.is_empty() {
-        return Err(refusal::invalid("The event does not repeat"));
+        return Err(rejection::invalid("The event does not repeat"));
     }
     let mut found = all.instances(&series, window.until(ask.now));
     found.extend(all.exceptions(&series).filter(|entry| entry.copies.contains_key(&calendar)).cloned());
@@ -138,7 +138,7 @@ pub(super) fn instances(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
 fn page(all: &Calendars, ask: &ApiRequest<'_>, look: &Viewpoint, found: &[Entry]) -> Outcome {
     let (from, size) = ask.page(LIST_SIZE)?;
     let items: Vec<Value> = found.iter().skip(from).take(size).map(|entry| all.show(entry, look)).collect();
-    let owner = all.owner(&look.calendar).ok_or_else(refusal::not_found)?;
+    let owner = all.owner(&look.calendar).ok_or_else(rejection::not_found)?;
     let latest = all.list_in_calendar(&look.calendar).map(|entry| entry.updated).max().unwrap_or(ask.now);
     let mut answer = json!({
         "kind": "calendar#events",
@@ -158,28 +158,28 @@ fn page(all: &Calendars, ask: &ApiRequest<'_>, look: &Viewpoint, found: &[Entry]
 
 pub(super) fn busy(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let at = |name: &str| {
-        let text = ask.body[name].as_str().ok_or_else(|| refusal::required(format!("Missing {name}.")))?;
-        instant(text).ok_or_else(|| refusal::invalid(format!("Invalid value for: {name}")))
+        let text = ask.body[name].as_str().ok_or_else(|| rejection::required(format!("Missing {name}.")))?;
+        instant(text).ok_or_else(|| rejection::invalid(format!("Invalid value for: {name}")))
     };
     let (from, to) = (at("timeMin")?, at("timeMax")?);
     if from >= to {
-        return Err(refusal::empty_range());
+        return Err(rejection::empty_range());
     }
     if to.duration_since(from) > LONGEST_QUERY {
-        return Err(refusal::long_range());
+        return Err(rejection::long_range());
     }
     let shown = match ask.body["timeZone"].as_str() {
         None => TimeZone::UTC,
-        Some(name) => zone(name).ok_or_else(|| refusal::invalid("Invalid value for: timeZone"))?,
+        Some(name) => zone(name).ok_or_else(|| rejection::invalid("Invalid value for: timeZone"))?,
     };
     let items = ask.body["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let most = ask.body["calendarExpansionMax"].as_i64().and_then(|most| usize::try_from(most).ok());
     if items.is_empty() || items.len() > most.unwrap_or(MOST_CALENDARS).min(MOST_CALENDARS) {
-        return Err(refusal::invalid("The number of calendars is not allowed"));
+        return Err(rejection::invalid("The number of calendars is not allowed"));
     }
     let mut calendars = serde_json::Map::new();
     for item in items {
-        let id = item["id"].as_str().ok_or_else(|| refusal::required("Missing calendar id."))?;
+        let id = item["id"].as_str().ok_or_else(|| rejection::required("Missing calendar id."))?;
         let told = match seen(all, ask, id) {
             Some(owner) => {
                 let periods = all.busy_times(owner, from, to).into_iter();

@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::entry::{CalendarCopy, Entry};
+use super::model::Invitation;
 use super::moment::zone;
-use super::view::Invitation;
 use crate::google::Account;
 
 /// A person or a room with a calendar here.

@@ -16,8 +16,8 @@ use jiff::{Timestamp, ToSpan};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::model::{CalendarEvent, clock, jiff_time};
 use super::moment::Moment;
-use super::view::{CalendarEvent, clock, jiff_time};
 use crate::google::Shared;
 use crate::google::consent::escape;
 

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::door::ApiRequest;
-use super::draft::EventInput;
 use super::entry::{CalendarCopy, Entry};
+use super::event_input::EventInput;
+use super::event_json::Viewpoint;
 use super::guests::{Change, Tells};
-use super::show::Viewpoint;
+use super::middleware::ApiRequest;
 use super::store::Calendars;
-use super::{meet, refusal};
-use crate::google::answer::{Outcome, Rejection};
+use super::{meet, rejection};
+use crate::google::response::{Outcome, Rejection};
 
 /// Fields that Google sets, which a new event cannot contain.
 const NOT_YET: [&str; 13] = [
@@ -42,7 +42,7 @@ pub(super) fn insert(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let me = ask.own_calendar(all)?;
     let body = object(ask.body);
     if let Some(name) = NOT_YET.iter().find(|name| body.contains_key(**name)) {
-        return Err(refusal::invalid(format!("{name} cannot be said of a new event")));
+        return Err(rejection::invalid(format!("{name} cannot be said of a new event")));
     }
     let id = match body.get("id").and_then(Value::as_str) {
         Some(id) => fresh_id(all, &me, id)?,
@@ -84,10 +84,10 @@ pub(super) fn insert(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
 fn fresh_id(all: &Calendars, me: &str, id: &str) -> Result<String, Rejection> {
     let fits = |c: char| matches!(c, 'a'..='v' | '0'..='9');
     if !(5..=1024).contains(&id.len()) || !id.chars().all(fits) {
-        return Err(refusal::invalid("Invalid resource id value."));
+        return Err(rejection::invalid("Invalid resource id value."));
     }
     match all.list_in_calendar(me).any(|entry| entry.id == id) {
-        true => Err(refusal::duplicate()),
+        true => Err(rejection::duplicate()),
         false => Ok(id.to_owned()),
     }
 }
@@ -121,9 +121,9 @@ fn merge(into: &mut Value, from: Value) {
 
 /// Returns an event that can be written, as it is before the write.
 fn standing(all: &Calendars, ask: &ApiRequest<'_>, me: &str) -> Result<Entry, Rejection> {
-    let old = all.find(me, ask.event()).ok_or_else(refusal::not_found)?;
+    let old = all.find(me, ask.event()).ok_or_else(rejection::not_found)?;
     if old.is_gone_for(me) {
-        return Err(refusal::gone());
+        return Err(rejection::gone());
     }
     ask.must_match(&old.etag(me))?;
     Ok(old)
@@ -138,7 +138,7 @@ fn change(
     let old = standing(all, ask, &me)?;
     let body = object(ask.body);
     if body.get("id").is_some_and(|id| *id != json!(old.id)) {
-        return Err(refusal::invalid("Invalid resource id value."));
+        return Err(rejection::invalid("Invalid resource id value."));
     }
     let said = body.get("conferenceData").cloned();
     let omits = body.get("attendeesOmitted") == Some(&json!(true));
@@ -162,12 +162,12 @@ fn rewritten(
     conference: Option<&Value>,
 ) -> Result<Entry, Rejection> {
     if old.series.is_some() && !draft.recurrence.is_empty() {
-        return Err(refusal::invalid("An instance has no recurrence of its own"));
+        return Err(rejection::invalid("An instance has no recurrence of its own"));
     }
     if draft.sequence.is_some_and(|given| given < old.sequence) {
         let why = "Invalid sequence value. The specified sequence number is below the current sequence number \
                    of the resource.";
-        return Err(refusal::invalid(why));
+        return Err(rejection::invalid(why));
     }
     let mut new = old.clone();
     let leads = old.organizer == me || old.fields.get("guestsCanModify") == Some(&json!(true));
@@ -184,7 +184,7 @@ fn rewritten(
     }
     let change = Change::between(old, &new, me);
     if change.is_shared() && !leads {
-        return Err(refusal::not_the_organizer());
+        return Err(rejection::not_the_organizer());
     }
     if change.moved {
         // A room's answer applies to one time only, so it is asked again.
@@ -256,7 +256,7 @@ pub(super) fn delete(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
         }
         entry.touch(number, ask.now);
     }
-    let new = all.find(&me, &old.id).ok_or_else(refusal::not_found)?;
+    let new = all.find(&me, &old.id).ok_or_else(rejection::not_found)?;
     all.tell(&tells, &me, Some(&old), &new, ask.now);
     Ok(None)
 }

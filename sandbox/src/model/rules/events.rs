@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::before::{CLARIFICATION_HINT, Referent};
-use super::plan::{CalendarPlan, EventChange, EventReference, MeetingRequest};
-use super::request::RequestContext;
+use super::calendar_plan::{CalendarPlan, EventChange, EventReference, MeetingRequest};
+use super::references::{CLARIFICATION_HINT, Referent};
+use super::request_context::RequestContext;
 use super::results::{self, list_people};
-use super::spans::{hours, names_day};
+use super::time_spans::{hours, names_day};
 use super::told;
 use crate::model::script::Answer;
 

@@ -2,9 +2,9 @@
 
 use chrono::{Datelike, Days, NaiveDate};
 
-use super::before::Reference;
+use super::calendar_plan::split_at_word;
 use super::people::recipients;
-use super::plan::split_at_word;
+use super::references::Reference;
 use super::sentence::{MailContent, after_verb, parse_content};
 
 /// The mail that a sentence refers to.

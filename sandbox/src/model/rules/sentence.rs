@@ -1,9 +1,9 @@
 //! Parses one sentence: who it is for, what it is about, and what is wanted.
 
-use super::before::Reference;
+use super::calendar_plan::{CalendarPlan, EventReference};
 use super::mails::{self, MailAction, MailReference};
 use super::people::{NON_NAMES, recipients};
-use super::plan::{CalendarPlan, EventReference};
+use super::references::Reference;
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]

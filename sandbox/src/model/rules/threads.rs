@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::before::{CLARIFICATION_HINT, Reference, Referent};
 use super::events::no_tool;
 use super::mails::{MailAction, MailReference};
-use super::request::RequestContext;
+use super::references::{CLARIFICATION_HINT, Reference, Referent};
+use super::request_context::RequestContext;
 use super::{results, told};
 use crate::model::script::Answer;
 

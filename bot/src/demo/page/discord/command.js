@@ -1,7 +1,7 @@
 // A command that was chosen, with a box for each of its options.
 
 import { el } from "../dom.js";
-import * as door from "./door.js";
+import * as door from "./actions.js";
 
 // Kinds of options (https://discord.com/developers/docs/interactions/application-commands).
 const [INTEGER, BOOLEAN, NUMBER] = [4, 5, 10];

@@ -1,7 +1,7 @@
 // Message components (https://discord.com/developers/docs/components/reference) as nodes.
 
 import { el, link } from "../dom.js";
-import { unknown } from "../rich.js";
+import { unknown } from "../rich_text.js";
 import { markdown } from "./markdown.js";
 
 // `act(custom id, chosen value, node)` is called when something is pressed or chosen.

@@ -1,11 +1,11 @@
 // Where one writes in Discord. A slash opens the list of commands; one that was chosen asks for its options.
 
-import { box } from "../box.js";
+import { box } from "../message_box.js";
 import { el } from "../dom.js";
 import { commandForm } from "./command.js";
-import * as door from "./door.js";
+import * as door from "./actions.js";
 import { here, isDirect, place, titleOf } from "./guild.js";
-import { suggestions } from "./suggest.js";
+import { suggestions } from "./autocomplete.js";
 
 // Commands of this type are typed.
 const CHAT = 1;

@@ -2,7 +2,7 @@
 
 import { el, link } from "../dom.js";
 import { goTo, here, nameOf, place } from "./guild.js";
-import { stamp } from "./stamp.js";
+import { stamp } from "./timestamp.js";
 
 export function markdown(text) {
   return text.split(/(```(?:[^`]|`(?!``))+```)/).flatMap((part) => {

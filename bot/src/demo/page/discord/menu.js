@@ -2,7 +2,7 @@
 
 import { el } from "../dom.js";
 import { toast } from "../toast.js";
-import * as door from "./door.js";
+import * as door from "./actions.js";
 import { here } from "./guild.js";
 
 // Commands of this type stand in a message's menu.

@@ -5,7 +5,7 @@ import { el, fullTime, time } from "../dom.js";
 import { store } from "../store.js";
 import { toast } from "../toast.js";
 import { components } from "./components.js";
-import * as door from "./door.js";
+import * as door from "./actions.js";
 import { bot, byAge, goTo, here, nameOf, place, user, zone } from "./guild.js";
 import { markdown } from "./markdown.js";
 import { menu } from "./menu.js";

@@ -2,7 +2,7 @@
 
 import { dialog, field } from "../dialog.js";
 import { el } from "../dom.js";
-import * as door from "./door.js";
+import * as door from "./actions.js";
 import { here } from "./guild.js";
 import { markdown } from "./markdown.js";
 

@@ -1,12 +1,12 @@
 // The Discord window: puts its parts together.
 
-import { readGuild } from "../news.js";
+import { readGuild } from "../polling.js";
 import { changed, store } from "../store.js";
 import { buildComposer, renderComposer } from "./composer.js";
 import { here, isDirect, place, rooms, user } from "./guild.js";
 import { renderModal } from "./modal.js";
-import { buildRoom, renderRoom } from "./room.js";
-import { buildSide, renderSide } from "./side.js";
+import { buildRoom, renderRoom } from "./channel.js";
+import { buildSide, renderSide } from "./sidebar.js";
 
 let built = false;
 

@@ -3,7 +3,7 @@
 use google_gmail1::api::{BatchModifyMessagesRequest, Label, SendAs};
 
 use super::{ME, Mailbox, READONLY};
-use crate::google::trouble::GoogleApiError;
+use crate::google::api_error::GoogleApiError;
 
 /// Not among the scopes that are requested by default when an account is connected.
 pub(in crate::google::gmail) const MODIFY: &str = "https://www.googleapis.com/auth/gmail.modify";
