@@ -167,8 +167,8 @@ async fn run_chat(
     let url = public_url(config, at)?;
     let clock: Arc<dyn Clock> = DatabaseClock::follow(&pool, stop.clone()).await?;
     let ids: Arc<dyn Ids> = Arc::new(SystemIds);
-    let terminal = TerminalAdapter::here(clock.clone(), std::env::current_dir()?);
-    let changed = terminal.changed();
+    let terminal = TerminalAdapter::with_terminal(clock.clone(), std::env::current_dir()?);
+    let changed = terminal.change_notifier();
     let mut adapters: Vec<Arc<dyn ChatAdapter>> = vec![Arc::new(terminal)];
     if let Some(settings) = slack_settings(&mut Vec::new(), config) {
         adapters.push(slack::connect(settings).await?.adapter());

@@ -55,9 +55,10 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
                     }
                     answer
                 }
-                IncomingPayload::Person { workspace, profile } => {
-                    inbox.learn(platform, &workspace, profile).await.map(|()| InteractionResponse::Ack)
-                }
+                IncomingPayload::Person { workspace, profile } => inbox
+                    .store_reported_profile(platform, &workspace, profile)
+                    .await
+                    .map(|()| InteractionResponse::Ack),
                 IncomingPayload::Unreadable { workspace, raw } => inbox
                     .store_unreadable(platform, &workspace, &raw)
                     .await

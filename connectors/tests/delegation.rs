@@ -16,7 +16,7 @@ async fn google() -> Google {
     Google::start(GoogleConfig { accounts, ..GoogleConfig::default() }).await.unwrap()
 }
 
-fn asked(scopes: &[&str]) -> Vec<String> {
+fn scope_list(scopes: &[&str]) -> Vec<String> {
     scopes.iter().map(|&scope| scope.to_owned()).collect()
 }
 
@@ -27,7 +27,7 @@ async fn it_gets_tokens_for_what_the_domain_allows_and_says_who_can_mend_the_res
     let delegation = DomainDelegation::new(key.clone());
     let token = |subject: &'static str, scopes: &'static [&str]| {
         let delegation = delegation.clone();
-        async move { delegation.fetch_token(subject, &asked(scopes)).await }
+        async move { delegation.fetch_token(subject, &scope_list(scopes)).await }
     };
     let issued = token("ana@acme.test", &[READONLY]).await.unwrap();
     assert!((3590..=3600).contains(&issued.lifetime.num_seconds()), "{issued:?}");
@@ -58,14 +58,14 @@ async fn a_key_that_google_does_not_know_and_one_for_another_address_are_not_tak
     let here = Url::parse(&google.token_url()).unwrap();
     let stranger =
         DomainDelegation::new(ServiceKey::read(&unknown_service_account_key(), Some(&here)).unwrap());
-    let refused = stranger.fetch_token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
+    let refused = stranger.fetch_token("ana@acme.test", &scope_list(&[READONLY])).await.unwrap_err();
     assert_eq!(refused, DelegationError::InvalidKey { code: "invalid_grant".to_owned() });
     // The key of one account with the email of another.
     let known: Value = serde_json::from_str(&google.service_account("acme.test", &[READONLY])).unwrap();
     let mut forged: Value = serde_json::from_str(&unknown_service_account_key()).unwrap();
     forged["client_email"] = known["client_email"].clone();
     let forged = DomainDelegation::new(ServiceKey::read(&forged.to_string(), Some(&here)).unwrap());
-    let refused = forged.fetch_token("ana@acme.test", &asked(&[READONLY])).await.unwrap_err();
+    let refused = forged.fetch_token("ana@acme.test", &scope_list(&[READONLY])).await.unwrap_err();
     assert_eq!(refused, DelegationError::InvalidKey { code: "invalid_grant".to_owned() });
 }
 

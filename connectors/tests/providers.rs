@@ -28,7 +28,7 @@ struct Tape {
 }
 
 impl Tape {
-    async fn of(recorded: &[Recorded]) -> Self {
+    async fn start(recorded: &[Recorded]) -> Self {
         let left: Arc<Mutex<VecDeque<Recorded>>> = Arc::new(Mutex::new(recorded.iter().copied().collect()));
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let heard = asked.clone();
@@ -64,7 +64,7 @@ impl Tape {
         OpenAi::new(tier.clone(), tier.clone(), tier, Arc::new(SystemClock)).unwrap()
     }
 
-    fn asked(&self) -> Vec<Value> {
+    fn requests(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -93,15 +93,15 @@ fn scope() -> Scope {
 }
 
 /// Sends one request, and returns the answer, the streamed text and the requests.
-async fn asks(
+async fn send_request(
     recorded: &[Recorded],
     dialect: Dialect,
 ) -> (Result<Completion, ModelError>, String, Vec<Value>) {
-    let tape = Tape::of(recorded).await;
+    let tape = Tape::start(recorded).await;
     let (words, ear) = TokenSender::channel();
     let answer = tape.client(dialect).complete(&scope(), &ask(), &words).await;
     let heard = ear.borrow().clone();
-    (answer, heard, tape.asked())
+    (answer, heard, tape.requests())
 }
 
 fn calls(answer: &Completion) -> Vec<(&str, &str)> {
@@ -128,7 +128,8 @@ data: [DONE]
 
 "#;
     let unsupported = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
-    let (answer, heard, asked) = asks(&[(400, unsupported), (200, streamed)], Dialect::default()).await;
+    let (answer, heard, asked) =
+        send_request(&[(400, unsupported), (200, streamed)], Dialect::default()).await;
     let answer = answer.unwrap();
     assert_eq!((answer.text.as_str(), heard.as_str()), ("One moment.", "One moment."));
     assert_eq!(calls(&answer), [("look", r#"{"q":"a"}"#)]);
@@ -139,7 +140,7 @@ data: [DONE]
     );
 
     let broke = r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
-    let (answer, ..) = asks(&[(429, broke)], Dialect::default()).await;
+    let (answer, ..) = send_request(&[(429, broke)], Dialect::default()).await;
     assert!(matches!(answer, Err(ModelError::Rejected { status: 429, .. })), "{answer:?}");
 }
 
@@ -156,12 +157,13 @@ data: {"id":"msg_01","choices":[{"index":0,"delta":{},"finish_reason":"tool_call
 data: [DONE]
 
 "#;
-    let (answer, ..) = asks(&[(200, streamed)], Dialect { lone_system: true, ..Dialect::default() }).await;
+    let (answer, ..) =
+        send_request(&[(200, streamed)], Dialect { lone_system: true, ..Dialect::default() }).await;
     let answer = answer.unwrap();
     assert_eq!((calls(&answer), answer.calls[0].id.as_str()), (vec![("look", r#"{"q": "a"}"#)], "toolu_01"));
 
     let poor = r#"{"error":{"code":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.","type":"invalid_request_error","param":null}}"#;
-    let (answer, _, asked) = asks(&[(400, poor)], Dialect::default()).await;
+    let (answer, _, asked) = send_request(&[(400, poor)], Dialect::default()).await;
     assert!(matches!(answer, Err(ModelError::Rejected { status: 400, .. })), "{answer:?}");
     assert_eq!(asked.len(), 1);
 }
@@ -186,14 +188,14 @@ data: [DONE]
 data: {"id":"gen-1","object":"chat.completion.chunk","created":1,"model":"deepseek/deepseek-r1","provider":"Novita","error":{"code":502,"message":"Provider disconnected unexpectedly"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}
 
 "#;
-    let (answer, heard, asked) = asks(&[(200, broken), (200, streamed)], Dialect::default()).await;
+    let (answer, heard, asked) = send_request(&[(200, broken), (200, streamed)], Dialect::default()).await;
     assert_eq!((answer.unwrap().text.as_str(), heard.as_str(), asked.len()), ("Hello.", "Hello.", 2));
 
     let no_tools = r#"{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}"#;
-    let (answer, ..) = asks(&[(404, no_tools)], Dialect::default()).await;
+    let (answer, ..) = send_request(&[(404, no_tools)], Dialect::default()).await;
     assert_eq!(answer, Err(ModelError::ToolsUnsupported { model: "asked".into() }));
     let poor = r#"{"error":{"message":"Insufficient credits. Add more using https://openrouter.ai/settings/credits","code":402}}"#;
-    let (answer, ..) = asks(&[(402, poor)], Dialect::default()).await;
+    let (answer, ..) = send_request(&[(402, poor)], Dialect::default()).await;
     assert!(matches!(answer, Err(ModelError::Rejected { status: 402, .. })), "{answer:?}");
 }
 
@@ -207,7 +209,7 @@ data: [DONE]
 
 "#;
     let refused = r#"[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.","status":"INVALID_ARGUMENT"}}]"#;
-    let (answer, _, asked) = asks(&[(400, refused), (200, streamed)], Dialect::default()).await;
+    let (answer, _, asked) = send_request(&[(400, refused), (200, streamed)], Dialect::default()).await;
     let answer = answer.unwrap();
     assert_eq!(calls(&answer), [("look", r#"{"q":"a"}"#), ("look", r#"{"q":"b"}"#)]);
     assert_eq!((answer.usage, asked.len()), (Some(Usage { prompt: 7, completion: 6 }), 2));
@@ -216,7 +218,7 @@ data: [DONE]
 data: [DONE]
 
 "#;
-    let answer = asks(&[(200, cut)], Dialect::default()).await.0.unwrap();
+    let answer = send_request(&[(200, cut)], Dialect::default()).await.0.unwrap();
     assert!(answer.truncated && answer.usage.is_none());
 }
 
@@ -232,7 +234,7 @@ data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"q
 data: [DONE]
 
 "#;
-    let (answer, heard, _) = asks(&[(400, clumsy), (200, streamed)], Dialect::default()).await;
+    let (answer, heard, _) = send_request(&[(400, clumsy), (200, streamed)], Dialect::default()).await;
     let answer = answer.unwrap();
     assert_eq!((answer.text.as_str(), heard.as_str()), ("Hello.", "Hello."));
     assert_eq!(answer.usage, Some(Usage { prompt: 5, completion: 6 }));
@@ -253,12 +255,12 @@ data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"q
 data: [DONE]
 
 "#;
-    let (answer, heard, _) = asks(&[(200, streamed)], Dialect::default()).await;
+    let (answer, heard, _) = send_request(&[(200, streamed)], Dialect::default()).await;
     let answer = answer.unwrap();
     assert_eq!((answer.text.as_str(), heard.as_str()), ("Hello.", "Hello."));
     assert_eq!((calls(&answer), answer.usage), (vec![("look", r#"{"q":"a"}"#)], None));
     let no_tools = r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error","param":null,"code":null}}"#;
-    let (answer, _, asked) = asks(&[(400, no_tools)], Dialect::default()).await;
+    let (answer, _, asked) = send_request(&[(400, no_tools)], Dialect::default()).await;
     assert_eq!((answer, asked.len()), (Err(ModelError::ToolsUnsupported { model: "asked".into() }), 1));
 }
 
@@ -271,7 +273,7 @@ data: {"id":"chat-1","object":"chat.completion.chunk","created":1,"model":"r1","
 data: [DONE]
 
 "#;
-    let tape = Tape::of(&[(200, aloud), (200, aloud)]).await;
+    let tape = Tape::start(&[(200, aloud), (200, aloud)]).await;
     let client = tape.client(Dialect::default());
     // The first time this is unknown; from then on it is known, and the reasoning is not even streamed.
     for heard in [None, Some("Hello.")] {
@@ -289,10 +291,10 @@ data: {"id":"chat-1","object":"chat.completion.chunk","created":1,"model":"r1","
 data: [DONE]
 
 "#;
-    let (answer, ..) = asks(&[(400, strict), (200, parsed)], Dialect::default()).await;
+    let (answer, ..) = send_request(&[(400, strict), (200, parsed)], Dialect::default()).await;
     let answer = answer.unwrap();
     assert_eq!((answer.text.as_str(), calls(&answer)), ("", vec![("look", r#"{"q": "a"}"#)]));
     let no_tools = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","param":null,"code":400}}"#;
-    let (answer, ..) = asks(&[(400, no_tools)], Dialect::default()).await;
+    let (answer, ..) = send_request(&[(400, no_tools)], Dialect::default()).await;
     assert_eq!(answer, Err(ModelError::ToolsUnsupported { model: "asked".into() }));
 }

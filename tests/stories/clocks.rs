@@ -19,8 +19,8 @@ impl Clock for Machine {
 async fn machines_whose_clocks_differ_agree_on_the_time() {
     let database = TestDatabase::new().await;
     let pool = database.pool(2).await;
-    let here = DatabaseClock::over(Machine(TimeDelta::seconds(-15)), &pool).await.unwrap();
-    let there = DatabaseClock::over(Machine(TimeDelta::seconds(15)), &pool).await.unwrap();
+    let here = DatabaseClock::with_machine_clock(Machine(TimeDelta::seconds(-15)), &pool).await.unwrap();
+    let there = DatabaseClock::with_machine_clock(Machine(TimeDelta::seconds(15)), &pool).await.unwrap();
     let apart = (here.now() - there.now()).abs();
     assert!(apart < TimeDelta::seconds(2), "{apart}");
 }

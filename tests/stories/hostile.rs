@@ -30,7 +30,7 @@ const PACE: Duration = Duration::from_millis(1_100);
 /// The time limit of a turn in which every mail keeps its reader busy until the reader's own time limit.
 const TURN: Duration = Duration::from_secs(300);
 /// The memory limit of Nod itself, in KiB.
-const MOST_MEMORY: u64 = 300 * 1024;
+const MAX_MEMORY_KIB: u64 = 300 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
@@ -43,7 +43,8 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
         spoken.set(spoken.get() + 1);
         spoken.get() <= 2 * QUIET
     };
-    let quiet = tokio::join!(talks(&world, "bo", few), talks(&world, "cho", few));
+    let quiet =
+        tokio::join!(measure_answer_times(&world, "bo", few), measure_answer_times(&world, "cho", few));
 
     let mails: Vec<_> = hostile::mails(wanted, ANA, 1).map(|mail| delivered(&world, mail)).collect();
     let (begun, reading) = (Instant::now(), Cell::new(true));
@@ -53,8 +54,11 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
         }
         reading.set(false);
     };
-    let ((), bo, cho) =
-        tokio::join!(ana, talks(&world, "bo", || reading.get()), talks(&world, "cho", || reading.get()));
+    let ((), bo, cho) = tokio::join!(
+        ana,
+        measure_answer_times(&world, "bo", || reading.get()),
+        measure_answer_times(&world, "cho", || reading.get())
+    );
     let took = begun.elapsed();
     world.wait_until_idle().await;
 
@@ -62,8 +66,8 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     eprintln!("{} mails in {} s, {} MiB at most", mails.len(), took.as_secs(), memory >> 10);
     eprintln!("quiet: {}", figures(quiet));
     eprintln!("loud: {}", figures((bo, cho)));
-    assert!(memory < MOST_MEMORY, "{memory} KiB");
-    let told = told(&world);
+    assert!(memory < MAX_MEMORY_KIB, "{memory} KiB");
+    let told = texts_sent_to_model(&world);
     assert!(told.len() > mails.len(), "{} of {}", told.len(), mails.len());
     let refused: Vec<&String> = told.iter().filter(|told| told.starts_with("{\"error\"")).collect();
     assert!(refused.is_empty(), "{refused:#?}");
@@ -135,7 +139,7 @@ async fn reads(world: &World, mails: &[Delivered], turn: usize) {
 }
 
 /// Returns what the model received of the mails: their text, or why they were not read.
-fn told(world: &World) -> Vec<String> {
+fn texts_sent_to_model(world: &World) -> Vec<String> {
     let mut told = Vec::new();
     for asked in world.model.requests() {
         let turns = asked["messages"].as_array().unwrap().iter().rev();
@@ -150,7 +154,7 @@ fn told(world: &World) -> Vec<String> {
 }
 
 /// Sends one message after another and waits for each answer. Returns the waiting times.
-async fn talks(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration> {
+async fn measure_answer_times(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration> {
     let (line, mut waited) = (world.slack.dm(who), Vec::new());
     let answers = |slack: &Workspace| slack.messages(&line).iter().filter(|one| one.is_from_bot).count();
     while on() {

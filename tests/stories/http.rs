@@ -229,7 +229,7 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
 }
 
 /// Sends this part of a request to Nod's server and nothing more. Returns the connection.
-async fn begins(world: &World, request: &str) -> TcpStream {
+async fn send_partial_request(world: &World, request: &str) -> TcpStream {
     let mut socket = TcpStream::connect(&world.env["NOD_SERVER__BIND"]).await.unwrap();
     socket.write_all(request.as_bytes()).await.unwrap();
     socket
@@ -268,7 +268,7 @@ async fn half_requests_end_and_slack_is_heard() {
     let mut world = World::with_slack_mode(Mode::Http).await;
     let mut strangers = JoinSet::new();
     for _ in 0..strangers_at_once() {
-        strangers.spawn(until_closed(begins(&world, "GET /healthz HTTP/1.1\r\nhost: n").await));
+        strangers.spawn(until_closed(send_partial_request(&world, "GET /healthz HTTP/1.1\r\nhost: n").await));
     }
     world.script_model("conversational", [Answer::text("Here.")]);
     world.slack.change(|w| w.config.redeliver_after = Duration::from_millis(200));
@@ -296,7 +296,7 @@ async fn a_slow_body_ends() {
     let large = head(now, &signature, 600_000) + &body;
     let mut slow = JoinSet::new();
     for request in [half, large.clone(), large.clone(), large.clone(), large.clone(), large] {
-        slow.spawn(until_closed(begins(&world, &request).await));
+        slow.spawn(until_closed(send_partial_request(&world, &request).await));
     }
     // Large requests that do not arrive do not delay small ones.
     let event = event(&world, "1772789400.000100").to_string();
@@ -315,16 +315,16 @@ async fn a_large_body_without_a_signature_is_not_read() {
     let mut world = World::with_slack_mode(Mode::Http).await;
     let now = world.clock.now().timestamp();
     let right = sign(&secret(&world), now, "x");
-    const MOST: usize = 2 * 1024 * 1024;
+    const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
     for (what, at, signature, length, status) in [
-        ("no signature", now, "", MOST, "401"),
-        ("half a signature", now, &right[..30], MOST, "401"),
-        ("no digits", now, &right.replace(|c: char| c.is_ascii_digit(), "z"), MOST, "401"),
-        ("long ago", now - 301, right.as_str(), MOST, "401"),
-        ("longer than anything of Slack's", now, right.as_str(), MOST + 1, "413"),
+        ("no signature", now, "", MAX_BODY_BYTES, "401"),
+        ("half a signature", now, &right[..30], MAX_BODY_BYTES, "401"),
+        ("no digits", now, &right.replace(|c: char| c.is_ascii_digit(), "z"), MAX_BODY_BYTES, "401"),
+        ("long ago", now - 301, right.as_str(), MAX_BODY_BYTES, "401"),
+        ("longer than anything of Slack's", now, right.as_str(), MAX_BODY_BYTES + 1, "413"),
     ] {
         // Only the head is sent: a server that wanted the body would not respond.
-        let answer = until_closed(begins(&world, &head(at, signature, length)).await).await;
+        let answer = until_closed(send_partial_request(&world, &head(at, signature, length)).await).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{what}: {answer}");
         assert!(answer.contains("connection: close"), "{what}: {answer}");
     }

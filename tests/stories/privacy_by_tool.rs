@@ -86,11 +86,11 @@ const fn draft_case(tool: &'static str, presses: &'static [&'static str], then: 
 
 impl ToolCase {
     /// Its result is already public in the chat, or comes from what was said there.
-    const fn publicly(self) -> Self {
-        self.then(FollowUpAnswer::Done)
+    const fn with_public_result(self) -> Self {
+        self.with_follow_up(FollowUpAnswer::Done)
     }
 
-    const fn then(self, then: FollowUpAnswer) -> Self {
+    const fn with_follow_up(self, then: FollowUpAnswer) -> Self {
         Self { then, ..self }
     }
 
@@ -129,7 +129,7 @@ const CASES: [ToolCase; 28] = [
         &["Approve & send"],
         |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
     )
-    .publicly(),
+    .with_public_result(),
     // The name resolves only from her mail.
     act_case(
         "gmail_send_email",
@@ -137,9 +137,9 @@ const CASES: [ToolCase; 28] = [
         |_| json!({ "to": ["Kim"], "subject": "Plan", "body": "See you." }),
     ),
     act_case("gmail_draft_reply", &[], |mine| json!({ "thread_id": mine.thread, "body": "No, thanks." }))
-        .then(FollowUpAnswer::Nothing),
+        .with_follow_up(FollowUpAnswer::Nothing),
     act_case("gmail_create_draft", &[], |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }))
-        .then(FollowUpAnswer::Nothing),
+        .with_follow_up(FollowUpAnswer::Nothing),
     draft_case("gmail_read_draft", &[], FollowUpAnswer::Everything),
     draft_case("gmail_update_draft", &[], FollowUpAnswer::Nothing),
     draft_case("gmail_send_draft", &["Approve & send"], FollowUpAnswer::Nothing),
@@ -153,7 +153,7 @@ const CASES: [ToolCase; 28] = [
         &["Approve & invite"],
         |_| json!({ "title": "Lunch", "when": "Monday at 10", "minutes": 60, "guests": ["Bo"] }),
     )
-    .publicly(),
+    .with_public_result(),
     act_case(
         "calendar_update_event",
         &["Approve & change"],
@@ -161,8 +161,8 @@ const CASES: [ToolCase; 28] = [
     ),
     act_case("calendar_cancel_event", &["Approve & cancel it"], |mine| json!({ "event": mine.event })),
     act_case("calendar_respond", &["Answer No"], |mine| json!({ "event": mine.invitation, "answer": "no" })),
-    read_case("chat_read_channel", |_| json!({})).publicly(),
-    read_case("chat_read_thread", |_| json!({})).publicly(),
+    read_case("chat_read_channel", |_| json!({})).with_public_result(),
+    read_case("chat_read_thread", |_| json!({})).with_public_result(),
 ];
 
 /// An answer with every secret, as from a model that keeps nothing private.

@@ -89,7 +89,7 @@ async fn with_pending_mail(platform: Platform) -> World {
 }
 
 /// Returns the card's text from the approval on.
-fn became(world: &mut World) -> String {
+fn read_approval_outcome(world: &mut World) -> String {
     let read = world.read_new("general");
     let from = read.find("Approved by").unwrap_or_else(|| panic!("{read}"));
     read[from..].lines().map(str::trim).collect::<Vec<_>>().join("\n")
@@ -99,14 +99,14 @@ async fn an_approved_mail_waits_with_its_card_and_goes_once(platform: Platform) 
     let mut world = with_pending_mail(platform).await;
     world.google.faults.next(CREATE, busy("rateLimitExceeded", Some(300)));
     world.click("ana", "general", "Approve & send").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(became(&mut world), @r"
+    insta::allow_duplicates! { insta::assert_snapshot!(read_approval_outcome(&mut world), @r"
         Approved by Ana Silva 09:30 WET → Sending…
         · Google asks me to wait until 09:35 WET. I go on by myself then.
     "); }
     world.advance(TimeDelta::seconds(299)).await;
     assert_eq!((request_count(&world, CREATE), world.google.list_sent(ANA).len()), (1, 0));
     world.advance(TimeDelta::seconds(1)).await;
-    let read = became(&mut world);
+    let read = read_approval_outcome(&mut world);
     assert!(read.contains("→ Sent 09:35 WET") && !read.contains("asks me to wait"), "{read}");
     assert_eq!((request_count(&world, CREATE), world.google.list_sent(ANA).len()), (2, 1));
     world.finish().await;
@@ -116,12 +116,12 @@ async fn a_mail_that_google_did_not_take_goes_once(platform: Platform) {
     let mut world = with_pending_mail(platform).await;
     world.google.faults.next(SEND, busy("userRateLimitExceeded", Some(120)));
     world.click("ana", "general", "Approve & send").await;
-    let read = became(&mut world);
+    let read = read_approval_outcome(&mut world);
     assert!(read.contains("Google asks me to wait until 09:32 WET. I go on by myself then."), "{read}");
     world.advance(TimeDelta::seconds(119)).await;
     assert_eq!((request_count(&world, SEND), world.google.list_sent(ANA).len()), (1, 0));
     world.advance(TimeDelta::seconds(1)).await;
-    assert!(became(&mut world).contains("→ Sent 09:32 WET"));
+    assert!(read_approval_outcome(&mut world).contains("→ Sent 09:32 WET"));
     assert_eq!((request_count(&world, SEND), world.google.list_sent(ANA).len()), (2, 1));
     world.finish().await;
 }
@@ -130,7 +130,7 @@ async fn exhausted_daily_quota_is_not_retried(platform: Platform) {
     let mut world = with_pending_mail(platform).await;
     world.google.faults.next(CREATE, busy("dailyLimitExceeded", None));
     world.click("ana", "general", "Approve & send").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(became(&mut world), @r"
+    insta::allow_duplicates! { insta::assert_snapshot!(read_approval_outcome(&mut world), @r"
         Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
         · Google asks me to wait until 10:30 WET. Nothing was sent; ask again once that is mended.
         nod: That is how it went.
@@ -145,12 +145,12 @@ async fn without_a_time_it_is_asked_ever_less_often(platform: Platform) {
     let mut world = with_pending_mail(platform).await;
     world.google.faults.next_times(CREATE, 3, &busy("rateLimitExceeded", None));
     world.click("ana", "general", "Approve & send").await;
-    assert!(!became(&mut world).contains("asks me to wait"), "a few seconds need not be said");
+    assert!(!read_approval_outcome(&mut world).contains("asks me to wait"), "a few seconds need not be said");
     for (pause, tries) in [(5, 2), (5, 2), (5, 3), (15, 3), (5, 4)] {
         world.advance(TimeDelta::seconds(pause)).await;
         assert_eq!(request_count(&world, CREATE), tries);
     }
-    assert!(became(&mut world).contains("→ Sent"));
+    assert!(read_approval_outcome(&mut world).contains("→ Sent"));
     assert_eq!(world.google.list_sent(ANA).len(), 1);
     world.finish().await;
 }

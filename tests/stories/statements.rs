@@ -56,7 +56,7 @@ fn statements(schema: &Schema) -> Vec<Statement> {
 fn statement(query: &str, types: &[&str], schema: &Schema) -> Statement {
     let lines = query.lines().filter(|line| !line.trim_start().starts_with("--"));
     let query = lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-    let words = words(&query);
+    let words = tokenize(&query);
     let names = names(&words, schema);
     let column = |number: usize| column(&words, &format!("${number}"), &names, schema);
     let parameters = types.iter().enumerate().map(|(at, name)| ((*name).to_owned(), column(at + 1)));
@@ -64,7 +64,7 @@ fn statement(query: &str, types: &[&str], schema: &Schema) -> Statement {
 }
 
 /// Splits a statement into names, parameters, strings and operators.
-fn words(query: &str) -> Vec<String> {
+fn tokenize(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut rest = query;
     while let Some(first) = rest.chars().next() {
@@ -100,7 +100,7 @@ fn names(words: &[String], schema: &Schema) -> Vec<(String, String)> {
 }
 
 /// Returns the table and column that a word names.
-fn known(word: &str, names: &[(String, String)], schema: &Schema) -> Option<(String, String)> {
+fn find_column(word: &str, names: &[(String, String)], schema: &Schema) -> Option<(String, String)> {
     let (alias, column) = word.split_once('.').unwrap_or(("", word));
     let mut tables = names.iter().filter(|(name, _)| alias.is_empty() || name == alias);
     let table = tables.find(|(_, table)| schema[table].contains(column))?;
@@ -123,16 +123,19 @@ fn column(
             ];
             passed.contains(&word.as_str()) || word.chars().all(|c| "<>=".contains(c))
         };
-        let before =
-            words[..at].iter().rev().find(|word| !between(word)).and_then(|word| known(word, names, schema));
+        let before = words[..at]
+            .iter()
+            .rev()
+            .find(|word| !between(word))
+            .and_then(|word| find_column(word, names, schema));
         let compared = words.get(at + 1).is_some_and(|word| word.chars().all(|c| "<>=,".contains(c)));
-        let after = words.get(at + 2).filter(|_| compared).and_then(|word| known(word, names, schema));
-        before.or_else(|| written(words, at)).or(after)
+        let after = words.get(at + 2).filter(|_| compared).and_then(|word| find_column(word, names, schema));
+        before.or_else(|| find_insert_column(words, at)).or(after)
     })
 }
 
 /// Returns the column that the expression around `at` is written to, by its position in an insert's list.
-fn written(words: &[String], at: usize) -> Option<(String, String)> {
+fn find_insert_column(words: &[String], at: usize) -> Option<(String, String)> {
     let into = words[..at].iter().rposition(|word| word == "into")?;
     let table = words.get(into + 1)?;
     let listed = into + 3;
@@ -153,7 +156,13 @@ fn written(words: &[String], at: usize) -> Option<(String, String)> {
 }
 
 /// Fills in the parameters: from the `row`th row of each table, or with any value of the type.
-fn filled(statement: &Statement, tenant: &str, rows: &Rows, row: usize, when: Option<&str>) -> String {
+fn fill_parameters(
+    statement: &Statement,
+    tenant: &str,
+    rows: &Rows,
+    row: usize,
+    when: Option<&str>,
+) -> String {
     let mut query = statement.query.clone();
     for (at, (kind, column)) in statement.parameters.iter().enumerate().rev() {
         let of_row = column.as_ref().and_then(|(table, column)| {
@@ -219,7 +228,7 @@ async fn outcome(conn: &mut PgConnection, schema: &Schema, needs: &[String], que
         Ok(found) => {
             let after = if writes { every_row(conn, schema).await } else { BTreeSet::new() };
             Outcome {
-                answer: found.iter().map(told).collect::<Vec<_>>().join("\n"),
+                answer: found.iter().map(format_row).collect::<Vec<_>>().join("\n"),
                 made: after.difference(&before).count(),
                 changed: before.difference(&after).count(),
             }
@@ -241,11 +250,11 @@ async fn every_row(conn: &mut PgConnection, schema: &Schema) -> BTreeSet<String>
 /// Returns the updates after which a statement finds the samples' rows: they set the values that it compares its
 /// columns with.
 fn needs(statement: &Statement, schema: &Schema) -> Vec<String> {
-    let words = words(&statement.query);
+    let words = tokenize(&statement.query);
     let names = names(&words, schema);
     let mut needs = BTreeMap::new();
     for (at, word) in words.iter().enumerate() {
-        let Some((table, column)) = known(word, &names, schema) else { continue };
+        let Some((table, column)) = find_column(word, &names, schema) else { continue };
         let next = |by: usize| words.get(at + by).map_or("", String::as_str);
         let present = format!("coalesce({column}, '2026-03-06 09:30Z')");
         let value = match (next(1), next(2), next(3)) {
@@ -262,7 +271,7 @@ fn needs(statement: &Statement, schema: &Schema) -> Vec<String> {
     needs.into_values().collect()
 }
 
-fn told(row: &PgRow) -> String {
+fn format_row(row: &PgRow) -> String {
     let value = |at: usize| {
         let raw = row.try_get_raw(at).unwrap();
         if raw.is_null() { "null".to_owned() } else { raw.as_str().unwrap().to_owned() }
@@ -291,7 +300,7 @@ async fn tables(conn: &mut PgConnection) -> Schema {
 }
 
 /// Creates a database with the migrations' samples as the rows of organisation 1, or with only the two organisations.
-async fn database(samples: bool) -> (TestDatabase, PgConnection) {
+async fn create_database(samples: bool) -> (TestDatabase, PgConnection) {
     let database = TestDatabase::new().await;
     let mut conn = PgConnection::connect(&database.url).await.unwrap();
     let mut paths: Vec<_> = std::fs::read_dir(format!("{}/samples", env!("CARGO_MANIFEST_DIR")))
@@ -323,8 +332,8 @@ struct Two {
 
 impl Two {
     async fn new() -> Self {
-        let (with_rows, mut with) = database(true).await;
-        let (without_rows, without) = database(false).await;
+        let (with_rows, mut with) = create_database(true).await;
+        let (without_rows, without) = create_database(false).await;
         let schema = tables(&mut with).await;
         let mut rows = Rows::new();
         for table in schema.keys() {
@@ -338,13 +347,13 @@ impl Two {
     /// Returns whether the rows of organisation 1 make a difference to a tenant.
     async fn differs(&mut self, statement: &Statement, tenant: &str, variant: Variant<'_>) -> bool {
         let (row, when, needs) = variant;
-        let query = filled(statement, tenant, &self.rows, row, when);
+        let query = fill_parameters(statement, tenant, &self.rows, row, when);
         let alone = outcome(&mut self.without, &self.schema, &[], &query).await;
         outcome(&mut self.with, &self.schema, needs, &query).await != alone
     }
 
     /// Returns whether organisation 1 finds something, and whether organisation 2 finds something of 1.
-    async fn tried(&mut self, statement: &Statement) -> (bool, bool) {
+    async fn try_statement(&mut self, statement: &Statement) -> (bool, bool) {
         let needs = needs(statement, &self.schema);
         for at in 0..9 {
             for needs in [&needs[..], &[]] {
@@ -373,7 +382,7 @@ async fn no_statement_sees_or_changes_the_rows_of_another_organisation() {
     let (mut stray, mut untried) = (Vec::new(), Vec::new());
     let all = statements(&two.schema);
     for statement in &all {
-        let (found, crosses) = two.tried(statement).await;
+        let (found, crosses) = two.try_statement(statement).await;
         stray.extend(crosses.then_some(statement.query.as_str()));
         untried.extend((!found).then_some(statement.query.as_str()));
     }
@@ -398,7 +407,7 @@ async fn a_statement_that_crosses_is_found() {
         ("delete from voters where tenant_id <> $1 and person_id = $2", true),
     ] {
         let statement = statement(query, &["Uuid", "Uuid"], &two.schema);
-        assert_eq!(two.tried(&statement).await, (true, wanted), "{query}");
+        assert_eq!(two.try_statement(&statement).await, (true, wanted), "{query}");
     }
     two.close().await;
 }

@@ -38,7 +38,7 @@ impl Problem {
     }
 
     /// Reports an unknown key. Its value is never shown: it may be a secret under a misspelt name.
-    pub(super) fn unknown<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Self {
+    pub(super) fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Self {
         let said = match nearest(key, known) {
             Some(near) => format!("there is no such key; did you mean {near} ({})?", env_name(near)),
             None => "there is no such key; config/nod.toml explains all of them".to_owned(),

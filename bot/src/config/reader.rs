@@ -76,7 +76,7 @@ impl ConfigReader {
     pub(super) fn finish(self) -> (Vec<Problem>, Vec<InactiveKey>, BTreeSet<String>) {
         let Self { values: given, known_keys: asked, inactive, mut problems } = self;
         let unknown = given.keys().filter(|key| !asked.contains(*key));
-        problems.extend(unknown.map(|key| Problem::unknown(key, asked.iter().map(String::as_str))));
+        problems.extend(unknown.map(|key| Problem::unknown_key(key, asked.iter().map(String::as_str))));
         (problems, inactive, asked)
     }
 }

@@ -28,14 +28,14 @@ pub(super) fn display_value(given: &Value) -> String {
         }
         Value::Num(_, Num::F32(n)) => n.to_string(),
         Value::Num(_, Num::F64(n)) => n.to_string(),
-        Value::Num(_, n) => whole(*n).map_or_else(|| "a number".to_owned(), |n| n.to_string()),
+        Value::Num(_, n) => to_integer(*n).map_or_else(|| "a number".to_owned(), |n| n.to_string()),
         Value::Bool(_, b) => b.to_string(),
         Value::String(_, text) => text.clone(),
         _ => "something else".to_owned(),
     }
 }
 
-fn whole(number: Num) -> Option<i128> {
+fn to_integer(number: Num) -> Option<i128> {
     number.to_i128().or_else(|| number.to_u128().and_then(|n| i128::try_from(n).ok()))
 }
 
@@ -120,7 +120,7 @@ impl ConfigValue for u32 {
     const EXPECTED: &'static str = "a whole number above 0";
     fn read(given: &Value) -> Option<Self> {
         let number = match given {
-            Value::Num(_, n) => whole(*n).and_then(|n| Self::try_from(n).ok()),
+            Value::Num(_, n) => to_integer(*n).and_then(|n| Self::try_from(n).ok()),
             other => text(other)?.parse().ok(),
         };
         number.filter(|n| *n > 0)

@@ -57,7 +57,7 @@ impl DatabaseClock {
     /// # Errors
     /// If the database does not answer.
     pub async fn measured(pool: &PgPool) -> sqlx::Result<Self> {
-        Self::over(SystemClock, pool).await
+        Self::with_machine_clock(SystemClock, pool).await
     }
 }
 
@@ -66,7 +66,7 @@ impl<M: Clock> DatabaseClock<M> {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn over(machine: M, pool: &PgPool) -> sqlx::Result<Self> {
+    pub async fn with_machine_clock(machine: M, pool: &PgPool) -> sqlx::Result<Self> {
         let clock = Self::uncorrected(machine);
         clock.measure(pool).await?;
         Ok(clock)
@@ -174,7 +174,7 @@ mod tests {
         (machine.clone(), DatabaseClock::uncorrected(machine))
     }
 
-    fn seen(by: i64, within: i64) -> Offset {
+    fn offset_in_millis(by: i64, within: i64) -> Offset {
         Offset { by: TimeDelta::milliseconds(by), within: TimeDelta::milliseconds(within) }
     }
 
@@ -185,24 +185,24 @@ mod tests {
     #[test]
     fn what_is_measured_is_followed_and_the_error_of_it_is_not() {
         let (machine, clock) = corrected();
-        clock.correct(seen(40, 1));
+        clock.correct(offset_in_millis(40, 1));
         assert_eq!(at(&clock), 0);
-        clock.correct(seen(300, 400));
+        clock.correct(offset_in_millis(300, 400));
         assert_eq!(at(&clock), 0);
-        clock.correct(seen(30_000, 1));
+        clock.correct(offset_in_millis(30_000, 1));
         assert_eq!(at(&clock), 30_000);
         machine.pass(500);
         assert_eq!(at(&clock), 30_500);
-        clock.correct(seen(30_040, 1));
+        clock.correct(offset_in_millis(30_040, 1));
         assert_eq!(at(&clock), 30_500);
     }
 
     #[test]
     fn time_stands_still_rather_than_going_back_a_little() {
         let (machine, clock) = corrected();
-        clock.correct(seen(10_000, 1));
+        clock.correct(offset_in_millis(10_000, 1));
         assert_eq!(at(&clock), 10_000);
-        clock.correct(seen(9_200, 1));
+        clock.correct(offset_in_millis(9_200, 1));
         assert_eq!(at(&clock), 10_000);
         machine.pass(500);
         assert_eq!(at(&clock), 10_000);
@@ -217,7 +217,7 @@ mod tests {
         // The machine's clock is set an hour ahead; the next measurement corrects it.
         machine.pass(3_600_000);
         assert_eq!(at(&clock), 3_600_000);
-        clock.correct(seen(-3_600_000, 1));
+        clock.correct(offset_in_millis(-3_600_000, 1));
         assert_eq!(at(&clock), 0);
         machine.pass(20);
         assert_eq!(at(&clock), 20);

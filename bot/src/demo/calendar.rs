@@ -113,8 +113,8 @@ pub(super) fn seed_calendars(google: &Google, now: DateTime<Utc>) -> Result<(), 
         let account = address(entry.owner);
         let zone = TimeZone::get(company::zone(&account)).map_err(|error| error.to_string())?;
         let today = Timestamp::from_microsecond(now.timestamp_micros()).map_err(|error| error.to_string())?;
-        let Some(first) = day.first(today.to_zoned(zone).date()) else { continue };
-        let id = google.add_event(&account, &entry.appointment(first, day.rule())?)?;
+        let Some(first) = day.first_date(today.to_zoned(zone).date()) else { continue };
+        let id = google.add_event(&account, &entry.to_event(first, day.rule())?)?;
         for (guest, answer) in entry.guests {
             if !google.respond_as(&address(guest), &id, answer) {
                 return Err(format!("{guest} is not asked to “{}”", entry.title));
@@ -130,7 +130,7 @@ fn address(who: &str) -> String {
 
 impl EventDay {
     /// Returns the first day; `None` if it does not take place.
-    fn first(&self, today: Date) -> Option<Date> {
+    fn first_date(&self, today: Date) -> Option<Date> {
         let coming = |days: &[Weekday]| {
             let mut week = (0..7).filter_map(|more| today.checked_add(more.days()).ok());
             week.find(|day| days.contains(&day.weekday()))
@@ -159,7 +159,7 @@ impl EventDay {
 }
 
 impl SeedEvent {
-    fn appointment(&self, day: Date, rule: Option<String>) -> Result<NewEvent, String> {
+    fn to_event(&self, day: Date, rule: Option<String>) -> Result<NewEvent, String> {
         let (start, end) = match self.time.split_once('–') {
             Some((from, to)) => (format!("{day} {from}"), format!("{day} {to}")),
             None => (day.to_string(), day.tomorrow().map_err(|error| error.to_string())?.to_string()),

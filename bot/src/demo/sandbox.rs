@@ -28,7 +28,7 @@ impl DemoSandbox {
     pub(super) async fn start(rules_stand_in: bool, nod: &Url) -> anyhow::Result<Self> {
         let mut config = SlackConfig::new(BOT);
         // No more scopes than a real workspace would have granted.
-        config.app.scopes = slack::needed_scopes().into_iter().map(str::to_owned).collect();
+        config.app.scopes = slack::required_scopes().into_iter().map(str::to_owned).collect();
         let slack = Slack::start(company::slack_config(config)).await?;
         company::seed_slack(&slack);
         let mut config = DiscordConfig::new(BOT);

@@ -98,7 +98,7 @@ impl DiscordAdapter {
 
     /// Returns the channel in which a message to this target is posted. If the thread is not known, it is opened first,
     /// on the message that it is named after.
-    async fn opened(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
+    async fn open_target_channel(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
         if let DeliveryTarget::Channel { place: ChannelRef { channel, thread: Some(thread), .. }, .. } =
             target
             && self.channel_index.find(thread).is_none()
@@ -109,7 +109,7 @@ impl DiscordAdapter {
     }
 
     async fn send(&self, target: &DeliveryTarget, body: &Value) -> Result<Shown, ChatError> {
-        let channel = self.opened(target).await?;
+        let channel = self.open_target_channel(target).await?;
         let answer = self.web.post(&format!("channels/{channel}/messages"), body).await?;
         parse_posted(&channel, &answer)
     }
@@ -213,7 +213,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     fn fits_in_one_message(&self, card: &Card) -> bool {
-        render::fits(card)
+        render::fits_in_one_message(card)
     }
 
     fn max_message_chars(&self) -> usize {
@@ -293,7 +293,7 @@ impl ChatAdapter for DiscordAdapter {
         card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
-        let channel = self.opened(target).await?;
+        let channel = self.open_target_channel(target).await?;
         let mut body = with_nonce(render::message(card, Some(key)), key);
         let shown = json!({"type": 13, "file": {"url": format!("attachment://{}", file.name)}});
         if let Some(components) = body["components"].as_array_mut() {
@@ -419,7 +419,7 @@ fn with_nonce(mut body: Value, key: DeliveryId) -> Value {
 
 /// Rejects an approval card that cannot be shown in full.
 fn shown_whole(card: &Card) -> Result<(), ChatError> {
-    if card.is_approval_request() && !render::fits(card) {
+    if card.is_approval_request() && !render::fits_in_one_message(card) {
         return Err(ChatError::Rejected { code: "too_long".to_owned() });
     }
     Ok(())

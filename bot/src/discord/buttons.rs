@@ -95,12 +95,12 @@ fn menu(all: &[(&Button, &Action)]) -> (String, Value) {
             json!({"label": truncate_label(&button.label, limits::OPTION_LABEL), "value": verb.to_string()})
         })
         .collect();
-    let id = all.first().map_or_else(String::new, |(_, verb)| whole(verb).to_string());
+    let id = all.first().map_or_else(String::new, |(_, verb)| without_argument(verb).to_string());
     (id.clone(), json!({"type": 3, "custom_id": id, "placeholder": "Choose one", "options": options}))
 }
 
 /// The action without the choice.
-fn whole(verb: &Action) -> Action {
+fn without_argument(verb: &Action) -> Action {
     Action { argument: None, ..verb.clone() }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn parse_action(data: &Value) -> Option<Action> {
     let verb = Action::parse(data["custom_id"].as_str()?)?;
     match data["values"].as_array().map(Vec::as_slice) {
         None | Some([]) => Some(verb),
-        Some([one]) => Action::parse(one.as_str()?).filter(|chosen| whole(chosen) == verb),
+        Some([one]) => Action::parse(one.as_str()?).filter(|chosen| without_argument(chosen) == verb),
         Some(_) => None,
     }
 }

@@ -29,7 +29,7 @@ fn choice(name: &str, description: &str, values: &[&str]) -> Value {
 }
 
 /// Converts a command of an ability.
-fn brought(spec: &CommandSpec) -> Value {
+fn command_from_spec(spec: &CommandSpec) -> Value {
     let option = |option: &CommandOption| match option.takes {
         Takes::OneOf(words) => choice(option.name, option.about, words),
         Takes::Words => json!({"type": TEXT, "name": option.name, "description": option.about}),
@@ -43,11 +43,13 @@ fn brought(spec: &CommandSpec) -> Value {
 /// Returns the built-in commands and those of abilities.
 fn list_commands(abilities: &[CommandSpec]) -> Vec<Value> {
     // A built-in command is listed until an ability replaces it.
-    let own = own().into_iter().filter(|own| abilities.iter().all(|brought| own["name"] != brought.name));
-    own.chain(abilities.iter().map(brought)).collect()
+    let own = list_builtin_commands()
+        .into_iter()
+        .filter(|own| abilities.iter().all(|brought| own["name"] != brought.name));
+    own.chain(abilities.iter().map(command_from_spec)).collect()
 }
 
-fn own() -> Vec<Value> {
+fn list_builtin_commands() -> Vec<Value> {
     let words = |name: &str, description: &str, required: bool| json!([{"type": TEXT, "name": name, "description": description, "required": required}]);
     vec![
         command("ask", "Ask Nod anything", words("question", "What you want to know or have done", true)),

@@ -40,7 +40,7 @@ pub fn modal(form: &Form) -> Value {
 /// Returns whether it can be opened in full: every value in the available inputs and, if the form only shows something,
 /// all of the body.
 #[must_use]
-pub fn fits(form: &Form) -> bool {
+pub fn fits_in_modal(form: &Form) -> bool {
     if form.fields.is_empty() {
         return render::for_modal(&form.body, limits::MODAL).1;
     }

@@ -89,9 +89,9 @@ fn long_value_is_split_over_inputs() {
     assert_eq!(ids, ["subject", "body", "body~1p", "body~2n"]);
     assert_eq!(opened["components"][2]["components"][0]["label"], "Body (1 of 3)");
     assert_eq!(values(&submitted_unchanged(&opened))["body"], text);
-    assert!(fits(&long));
+    assert!(fits_in_modal(&long));
     let too_long = form(vec![field("subject", "S"), field("body", &text.repeat(2))]);
-    assert!(!fits(&too_long));
+    assert!(!fits_in_modal(&too_long));
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn body_without_room_is_omitted() {
 fn a_form_without_fields_shows_its_body() {
     let mut form = form(vec![]);
     form.body = vec![Block::Literal("x\n".repeat(1_000)), Block::Literal("y\n".repeat(500))];
-    assert!(fits(&form));
+    assert!(fits_in_modal(&form));
     form.body.push(Block::Literal("z\n".repeat(900)));
-    assert!(!fits(&form));
+    assert!(!fits_in_modal(&form));
 }
 
 #[test]
@@ -135,6 +135,6 @@ proptest! {
             prop_assert_eq!(schema(&modal), Vec::<String>::new());
         }
         prop_assert!(modal["components"].as_array().unwrap().len() <= 5);
-        prop_assert!(!fits(&form) || values(&submitted_unchanged(&modal))["body"] == text);
+        prop_assert!(!fits_in_modal(&form) || values(&submitted_unchanged(&modal))["body"] == text);
     }
 }

@@ -76,7 +76,7 @@ impl Guilds {
         }
         match self.web.get(&format!("users/{user}"), &[]).await {
             Ok(user) => parse_profile(&user, None).ok_or_else(strange),
-            Err(error) if unknown(&error) => Ok(unknown_profile(user)),
+            Err(error) if is_unknown_user_error(&error) => Ok(unknown_profile(user)),
             Err(error) => Err(error),
         }
     }
@@ -84,7 +84,7 @@ impl Guilds {
     pub(super) async fn fetch_member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
         match self.web.get(&format!("guilds/{guild}/members/{user}"), &[]).await {
             Ok(member) => Ok(Some(member)),
-            Err(error) if unknown(&error) => Ok(None),
+            Err(error) if is_unknown_user_error(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -124,17 +124,17 @@ impl Guilds {
 
 /// Returns the profile of a user who left a server. They can be a member of another, which is looked up when they next
 /// write.
-pub(super) fn left(event: &Value) -> Option<Profile> {
+pub(super) fn parse_member_removal(event: &Value) -> Option<Profile> {
     let seen = parse_profile(&event["user"], None)?;
     Some(Profile { membership: Membership::Unknown, ..seen })
 }
 
 /// Returns the profile in a member event.
-pub(super) fn joined(event: &Value) -> Option<Profile> {
+pub(super) fn parse_member_event(event: &Value) -> Option<Profile> {
     parse_profile(&event["user"], Some(event))
 }
 
-fn unknown(error: &ChatError) -> bool {
+fn is_unknown_user_error(error: &ChatError) -> bool {
     matches!(error, ChatError::ChannelClosed { code } | ChatError::Rejected { code } if UNKNOWN.contains(&code.as_str()))
 }
 

@@ -99,8 +99,8 @@ impl Ingestor {
     /// Stores that a user joined, changed or left. A missed change is recovered by the next listing of all members.
     async fn person(&self, kind: &str, event: &Value) {
         let profile = match kind {
-            "GUILD_MEMBER_REMOVE" => guilds::left(event),
-            _ => guilds::joined(event),
+            "GUILD_MEMBER_REMOVE" => guilds::parse_member_removal(event),
+            _ => guilds::parse_member_event(event),
         };
         let Some(profile) = profile else { return };
         let arrival =

@@ -168,14 +168,16 @@ impl Ingestor {
             return self.show_form_text(asked, &form, first).await;
         }
         // Discord does not open a form in response to a form.
-        let can = first && asked.kind != FORM && form::fits(&form);
+        let can = first && asked.kind != FORM && form::fits_in_modal(&form);
         if can && self.post_callback(asked, MODAL, form::modal(&form)).await.is_ok() {
             return;
         }
         tracing::warn!(verb = form.verb.kind, interaction = asked.id, "could not open a form");
         let immediate = match form.fallback {
             // Another click would change nothing.
-            FormFallback::ShowText(_) if !form::fits(&form) => InteractionResponse::ephemeral(TOO_LONG),
+            FormFallback::ShowText(_) if !form::fits_in_modal(&form) => {
+                InteractionResponse::ephemeral(TOO_LONG)
+            }
             FormFallback::ShowText(words) => InteractionResponse::ephemeral(words),
             FormFallback::Submit => {
                 let values = form.fields.into_iter().map(|field| (field.id, field.value)).collect();
@@ -326,7 +328,7 @@ fn pages(form: &Form) -> Vec<Card> {
     let mut add = |block: Block| {
         let with = pages.last().cloned().unwrap_or_default().with_block(block.clone());
         match pages.last_mut() {
-            Some(last) if render::fits(&with) => *last = with,
+            Some(last) if render::fits_in_one_message(&with) => *last = with,
             _ => pages.push(Card::default().with_block(block)),
         }
     };

@@ -48,7 +48,7 @@ pub fn ephemeral(card: &Card) -> Value {
 
 /// Returns whether one message shows the card in full.
 #[must_use]
-pub fn fits(card: &Card) -> bool {
+pub fn fits_in_one_message(card: &Card) -> bool {
     let rows = buttons::rows(&card.buttons);
     rows.omitted == 0 && size(&texts(card, &rows, usize::MAX)) <= limits::TEXT
 }
@@ -59,7 +59,7 @@ pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
         return (Vec::new(), blocks.is_empty());
     }
     let card = Card { body: blocks.to_vec(), ..Card::default() };
-    let whole = fits(&card);
+    let whole = fits_in_one_message(&card);
     let mut texts = fit_texts(&card, &ButtonRows::default());
     merge(&mut texts, most);
     (texts.into_iter().map(text_display).collect(), whole)

@@ -203,7 +203,7 @@ fn any_card_gives_a_valid_message() {
             card.body.iter().map(|block| if let Block::TimeOptions(times) = block { times.len() } else { 0 });
         prop_assert!(times(&message) <= 2 * given.sum::<usize>());
         prop_assert!(has_delivery_tags(&message, key));
-        prop_assert!(!fits(&card) || !message_text(&message).contains(" more characters)"));
+        prop_assert!(!fits_in_one_message(&card) || !message_text(&message).contains(" more characters)"));
         let sent: HashSet<String> = all_components(&message["components"])
             .iter()
             .filter_map(|c| c["custom_id"].as_str().map(str::to_owned))
@@ -298,7 +298,7 @@ fn truncated_content_is_counted() {
     let body = "One line of a very long mail.\n".repeat(2_000);
     let mut card = approval();
     card.body[1] = Block::Literal(body.clone());
-    assert!(!fits(&card) && fits(&approval()));
+    assert!(!fits_in_one_message(&card) && fits_in_one_message(&approval()));
     let message = message(&card, None);
     assert_valid(&message);
     let shown = message_text(&message);
@@ -332,7 +332,7 @@ fn only_explicit_mentions_notify() {
 }
 
 /// Any request that can be asked for, on a card with its frame.
-fn asked() -> impl Strategy<Value = (Preview, Card)> {
+fn any_request() -> impl Strategy<Value = (Preview, Card)> {
     let long = || prop_oneof![3 => text(), 1 => "[ -~]{0,2000}".boxed(), 1 => "(é|\"|_|\n){0,900}".boxed()];
     let fields = proptest::collection::vec(("[A-Z][a-z]{0,11}", long()), 0..6);
     let risks = proptest::collection::vec(long(), 0..12);
@@ -364,7 +364,7 @@ fn asked() -> impl Strategy<Value = (Preview, Card)> {
 fn what_somebody_is_asked_about_has_room_on_its_card() {
     let config =
         ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 200, ..Default::default() };
-    proptest!(config, |((preview, card) in asked())| {
-        prop_assert!(fits(&card), "{:?}", preview);
+    proptest!(config, |((preview, card) in any_request())| {
+        prop_assert!(fits_in_one_message(&card), "{:?}", preview);
     });
 }

@@ -157,7 +157,7 @@ impl ApiClient {
             let seconds = body["retry_after"].as_f64().or(after).unwrap_or(DEFAULT_RETRY_SECS);
             let everywhere = global || body["global"] == true;
             self.close(if everywhere { None } else { Some(route) }, seconds);
-            return Err(ChatError::RateLimited { retry_after_secs: whole(seconds) });
+            return Err(ChatError::RateLimited { retry_after_secs: to_whole_seconds(seconds) });
         }
         Err(classify_error(status, body["code"].as_u64().unwrap_or_default()))
     }
@@ -173,7 +173,7 @@ impl ApiClient {
             .then(|| limits.invalid.first().map(|first| *first + INVALID_WITHIN))
             .flatten();
         let until = limits.blocked_until.get(route).copied().max(limits.everywhere).max(blocked)?;
-        Some(whole((until - now).as_seconds_f64()))
+        Some(to_whole_seconds((until - now).as_seconds_f64()))
     }
 
     fn close(&self, route: Option<&str>, seconds: f64) {
@@ -210,7 +210,7 @@ fn route(path: &str) -> String {
     major.into_iter().chain(rest).collect::<Vec<_>>().join("/")
 }
 
-fn whole(seconds: f64) -> u64 {
+fn to_whole_seconds(seconds: f64) -> u64 {
     (seconds.ceil() as u64).max(1)
 }
 

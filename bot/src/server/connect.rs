@@ -46,7 +46,7 @@ type Shared = State<Arc<ConnectPages>>;
 
 impl ConnectPages {
     /// Returns the sign-in that must come first, if the platform reveals no email address.
-    fn first(&self, platform: &str, address: Option<&str>) -> Option<&SignIn> {
+    fn required_sign_in(&self, platform: &str, address: Option<&str>) -> Option<&SignIn> {
         self.discord.as_ref().filter(|_| platform == PLATFORM && address.is_none())
     }
 }
@@ -85,7 +85,7 @@ async fn show_connect_page(State(at): Shared, token: Result<Query<LinkQuery>, Qu
     let Ok(Query(LinkQuery { t })) = token else { return pages::offer_error(&ConnectRequestError::Unknown) };
     match at.offers.load_page(&t).await {
         Ok(page) => {
-            let signs_in = at.first(&page.platform, page.required_email.as_deref()).is_some();
+            let signs_in = at.required_sign_in(&page.platform, page.required_email.as_deref()).is_some();
             pages::offer(&page, signs_in, &t, at.clock.now())
         }
         Err(error) => pages::offer_error(&error),
@@ -106,7 +106,7 @@ async fn start_consent(
         Ok(begun) => begun,
         Err(error) => return pages::offer_error(&error),
     };
-    if let Some(discord) = at.first(&begun.platform, begun.required_email.as_deref()) {
+    if let Some(discord) = at.required_sign_in(&begun.platform, begun.required_email.as_deref()) {
         let verifier = SecretString::from(begun.verifier.clone());
         return redirect_with_cookie(&at, &begun.state, &discord.authorize(&begun.state, &verifier));
     }

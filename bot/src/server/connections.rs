@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 /// How long the head of a request can take, and how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(10);
 /// The largest head, in bytes. Links carry a token, and browsers send cookies of other pages of the host.
-const LARGEST_HEAD: usize = 32 * 1024;
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// How long a whole request can take, from its head to its answer.
 const WHOLE: Duration = Duration::from_secs(30);
 /// How long a connection can live: a client that does not read its answer is disconnected too.
@@ -32,9 +32,9 @@ const LIFE: Duration = Duration::from_secs(10 * 60);
 /// How long requests in progress can take once a connection is shutting down.
 const FAREWELL: Duration = Duration::from_secs(8);
 /// The maximum number of connections, however many files can be open.
-const MOST: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 /// The minimum number, however few files can be open.
-const FEWEST: usize = 8;
+const MIN_CONNECTIONS: usize = 8;
 /// Open files that are reserved for the database, the platforms, Google and the model.
 const OTHERS: usize = 256;
 /// The pause after an accept that failed for lack of file descriptors: some are closed meanwhile.
@@ -43,7 +43,7 @@ const SHORT: Duration = Duration::from_millis(100);
 /// Serves until `stop`, then lets requests in progress finish. Above the maximum, new connections wait in the backlog.
 /// There is no limit per IP address: behind a proxy all clients have the same.
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(most(open_files())));
+    let places = Arc::new(Semaphore::new(max_connections(open_files())));
     let mut connections = JoinSet::new();
     loop {
         let accepted = async {
@@ -75,7 +75,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
 async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
     // Without a timer hyper does not enforce the timeout of the head.
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEAD).max_header_size(LARGEST_HEAD);
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD).max_header_size(MAX_HEAD_BYTES);
     let served = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
@@ -104,8 +104,8 @@ pub(super) async fn in_time(request: Request, next: Next) -> Result<Response, In
 }
 
 /// Returns the maximum number of connections. It leaves half of the free files to the work that they cause.
-fn most(open_files: usize) -> usize {
-    (open_files.saturating_sub(OTHERS) / 2).clamp(FEWEST, MOST)
+fn max_connections(open_files: usize) -> usize {
+    (open_files.saturating_sub(OTHERS) / 2).clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
 }
 
 /// Returns how many files this process can open.
@@ -132,10 +132,10 @@ mod tests {
 
     #[test]
     fn others_keep_their_files() {
-        assert_eq!(most(usize::MAX), 512);
-        assert_eq!(most(1280), 512);
-        assert_eq!(most(1024), 384);
-        assert_eq!(most(256), 8);
-        assert_eq!(most(0), 8);
+        assert_eq!(max_connections(usize::MAX), 512);
+        assert_eq!(max_connections(1280), 512);
+        assert_eq!(max_connections(1024), 384);
+        assert_eq!(max_connections(256), 8);
+        assert_eq!(max_connections(0), 8);
     }
 }

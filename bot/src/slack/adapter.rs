@@ -249,7 +249,7 @@ impl ChatAdapter for SlackAdapter {
     }
 
     fn fits_in_one_message(&self, card: &Card) -> bool {
-        render::fits(card)
+        render::fits_in_one_message(card)
     }
 
     fn max_message_chars(&self) -> usize {

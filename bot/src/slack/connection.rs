@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Waits until it delivers nothing more.
-    pub(super) async fn gone(&self) {
+    pub(super) async fn wait_until_closed(&self) {
         let mut watched = self.phase.clone();
         // An error means that the sender was dropped: the same as gone.
         let _ = watched.wait_for(|now| *now == Phase::Closed).await;

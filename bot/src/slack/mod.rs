@@ -51,7 +51,7 @@ pub use ingest::Ingestor;
 pub use manifest::manifest;
 pub use probe::{Report, probe};
 pub use render::{blocks, fallback};
-pub use scopes::required_scopes as needed_scopes;
+pub use scopes::required_scopes;
 pub use socket::Listener;
 
 /// The platform's name in rows.

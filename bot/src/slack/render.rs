@@ -39,7 +39,7 @@ pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
 
 /// Returns whether one message shows the card in full: without limits it would look the same.
 #[must_use]
-pub fn fits(card: &Card) -> bool {
+pub fn fits_in_one_message(card: &Card) -> bool {
     let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
     let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text) if char_count(text) > limits::NOTE);
     let whole = assemble(card.title.as_deref(), &chunks, &buttons::rows(&card.buttons), usize::MAX);

@@ -319,7 +319,7 @@ proptest! {
     fn what_fits_is_shown_whole(text in text(), times in 1_usize..150) {
         let card = Card::from_markdown(vec![text; times].join("\n\n"));
         let shown = block_text(&blocks(&card));
-        prop_assert!(!fits(&card) || !shown.contains(" more characters)"), "{shown}");
+        prop_assert!(!fits_in_one_message(&card) || !shown.contains(" more characters)"), "{shown}");
     }
 }
 
@@ -334,7 +334,7 @@ fn only_explicit_mentions_notify() {
 }
 
 /// Any request that can be asked for, on a card with its frame.
-fn asked() -> impl Strategy<Value = (Preview, Card)> {
+fn any_request() -> impl Strategy<Value = (Preview, Card)> {
     let long = || prop_oneof![3 => text(), 1 => "[ -~]{0,2000}".boxed(), 1 => "(é|\"|_|\n){0,900}".boxed()];
     let fields = proptest::collection::vec(("[A-Z][a-z]{0,11}", long()), 0..6);
     let risks = proptest::collection::vec(long(), 0..12);
@@ -366,7 +366,7 @@ fn asked() -> impl Strategy<Value = (Preview, Card)> {
 fn what_somebody_is_asked_about_has_room_on_its_card() {
     let config =
         ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 200, ..Default::default() };
-    proptest!(config, |((preview, card) in asked())| {
-        prop_assert!(fits(&card), "{:?}", preview);
+    proptest!(config, |((preview, card) in any_request())| {
+        prop_assert!(fits_in_one_message(&card), "{:?}", preview);
     });
 }

@@ -52,7 +52,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
     loop {
         let fresh = Connection::dial(&line, pause).await;
         let opened = tokio::select! {
-            opened = beside(standing.as_ref(), &connected, fresh.opens()) => opened,
+            opened = run_while_watching(standing.as_ref(), &connected, fresh.opens()) => opened,
             () = stop.cancelled() => false,
         };
         if !opened {
@@ -86,7 +86,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
             _ => break,
         }
         if since.elapsed() < MIN_CONNECTION_LIFE {
-            beside(standing.as_ref(), &connected, tokio::time::sleep(MIN_CONNECTION_LIFE)).await;
+            run_while_watching(standing.as_ref(), &connected, tokio::time::sleep(MIN_CONNECTION_LIFE)).await;
         }
     }
     connected.send_replace(IngestStatus::Disconnected);
@@ -97,7 +97,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
 
 /// Runs `work` while the last connection, which Slack is closing, can still deliver events. Once it is gone, events are
 /// missed; they are looked up after the next connection is open.
-async fn beside<T>(
+async fn run_while_watching<T>(
     last: Option<&Connection>,
     connected: &watch::Sender<IngestStatus>,
     work: impl Future<Output = T>,
@@ -106,7 +106,7 @@ async fn beside<T>(
     let Some(last) = last else { return work.await };
     tokio::select! {
         biased;
-        () = last.gone() => {}
+        () = last.wait_until_closed() => {}
         done = &mut work => return done,
     }
     connected.send_replace(IngestStatus::Disconnected);

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use super::PLATFORM;
 
 /// More than a person reads at once.
-const MOST: usize = 60_000;
+const MAX_MESSAGE_CHARS: usize = 60_000;
 /// A request longer than about two screens is shown on demand.
 const REQUEST_CHARS: usize = 9_000;
 /// How often an unfinished answer is shown: never, because its row is written when it is finished.
@@ -42,13 +42,13 @@ impl TerminalAdapter {
 
     /// Creates the adapter of the replica at the terminal: files are written to this folder.
     #[must_use]
-    pub fn here(clock: Arc<dyn Clock>, folder: PathBuf) -> Self {
+    pub fn with_terminal(clock: Arc<dyn Clock>, folder: PathBuf) -> Self {
         Self { clock, changed: Arc::default(), folder: Some(folder) }
     }
 
     /// Returns the handle that is notified when rows may have changed.
     #[must_use]
-    pub fn changed(&self) -> Arc<Notify> {
+    pub fn change_notifier(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
     }
 
@@ -92,7 +92,7 @@ impl ChatAdapter for TerminalAdapter {
     }
 
     fn max_message_chars(&self) -> usize {
-        MOST
+        MAX_MESSAGE_CHARS
     }
 
     fn display_limit(&self) -> usize {

@@ -79,6 +79,6 @@ pub fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn ContactSource> {
 
 /// Parses arguments as the tool's own type. They passed the schema, so a failure is the schema's fault; the model still
 /// gets the error.
-fn arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, ToolError> {
+fn parse_arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, ToolError> {
     T::deserialize(args).map_err(|error| ToolError::invalid(error.to_string()))
 }

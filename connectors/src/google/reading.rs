@@ -61,7 +61,7 @@ impl Texts {
 
 /// Maps a text that an action needs but that was not read: retries if the readers are busy, otherwise rejects the
 /// action for this reason.
-pub(in crate::google) fn refused(unread: Unread, reason: &str) -> ToolError {
+pub(in crate::google) fn to_tool_error(unread: Unread, reason: &str) -> ToolError {
     match unread {
         Unread::Busy | Unread::Away => ToolError::RateLimited { retry_after_secs: BUSY_SECONDS },
         _ => ToolError::Forbidden { reason: reason.to_owned() },

@@ -8,18 +8,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Reads the payload as `T` and serialises it again; missing fields become empty or are left out.
-pub(super) fn again<T: Serialize + DeserializeOwned>(payload: &Value) -> Value {
+pub(super) fn reserialize<T: Serialize + DeserializeOwned>(payload: &Value) -> Value {
     serde_json::to_value(T::deserialize(payload).unwrap_or_else(|e| panic!("{e}: {payload}"))).unwrap()
 }
 
-fn given(value: &Value) -> Value {
+fn without_empty_values(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let said = fields.iter().filter(|(_, value)| !matches!(value, Value::Null | Value::Bool(false)));
-            let said = said.map(|(key, value)| (key.clone(), given(value)));
+            let said = said.map(|(key, value)| (key.clone(), without_empty_values(value)));
             Value::Object(said.filter(|(_, value)| *value != Value::Array(Vec::new())).collect())
         }
-        Value::Array(list) => list.iter().map(given).collect(),
+        Value::Array(list) => list.iter().map(without_empty_values).collect(),
         other => other.clone(),
     }
 }
@@ -32,9 +32,10 @@ fn payloads_of_an_earlier_version_are_read_whole() {
     for line in text.lines() {
         let payload: Value = serde_json::from_str(line).unwrap();
         let Some(tool) = payload["tool"].as_str() else { continue };
-        let now = super::gmail::again(tool, &payload).or_else(|| super::calendar::again(tool, &payload));
+        let now = super::gmail::reserialize_payload(tool, &payload)
+            .or_else(|| super::calendar::reserialize_payload(tool, &payload));
         let Some(now) = now else { continue };
-        assert_eq!(given(&now), given(&payload), "{tool}");
+        assert_eq!(without_empty_values(&now), without_empty_values(&payload), "{tool}");
         read += 1;
     }
     assert!(read > 15, "{read}");

@@ -14,7 +14,7 @@ use super::reasoning_filter::{CLOSE, ReasoningFilter};
 use super::transport::shorten;
 
 /// The maximum size of an answer, in bytes: a longer one counts as cut at the model's limit.
-const MOST: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -216,7 +216,7 @@ impl CompletionBuilder {
 
     /// Returns whether the answer has reached its maximum size.
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= MOST
+        self.text.len() >= MAX_ANSWER_BYTES
     }
 
     /// Returns the answer after the last piece. `asked` is the model's name if the endpoint sends none; `now`
@@ -233,7 +233,7 @@ impl CompletionBuilder {
             return Err(AttemptError::Withheld);
         }
         let mut text = self.text + self.reasoning_filter.held_text();
-        text.truncate(text.floor_char_boundary(MOST));
+        text.truncate(text.floor_char_boundary(MAX_ANSWER_BYTES));
         if let Some(after) = strip_unopened_reasoning(&text) {
             text = after.to_owned();
         }
@@ -349,7 +349,7 @@ mod tests {
             assembly.push_chunk(delta(json!({"content": "ab\u{e9}".repeat(9_999)}), None)).unwrap();
         }
         let answer = assembly.finish("asked", 7).unwrap();
-        assert!(answer.truncated && answer.text.len() <= MOST, "{}", answer.text.len());
+        assert!(answer.truncated && answer.text.len() <= MAX_ANSWER_BYTES, "{}", answer.text.len());
     }
 
     #[test]

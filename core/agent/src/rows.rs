@@ -13,7 +13,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
-use nod_memory::memory::prompt_context::Said;
+use nod_memory::memory::prompt_context::AttributedTurn;
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::StreamingMessage;
 use nod_people::people::{Person, sql::PersonRow};
@@ -295,7 +295,7 @@ pub async fn list_recent_messages(
     after: i64,
     reader: PersonId,
     most: i64,
-) -> sqlx::Result<Vec<Said>> {
+) -> sqlx::Result<Vec<AttributedTurn>> {
     let rows = sqlx::query!(
         r#"select m.turn, m.outside, m.only_for, p.full_name as "full_name?", p.name as "name?"
          from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
@@ -317,7 +317,7 @@ pub async fn list_recent_messages(
         .map(|row| {
             let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
             let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
-            Ok(Said { turn: from_json(row.turn)?, speaker, outside: row.outside, audience })
+            Ok(AttributedTurn { turn: from_json(row.turn)?, speaker, outside: row.outside, audience })
         })
         .collect()
 }
@@ -335,7 +335,7 @@ pub(super) struct ConversationExtras {
 }
 
 /// Checks with one query what a run might have to load.
-pub(super) async fn beside(
+pub(super) async fn load_conversation_extras(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: &Run,

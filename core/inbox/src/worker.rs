@@ -127,7 +127,7 @@ mod tests {
     }
 
     /// Returns the kinds that `J` can be written as, taken from serde's error message for an unknown kind.
-    fn written<J: Job + std::fmt::Debug>() -> Vec<String> {
+    fn serialized_kinds<J: Job + std::fmt::Debug>() -> Vec<String> {
         let error = serde_json::from_value::<J>(json!({"work": "?"})).unwrap_err().to_string();
         let (_, kinds) = error.split_once("expected").unwrap();
         kinds.split('`').skip(1).step_by(2).map(str::to_owned).collect()
@@ -137,14 +137,14 @@ mod tests {
     async fn every_kind_of_job_has_exactly_one_who_does_it() {
         let app = Arc::new(assembled(parts()).unwrap());
         let mut all = [
-            written::<RunJob>(),
-            written::<PeopleJob>(),
-            written::<PageJob>(),
-            written::<AccountJob>(),
-            written::<RequestJob>(),
-            written::<MemoryJob>(),
-            written::<RecordJob>(),
-            written::<CatchUpJob>(),
+            serialized_kinds::<RunJob>(),
+            serialized_kinds::<PeopleJob>(),
+            serialized_kinds::<PageJob>(),
+            serialized_kinds::<AccountJob>(),
+            serialized_kinds::<RequestJob>(),
+            serialized_kinds::<MemoryJob>(),
+            serialized_kinds::<RecordJob>(),
+            serialized_kinds::<CatchUpJob>(),
         ]
         .concat();
         all.sort();

@@ -66,7 +66,7 @@ fn leaves(value: &Value) -> Vec<String> {
 type Kept = fn(&Value) -> Result<(), String>;
 
 /// Checks that a value of `T` keeps everything that the row has.
-fn kept<T: Serialize + DeserializeOwned>(row: &Value) -> Result<(), String> {
+fn check_round_trip<T: Serialize + DeserializeOwned>(row: &Value) -> Result<(), String> {
     let read: T = serde_json::from_value(row.clone()).map_err(|error| error.to_string())?;
     let mut now = leaves(&serde_json::to_value(read).unwrap());
     for leaf in leaves(row) {
@@ -86,29 +86,29 @@ fn lines(column: &str) -> Vec<Value> {
 #[test]
 fn rows_of_an_earlier_version_are_read_whole() {
     let jobs: &[Kept] = &[
-        kept::<RunJob>,
-        kept::<RecordJob>,
-        kept::<RequestJob>,
-        kept::<CatchUpJob>,
-        kept::<AccountJob>,
-        kept::<MemoryJob>,
-        kept::<PageJob>,
-        kept::<PeopleJob>,
+        check_round_trip::<RunJob>,
+        check_round_trip::<RecordJob>,
+        check_round_trip::<RequestJob>,
+        check_round_trip::<CatchUpJob>,
+        check_round_trip::<AccountJob>,
+        check_round_trip::<MemoryJob>,
+        check_round_trip::<PageJob>,
+        check_round_trip::<PeopleJob>,
     ];
     let columns: [(&str, &[Kept]); 13] = [
         ("jobs.work", jobs),
-        ("runs.state", &[kept::<AgentState>]),
-        ("messages.turn", &[kept::<Turn>]),
-        ("deliveries.card", &[kept::<Card>]),
-        ("deliveries.posted", &[kept::<PostedMessage>]),
-        ("deliveries.target", &[kept::<DeliveryTarget>]),
-        ("deliveries.file", &[kept::<OutgoingFile>]),
-        ("approvals.preview", &[kept::<Preview>]),
-        ("drafts.draft", &[kept::<Draft>]),
-        ("effects.outcome", &[kept::<ToolResult>]),
-        ("questions.choices", &[kept::<Vec<Choice>>]),
-        ("questions.vote", &[kept::<VoteProposal>]),
-        ("policies.rules", &[kept::<Vec<Rule>>]),
+        ("runs.state", &[check_round_trip::<AgentState>]),
+        ("messages.turn", &[check_round_trip::<Turn>]),
+        ("deliveries.card", &[check_round_trip::<Card>]),
+        ("deliveries.posted", &[check_round_trip::<PostedMessage>]),
+        ("deliveries.target", &[check_round_trip::<DeliveryTarget>]),
+        ("deliveries.file", &[check_round_trip::<OutgoingFile>]),
+        ("approvals.preview", &[check_round_trip::<Preview>]),
+        ("drafts.draft", &[check_round_trip::<Draft>]),
+        ("effects.outcome", &[check_round_trip::<ToolResult>]),
+        ("questions.choices", &[check_round_trip::<Vec<Choice>>]),
+        ("questions.vote", &[check_round_trip::<VoteProposal>]),
+        ("policies.rules", &[check_round_trip::<Vec<Rule>>]),
     ];
     for (column, types) in columns {
         let rows = lines(column);
@@ -123,7 +123,7 @@ fn rows_of_an_earlier_version_are_read_whole() {
 #[test]
 fn what_is_lost_is_found() {
     let row = serde_json::json!({"channel": "C1", "message": "1.1"});
-    assert_eq!(kept::<PostedMessage>(&row), Ok(()));
+    assert_eq!(check_round_trip::<PostedMessage>(&row), Ok(()));
     let vote = serde_json::json!({"title": "t", "voters": ["bo"], "not_seen": ["x"]});
-    assert!(kept::<VoteProposal>(&vote).is_err_and(|error| error.contains("x")));
+    assert!(check_round_trip::<VoteProposal>(&vote).is_err_and(|error| error.contains("x")));
 }

@@ -64,7 +64,7 @@ fn code(file: &Path) -> String {
 }
 
 /// Returns the code with its string literals, without comments and the test modules at the end.
-fn spoken(text: &str) -> String {
+fn strip_comments_and_tests(text: &str) -> String {
     let mut spoken = String::new();
     let (mut quoted, mut rest) = (false, text);
     while let Some(c) = rest.chars().next() {
@@ -93,7 +93,7 @@ fn program(part: &str) -> Vec<(String, String)> {
     let all = sources(&core().join(part).join("src")).into_iter();
     let told = all.map(|file| {
         let place = file.strip_prefix(core()).unwrap().to_str().unwrap().to_owned();
-        (place, spoken(&std::fs::read_to_string(&file).unwrap()))
+        (place, strip_comments_and_tests(&std::fs::read_to_string(&file).unwrap()))
     });
     told.filter(|(place, _)| !place.ends_with("tests.rs") && !place.contains("/tests/")).collect()
 }
@@ -145,7 +145,7 @@ fn statements() -> Vec<String> {
 
 /// Returns the tables that statements in this code write to, including those nested in others. Locks (`for update`) and
 /// `on conflict do update` do not count.
-fn written(code: &str) -> BTreeSet<String> {
+fn written_tables(code: &str) -> BTreeSet<String> {
     let code = code.to_lowercase();
     let words: Vec<&str> =
         code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
@@ -161,7 +161,7 @@ fn written(code: &str) -> BTreeSet<String> {
 }
 
 /// Returns the modules named after each `crate::`, also in braces.
-fn named(code: &str) -> BTreeSet<String> {
+fn used_modules(code: &str) -> BTreeSet<String> {
     let word = |text: &str| {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
     };
@@ -190,7 +190,7 @@ fn named(code: &str) -> BTreeSet<String> {
 }
 
 /// Returns the dependencies among the top modules of a crate.
-fn known(src: &Path) -> BTreeMap<String, BTreeSet<String>> {
+fn module_dependencies(src: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in sources(src) {
         let top = file.strip_prefix(src).unwrap().components().next().unwrap();
@@ -198,13 +198,16 @@ fn known(src: &Path) -> BTreeMap<String, BTreeSet<String>> {
         if top == "tests" || file.ends_with("tests.rs") {
             continue;
         }
-        known.entry(top).or_default().extend(named(&spoken(&std::fs::read_to_string(&file).unwrap())));
+        known
+            .entry(top)
+            .or_default()
+            .extend(used_modules(&strip_comments_and_tests(&std::fs::read_to_string(&file).unwrap())));
     }
     known
 }
 
 /// Returns a module's dependencies, direct and indirect.
-fn reached(known: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
+fn reachable_modules(known: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
     let (mut reached, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
     while let Some(module) = next.pop() {
         let all = known.get(&module).into_iter().flatten();
@@ -217,11 +220,11 @@ fn reached(known: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<S
 fn no_two_modules_of_a_crate_are_in_a_circle() {
     let (mut modules, mut largest) = (0, BTreeSet::new());
     for part in crates() {
-        let known = known(&core().join(&part).join("src"));
+        let known = module_dependencies(&core().join(&part).join("src"));
         modules += known.len();
         for module in known.keys().filter(|module| *module != "lib") {
-            let mut circle: BTreeSet<String> = reached(&known, module);
-            circle.retain(|other| reached(&known, other).contains(module));
+            let mut circle: BTreeSet<String> = reachable_modules(&known, module);
+            circle.retain(|other| reachable_modules(&known, other).contains(module));
             circle.insert(module.clone());
             if circle.len() > largest.len() {
                 largest = circle;
@@ -253,11 +256,13 @@ fn a_crate_uses_only_those_below_it() {
 fn whoever_becomes_somebody_else_keeps_what_is_theirs() {
     // Connections are moved by their own crate, votes refer to their voter, and audit rows never change.
     const OTHERWISE: [&str; 3] = ["connections", "votes", "audit"];
-    let join = spoken(&std::fs::read_to_string(core().join("inbox/src/identity_link/sql.rs")).unwrap());
+    let join = strip_comments_and_tests(
+        &std::fs::read_to_string(core().join("inbox/src/identity_link/sql.rs")).unwrap(),
+    );
     let words = |text: &str| -> BTreeSet<String> {
         text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
     };
-    let moved = written(&join);
+    let moved = written_tables(&join);
     let mut personal = BTreeSet::new();
     for statement in statements() {
         let said = words(&statement);
@@ -304,7 +309,7 @@ fn comments_and_tests_are_told_from_code() {
         ("a\n#[cfg(test)]\nmod tests {\n    slack\n}\nb\n", "ab\n"),
         ("a\n#[cfg(test)]\nmod tests;\nb\n", "amod tests;\nb\n"),
     ] {
-        assert_eq!(spoken(text), kept);
+        assert_eq!(strip_comments_and_tests(text), kept);
     }
 }
 
@@ -334,7 +339,7 @@ fn a_table_is_written_by_its_crate_alone() {
     let mut excused = BTreeSet::new();
     for part in crates() {
         for (place, code) in program(&part) {
-            for table in written(&code) {
+            for table in written_tables(&code) {
                 statements += 1;
                 if owners.get(&table) == Some(&part) {
                     continue;
@@ -367,6 +372,6 @@ fn whoever_writes_is_found() {
         ("\"select 1 from people p for update of p\"", &[]),
     ] {
         let code = format!("let a = {text}; f(a, b)");
-        assert_eq!(written(&code), tables.iter().map(|&table| table.to_owned()).collect(), "{text}");
+        assert_eq!(written_tables(&code), tables.iter().map(|&table| table.to_owned()).collect(), "{text}");
     }
 }

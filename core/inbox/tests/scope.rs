@@ -61,7 +61,7 @@ fn tables() -> BTreeSet<String> {
 }
 
 /// Returns the tables that a statement names, each with its alias there.
-fn named(statement: &str, tables: &BTreeSet<String>) -> Vec<(String, String)> {
+fn named_tables(statement: &str, tables: &BTreeSet<String>) -> Vec<(String, String)> {
     let words: Vec<&str> = statement.split([' ', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -103,7 +103,7 @@ fn every_statement_names_its_tenant() {
         if FOR_ALL.iter().any(|one| statement.starts_with(one)) {
             continue;
         }
-        let tables = named(statement, &known);
+        let tables = named_tables(statement, &known);
         // At least one table must be limited to the tenant parameter.
         let handed_in = statement.contains("tenant_id = $1") || statement.contains("(tenant_id");
         if !tables.is_empty() && !handed_in {
@@ -139,7 +139,7 @@ fn a_statement_that_forgets_its_tenant_is_found() {
         ("update people set name = $3 where id = $2", false),
         ("delete from people where tenant_id = $1 and id = $2", true),
     ] {
-        let tables = named(statement, &tables());
+        let tables = named_tables(statement, &tables());
         assert!(!tables.is_empty(), "{statement}");
         let all = tables.iter().all(|(table, alias)| scoped(statement, table, alias));
         assert_eq!(all, wanted, "{statement}");

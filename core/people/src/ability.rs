@@ -15,7 +15,7 @@ pub type Plug = Box<dyn FnOnce(&Chat) -> Ability + Send>;
 ///
 /// # Errors
 /// If the database does not answer.
-pub async fn conversation(
+pub async fn find_or_create_conversation(
     core: &Chat,
     conn: &mut PgConnection,
     asker: &Asker<'_>,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::job::DiceJob;
-use crate::{MOST_SIDES, Roll, USUAL_SIDES, rolled, sql};
+use crate::{MAX_SIDES, Roll, USUAL_SIDES, rolled, sql};
 use nod_contract::card::{Action, Card, OnClick, Style};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
@@ -36,10 +36,10 @@ impl Command for Rolling {
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
         let sides = if words.is_empty() { Some(USUAL_SIDES) } else { words.parse().ok() };
-        match sides.filter(|sides| (2..=MOST_SIDES).contains(sides)) {
+        match sides.filter(|sides| (2..=MAX_SIDES).contains(sides)) {
             Some(sides) => roll(&self.0, conn, asker, sides).await,
             None => Ok(InteractionResponse::ephemeral(format!(
-                "A die has 2 to {MOST_SIDES} sides: `{}`. Nothing was rolled.",
+                "A die has 2 to {MAX_SIDES} sides: `{}`. Nothing was rolled.",
                 self.0.adapters.command_syntax(asker.platform).format_with_option("dice", "sides", "20")
             ))),
         }
@@ -79,7 +79,7 @@ async fn roll(
     sides: i32,
 ) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, person, now, .. } = *asker;
-    let conversation = ability::conversation(core, conn, asker, asker.thread()).await?;
+    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
     let rolled = rolled(core.ids.as_ref(), sides);
     let roll = Roll { tenant, id: core.id(), person, conversation, sides, rolled, at: now };
     sql::insert(conn, &roll).await?;

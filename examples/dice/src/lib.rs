@@ -19,7 +19,7 @@ pub const TABLE: &str = include_str!("../table.sql");
 
 /// The sides of a die if none are given.
 const USUAL_SIDES: i32 = 6;
-const MOST_SIDES: i32 = 1000;
+const MAX_SIDES: i32 = 1000;
 
 /// Returns the plug of the dice ability.
 pub fn plug() -> Plug {

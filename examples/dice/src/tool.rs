@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::{MOST_SIDES, USUAL_SIDES, rolled};
+use crate::{MAX_SIDES, USUAL_SIDES, rolled};
 use nod_contract::ids::Ids;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 use nod_people::context::Chat;
@@ -17,7 +17,7 @@ pub(crate) fn roll(chat: &Chat) -> Tool {
         description: "Rolls a die and tells the number. Use it whenever somebody wants a random number.",
         parameters: json!({
             "type": "object",
-            "properties": {"sides": {"type": "integer", "minimum": 2, "maximum": MOST_SIDES}},
+            "properties": {"sides": {"type": "integer", "minimum": 2, "maximum": MAX_SIDES}},
             "additionalProperties": false,
         }),
         reach: Reach::Reads,

@@ -55,7 +55,7 @@ async fn state(Extract(state): Extract<Arc<State>>, Query(viewer): Query<Viewer>
     let version = *state.version.borrow();
     let seen = state.read(|w| -> Result<Value, String> {
         let viewer = viewer.user.as_deref().map(|u| w.user_id(u)).transpose()?;
-        Ok(w.seen_by(viewer.as_deref(), version))
+        Ok(w.view_for(viewer.as_deref(), version))
     });
     answered(seen)
 }
@@ -109,7 +109,7 @@ async fn delete(Extract(state): Extract<Arc<State>>, Json(c): Json<Change>) -> R
 
 /// Returns the outcome of an interaction, once the app has answered or can no longer answer; a real user does not learn
 /// earlier whether it failed. Autocomplete choices are included.
-async fn told(state: &State, sent: Result<String, String>) -> Response {
+async fn wait_for_outcome(state: &State, sent: Result<String, String>) -> Response {
     let id = match sent {
         Ok(id) => id,
         Err(sentence) => return answered(Err(sentence)),
@@ -140,7 +140,7 @@ async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Res
     // A select sends the chosen option's value.
     let pressed = p.value.as_ref().unwrap_or(&p.custom_id);
     let pressed = state.change(|w| w.click(&p.user, &p.channel, &p.ts, pressed));
-    told(&state, pressed).await
+    wait_for_outcome(&state, pressed).await
 }
 
 #[derive(Deserialize)]
@@ -154,12 +154,12 @@ struct Command {
 
 async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
     let given = state.change(|w| w.run_command(&c.user, &c.channel, &c.command, &c.options));
-    told(&state, given).await
+    wait_for_outcome(&state, given).await
 }
 
 async fn complete(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
     let given = state.change(|w| w.complete(&c.user, &c.channel, &c.command, &c.options));
-    told(&state, given).await
+    wait_for_outcome(&state, given).await
 }
 
 #[derive(Deserialize)]
@@ -172,36 +172,36 @@ struct Entry {
 
 async fn pick(Extract(state): Extract<Arc<State>>, Json(e): Json<Entry>) -> Response {
     let picked = state.change(|w| w.use_message_command(&e.user, &e.channel, &e.ts, &e.entry));
-    told(&state, picked).await
+    wait_for_outcome(&state, picked).await
 }
 
 #[derive(Deserialize)]
-struct Filled {
+struct FormSubmission {
     user: String,
     /// Values by custom id or label.
     #[serde(default)]
     typed: BTreeMap<String, String>,
 }
 
-async fn submit(Extract(state): Extract<Arc<State>>, Json(form): Json<Filled>) -> Response {
+async fn submit(Extract(state): Extract<Arc<State>>, Json(form): Json<FormSubmission>) -> Response {
     let sent = state.change(|w| w.submit(&form.user, &form.typed));
-    told(&state, sent).await
+    wait_for_outcome(&state, sent).await
 }
 
-async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<Filled>) -> Response {
+async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<FormSubmission>) -> Response {
     answered(state.change(|w| w.dismiss(&form.user)).map(|()| json!({})))
 }
 
 impl World {
     /// Returns the guild as one user sees it; without a viewer only the users and channels.
-    fn seen_by(&self, viewer: Option<&str>, version: u64) -> Value {
+    fn view_for(&self, viewer: Option<&str>, version: u64) -> Value {
         let channels: Vec<Value> = self
             .channels
             .values()
             .filter(|c| viewer.is_none_or(|v| self.can_see(&c.id, v)))
             .map(|channel| {
                 let all = self.messages_in(&channel.id).iter().filter(|m| viewer.is_some() && m.kind != 21);
-                let messages: Vec<Value> = all.map(|m| self.seen(m)).collect();
+                let messages: Vec<Value> = all.map(|m| self.message_view(m)).collect();
                 json!({
                     "id": channel.id, "name": channel.name, "title": self.channel_title(&channel.id),
                     "kind": channel.kind, "parent": channel.parent, "members": channel.members,
@@ -222,13 +222,13 @@ impl World {
             "connected": self.gateway.ready(),
             "users": self.users.values().collect::<Vec<_>>(),
             "channels": channels,
-            "ephemerals": whispers.map(|m| self.seen(m)).collect::<Vec<_>>(),
+            "ephemerals": whispers.map(|m| self.message_view(m)).collect::<Vec<_>>(),
             "forms": forms,
             "typing": typing.map(|(place, at)| json!({"channel": place, "at": at})).collect::<Vec<_>>(),
         })
     }
 
-    fn seen(&self, message: &Message) -> Value {
+    fn message_view(&self, message: &Message) -> Value {
         let mut seen = serde_json::to_value(message).unwrap_or_default();
         seen["shown"] = json!(self.message_text(message));
         seen["thinking"] = json!(message.flags & LOADING != 0);

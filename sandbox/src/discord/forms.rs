@@ -17,7 +17,7 @@ impl World {
         let form = open.ok_or("That person has no form open.")?;
         for (name, text) in typed {
             let field = form.field(name).ok_or_else(|| format!("There is no field {name}."))?;
-            fits(name, &field, text)?;
+            check_typed_text(name, &field, text)?;
             let id = field["custom_id"].as_str().unwrap_or_default().to_owned();
             form.values.insert(id, text.clone());
         }
@@ -146,7 +146,7 @@ impl Form {
 }
 
 /// Rejects text that Discord's client does not allow to type.
-fn fits(name: &str, field: &Value, text: &str) -> Result<(), String> {
+fn check_typed_text(name: &str, field: &Value, text: &str) -> Result<(), String> {
     if field["type"] == 3 {
         let known = field["options"].as_array().into_iter().flatten().any(|o| o["value"] == text);
         return if known { Ok(()) } else { Err(format!("{name} does not offer {text}.")) };

@@ -52,7 +52,7 @@ impl World {
 }
 
 impl Allowance {
-    pub(super) fn put(&self, headers: &mut HeaderMap) {
+    pub(super) fn write_headers(&self, headers: &mut HeaderMap) {
         let mut set = |name: &'static str, value: String| {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.insert(HeaderName::from_static(name), value);
@@ -67,7 +67,7 @@ impl Allowance {
 }
 
 impl RateLimitInfo {
-    pub(super) fn put(&self, headers: &mut HeaderMap) {
+    pub(super) fn write_headers(&self, headers: &mut HeaderMap) {
         let mut set = |name: &'static str, value: &str| {
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(HeaderName::from_static(name), value);

@@ -58,7 +58,7 @@ async fn token(Extract(state): Extract<Arc<State>>, Form(given): Form<Fields>) -
     }
 }
 
-fn of<'a>(fields: &'a Fields, name: &str) -> &'a str {
+fn field_text<'a>(fields: &'a Fields, name: &str) -> &'a str {
     fields.get(name).map_or("", String::as_str)
 }
 
@@ -71,9 +71,9 @@ impl Discord {
         let url = url::Url::parse(address).map_err(|e| e.to_string())?;
         let asked: Fields = url.query_pairs().into_owned().collect();
         self.change(|w| w.consent(&asked))?;
-        let mut back = url::Url::parse(of(&asked, "redirect_uri")).map_err(|e| e.to_string())?;
+        let mut back = url::Url::parse(field_text(&asked, "redirect_uri")).map_err(|e| e.to_string())?;
         let mut answer = back.query_pairs_mut();
-        answer.append_pair("error", "access_denied").append_pair("state", of(&asked, "state"));
+        answer.append_pair("error", "access_denied").append_pair("state", field_text(&asked, "state"));
         drop(answer);
         Ok(back.into())
     }
@@ -82,19 +82,19 @@ impl Discord {
 impl World {
     fn consent(&mut self, asked: &Fields) -> Result<Option<String>, String> {
         let app = &self.config.app;
-        let redirect = of(asked, "redirect_uri");
+        let redirect = field_text(asked, "redirect_uri");
         let challenge = asked.get("code_challenge");
-        let wrong = if of(asked, "client_id") != app.id {
+        let wrong = if field_text(asked, "client_id") != app.id {
             Some("unknown client_id")
-        } else if of(asked, "response_type") != "code" {
+        } else if field_text(asked, "response_type") != "code" {
             Some("response_type is code")
         } else if !app.redirects.iter().any(|r| r == redirect) {
             Some("redirect_uri is not registered")
-        } else if of(asked, "scope") != "identify" {
+        } else if field_text(asked, "scope") != "identify" {
             Some("scope is identify")
-        } else if of(asked, "state").is_empty() {
+        } else if field_text(asked, "state").is_empty() {
             Some("state is missing")
-        } else if challenge.is_some() && of(asked, "code_challenge_method") != "S256" {
+        } else if challenge.is_some() && field_text(asked, "code_challenge_method") != "S256" {
             Some("code_challenge_method is S256")
         } else {
             None
@@ -112,11 +112,11 @@ impl World {
                     "error_description",
                     "The resource owner or authorization server denied the request",
                 )
-                .append_pair("state", of(asked, "state"));
+                .append_pair("state", field_text(asked, "state"));
             return Ok(Some(back.into()));
         }
         let (user, code) = (self.actor(who)?, secret(15));
-        back.query_pairs_mut().append_pair("code", &code).append_pair("state", of(asked, "state"));
+        back.query_pairs_mut().append_pair("code", &code).append_pair("state", field_text(asked, "state"));
         let granted = Code { user, redirect: redirect.to_owned(), challenge: challenge.cloned() };
         self.grants.codes.insert(code, granted);
         Ok(Some(back.into()))
@@ -124,16 +124,17 @@ impl World {
 
     fn exchange(&mut self, given: &Fields) -> Result<String, &'static str> {
         let app = &self.config.app;
-        if of(given, "client_id") != app.id || of(given, "client_secret") != app.client_secret {
+        if field_text(given, "client_id") != app.id || field_text(given, "client_secret") != app.client_secret
+        {
             return Err("invalid_client");
         }
-        if of(given, "grant_type") != "authorization_code" {
+        if field_text(given, "grant_type") != "authorization_code" {
             return Err("unsupported_grant_type");
         }
         // A code can be used for only one attempt.
-        let code = self.grants.codes.remove(of(given, "code")).ok_or("invalid_grant")?;
-        let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(of(given, "code_verifier")));
-        if code.redirect != of(given, "redirect_uri") || code.challenge.is_some_and(|c| c != proof) {
+        let code = self.grants.codes.remove(field_text(given, "code")).ok_or("invalid_grant")?;
+        let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(field_text(given, "code_verifier")));
+        if code.redirect != field_text(given, "redirect_uri") || code.challenge.is_some_and(|c| c != proof) {
             return Err("invalid_grant");
         }
         let token = secret(15);

@@ -55,7 +55,7 @@ impl World {
             return Err("In a forum people write posts.".into());
         }
         let in_thread = self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Thread);
-        let content = if say.raw { say.text } else { self.typed(&say.text) };
+        let content = if say.raw { say.text } else { self.convert_typed_text(&say.text) };
         let message = Message {
             id: self.next_id(),
             channel: channel.clone(),
@@ -91,7 +91,7 @@ impl World {
         (thread.kind, thread.parent, thread.owner) = (ChannelKind::Thread, Some(forum), Some(user.clone()));
         let id = self.insert_channel(thread.clone());
         self.tell_channel("THREAD_CREATE", &thread);
-        let content = self.typed(text);
+        let content = self.convert_typed_text(text);
         self.keep(Message {
             id: id.clone(),
             channel: id.clone(),
@@ -147,11 +147,11 @@ impl World {
     }
 
     /// Converts typed mentions, as Discord's client does.
-    fn typed(&self, text: &str) -> String {
-        text.split_inclusive(char::is_whitespace).map(|word| self.typed_word(word)).collect()
+    fn convert_typed_text(&self, text: &str) -> String {
+        text.split_inclusive(char::is_whitespace).map(|word| self.convert_word(word)).collect()
     }
 
-    fn typed_word(&self, word: &str) -> String {
+    fn convert_word(&self, word: &str) -> String {
         let Some(at) = word.strip_prefix('@') else { return word.to_owned() };
         let end = at.find(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).unwrap_or(at.len());
         let handle = at[..end].trim_end_matches('.');
@@ -161,7 +161,7 @@ impl World {
         }
     }
 
-    fn own(&self, who: &str, id: &str) -> Result<(), String> {
+    fn check_own_message(&self, who: &str, id: &str) -> Result<(), String> {
         let user = self.actor(who)?;
         let message = self.message(id).ok_or("There is no such message.")?;
         if message.user == user { Ok(()) } else { Err("That is somebody else's message.".into()) }
@@ -169,8 +169,8 @@ impl World {
 
     pub(super) fn edit(&mut self, who: &str, channel: &str, id: &str, text: &str) -> Result<(), String> {
         self.channel_id(channel)?;
-        self.own(who, id)?;
-        let (text, now) = (self.typed(text), self.now());
+        self.check_own_message(who, id)?;
+        let (text, now) = (self.convert_typed_text(text), self.now());
         let message = self.message_mut(id).ok_or("There is no such message.")?;
         message.content = text;
         message.edited_at = Some(now);
@@ -181,7 +181,7 @@ impl World {
 
     pub(super) fn delete(&mut self, who: &str, channel: &str, id: &str) -> Result<(), String> {
         self.channel_id(channel)?;
-        self.own(who, id)?;
+        self.check_own_message(who, id)?;
         self.remove(id);
         Ok(())
     }

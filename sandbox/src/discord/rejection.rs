@@ -49,7 +49,7 @@ impl Rejection {
         Self { limit: Some(limit), ..Self::expected(429, 0, "You are being rate limited.") }
     }
 
-    pub(super) fn unknown(what: &str, code: u32) -> Self {
+    pub(super) fn unknown_resource(what: &str, code: u32) -> Self {
         Self::expected(404, code, &format!("Unknown {what}"))
     }
 
@@ -63,7 +63,7 @@ impl Rejection {
         if !self.violations.is_empty() {
             let mut errors = Value::Object(Map::new());
             for (at, sentence) in &self.violations {
-                put(&mut errors, at, sentence);
+                add_field_error(&mut errors, at, sentence);
             }
             body["errors"] = errors;
         }
@@ -78,7 +78,7 @@ impl Rejection {
 }
 
 /// Adds an error: `a/0/b` becomes `{"a":{"0":{"b":{"_errors":[…]}}}}`.
-fn put(errors: &mut Value, at: &str, sentence: &str) {
+fn add_field_error(errors: &mut Value, at: &str, sentence: &str) {
     let mut here = errors;
     for step in at.split('/').filter(|s| !s.is_empty()) {
         here = &mut here[step];

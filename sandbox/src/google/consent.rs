@@ -214,7 +214,7 @@ async fn page(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery) ->
     let query: Pairs =
         url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
     match ConsentRequest::parse(&shared, &query) {
-        Err(why) => refused(&why),
+        Err(why) => access_blocked_page(&why),
         Ok(ask) => {
             let accounts = shared.state().mail.accounts();
             Html(render(&ask, &query, &accounts)).into_response()
@@ -228,7 +228,7 @@ async fn chosen(Shares(shared): Shares<Arc<Shared>>, RawForm(form): RawForm) -> 
         all.into_iter().partition(|(name, _)| ["account", "grant", "decision"].contains(&name.as_str()));
     let ask = match ConsentRequest::parse(&shared, &query) {
         Ok(ask) => ask,
-        Err(why) => return refused(&why),
+        Err(why) => return access_blocked_page(&why),
     };
     let get =
         |name: &str| choice.iter().filter(|(n, _)| n == name).map(|(_, v)| v.clone()).collect::<Vec<_>>();
@@ -238,11 +238,11 @@ async fn chosen(Shares(shared): Shares<Arc<Shared>>, RawForm(form): RawForm) -> 
     };
     match decide(&shared, &ask, choice) {
         Ok(location) => Redirect::to(&location).into_response(),
-        Err(why) => refused(&why),
+        Err(why) => access_blocked_page(&why),
     }
 }
 
-fn refused(why: &str) -> Response {
+fn access_blocked_page(why: &str) -> Response {
     let page =
         format!("<!doctype html><title>Sandbox Google</title><h1>Access blocked</h1><p>{}</p>", escape(why));
     (StatusCode::BAD_REQUEST, Html(page)).into_response()

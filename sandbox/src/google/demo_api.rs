@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::Shared;
 
-const LONGEST_POLL: Duration = Duration::from_secs(25);
+const MAX_POLL_TIME: Duration = Duration::from_secs(25);
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new().route("/_sandbox/accounts", get(accounts)).route("/_sandbox/mailbox", get(mailbox))
@@ -36,7 +36,7 @@ async fn mailbox(Shares(shared): Shares<Arc<Shared>>, Query(ask): Query<Ask>) ->
     }
     let mut version = shared.version.subscribe();
     if let Some(since) = ask.since {
-        let _ = tokio::time::timeout(LONGEST_POLL, version.wait_for(|now| *now != since)).await;
+        let _ = tokio::time::timeout(MAX_POLL_TIME, version.wait_for(|now| *now != since)).await;
     }
     // The version is read first, so a change in between is shown twice instead of never.
     let seen = *version.borrow();

@@ -18,7 +18,7 @@ fn resource(id: &str, message: Value) -> Outcome {
     Ok(Some(json!({"id": id, "message": message})))
 }
 
-fn written(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Result<Mime, Rejection> {
+fn parse_draft(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<Utc>) -> Result<Mime, Rejection> {
     let raw = content(ask, &ask.body.json["message"])?;
     let raw = raw.ok_or_else(|| Rejection::bad_request("Missing draft message"))?;
     compose::as_draft(mail, &ask.account, &raw, now)
@@ -29,7 +29,7 @@ pub(super) fn create(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<U
         return Err(Rejection::bad_request("A new draft has no id yet"));
     }
     let thread = find_thread(mail, ask, &ask.body.json["message"])?;
-    let mime = written(mail, ask, now)?;
+    let mime = parse_draft(mail, ask, now)?;
     joins(mail, ask, thread.as_deref(), &mime)?;
     let (id, stored) =
         mail.insert_draft(&ask.account.email, None, mime, thread, now).ok_or_else(Rejection::not_found)?;
@@ -42,7 +42,7 @@ pub(super) fn update(mail: &mut Mailboxes, ask: &ApiRequest<'_>, now: DateTime<U
     }
     own_mailbox(mail, ask)?.draft(ask.id()).ok_or_else(Rejection::not_found)?;
     let thread = find_thread(mail, ask, &ask.body.json["message"])?;
-    let mime = written(mail, ask, now)?;
+    let mime = parse_draft(mail, ask, now)?;
     joins(mail, ask, thread.as_deref(), &mime)?;
     let mailbox = own_mailbox(mail, ask)?;
     let old = mailbox.remove_draft(ask.id()).ok_or_else(Rejection::not_found)?;

@@ -201,7 +201,7 @@ impl Google {
             }
             raw.push_str(&format!("--{BOUNDARY}--\r\n"));
         }
-        self.put(&mail.to, raw.as_bytes(), at)
+        self.insert_into_inbox(&mail.to, raw.as_bytes(), at)
     }
 
     /// Delivers a mail in its raw form.
@@ -209,10 +209,10 @@ impl Google {
     /// # Errors
     /// If it is not a mail, or `to` has no account here.
     pub fn deliver_raw(&self, to: &str, raw: &[u8]) -> Result<String, String> {
-        self.put(to, raw, self.shared.now())
+        self.insert_into_inbox(to, raw, self.shared.now())
     }
 
-    fn put(&self, to: &str, raw: &[u8], at: DateTime<Utc>) -> Result<String, String> {
+    fn insert_into_inbox(&self, to: &str, raw: &[u8], at: DateTime<Utc>) -> Result<String, String> {
         let mime = Mime::parse(raw)?;
         let stored = self.shared.change(|state| {
             let owner = state.mail.owner_of(to)?;

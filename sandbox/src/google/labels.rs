@@ -9,8 +9,8 @@ use super::payload;
 use super::response::{Outcome, Rejection};
 
 /// Google's limits.
-const LONGEST_NAME: usize = 225;
-const MOST_IDS: usize = 1_000;
+const MAX_NAME_CHARS: usize = 225;
+const MAX_IDS: usize = 1_000;
 /// Gmail sets these itself and does not accept them in requests.
 const FIXED: [&str; 2] = ["SENT", "DRAFT"];
 /// Names that Gmail's own interface uses, so a user label cannot have them.
@@ -47,7 +47,7 @@ pub(super) fn create(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
     if ask.body.json.get("id").is_some() {
         return Err(Rejection::bad_request("A new label has no id yet"));
     }
-    if name.trim().is_empty() || name.trim() != name || name.chars().count() > LONGEST_NAME {
+    if name.trim().is_empty() || name.trim() != name || name.chars().count() > MAX_NAME_CHARS {
         return Err(Rejection::bad_request("Invalid label name"));
     }
     let lower = name.to_lowercase();
@@ -66,7 +66,7 @@ pub(super) fn create(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
 
 /// Changes the labels of one message.
 pub(super) fn modify(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
-    let change = LabelChange::of(own_mailbox(mail, ask)?, ask)?;
+    let change = LabelChange::from_request(own_mailbox(mail, ask)?, ask)?;
     let history = mail.next() + 1000;
     let mailbox = own_mailbox(mail, ask)?;
     let message =
@@ -78,10 +78,10 @@ pub(super) fn modify(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
 /// Changes the labels of many messages. As documented for Gmail, ids that do not exist are ignored.
 pub(super) fn batch_modify(mail: &mut Mailboxes, ask: &ApiRequest<'_>) -> Outcome {
     let ids = names(ask, "ids");
-    if ids.is_empty() || ids.len() > MOST_IDS {
-        return Err(Rejection::bad_request(format!("{} ids; 1 to {MOST_IDS} are taken", ids.len())));
+    if ids.is_empty() || ids.len() > MAX_IDS {
+        return Err(Rejection::bad_request(format!("{} ids; 1 to {MAX_IDS} are taken", ids.len())));
     }
-    let change = LabelChange::of(own_mailbox(mail, ask)?, ask)?;
+    let change = LabelChange::from_request(own_mailbox(mail, ask)?, ask)?;
     let history = mail.next() + 1000;
     for message in own_mailbox(mail, ask)?.messages.iter_mut().filter(|one| ids.contains(&one.id)) {
         change.apply(message, history);
@@ -100,7 +100,7 @@ struct LabelChange {
 }
 
 impl LabelChange {
-    fn of(mailbox: &AccountMailbox, ask: &ApiRequest<'_>) -> Result<Self, Rejection> {
+    fn from_request(mailbox: &AccountMailbox, ask: &ApiRequest<'_>) -> Result<Self, Rejection> {
         let change = Self { add: names(ask, "addLabelIds"), remove: names(ask, "removeLabelIds") };
         let all = || change.add.iter().chain(&change.remove);
         if all().next().is_none() {

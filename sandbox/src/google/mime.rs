@@ -51,14 +51,14 @@ impl Mime {
             return Err("the message has no header".to_owned());
         }
         let mime = Self { headers, body: with_crlf(body) };
-        mime.once()?;
+        mime.check_unique_headers()?;
         if MessageParser::default().parse(&mime.raw()).is_none() {
             return Err("the message cannot be parsed".to_owned());
         }
         Ok(mime)
     }
 
-    fn once(&self) -> Result<(), String> {
+    fn check_unique_headers(&self) -> Result<(), String> {
         const ONCE: [&str; 10] = [
             "from",
             "to",

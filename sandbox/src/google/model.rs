@@ -39,7 +39,7 @@ impl MailMessage {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    fn of(stored: &StoredMessage, draft_id: Option<String>) -> Self {
+    fn from_stored(stored: &StoredMessage, draft_id: Option<String>) -> Self {
         let mime = &stored.mime;
         let addresses = |name: &str| -> Vec<String> {
             mime.addresses(name).unwrap_or_default().into_iter().map(|mailbox| mailbox.email).collect()
@@ -110,14 +110,14 @@ impl Shared {
         let Some(mailbox) = state.mail.get(email) else { return Vec::new() };
         let drafts: HashMap<_, _> = mailbox.drafts.iter().map(|row| (&row.message, &row.id)).collect();
         let some = mailbox.messages.iter().filter(|message| message.has(label));
-        some.map(|message| MailMessage::of(message, drafts.get(&message.id).map(|id| (*id).clone())))
+        some.map(|message| MailMessage::from_stored(message, drafts.get(&message.id).map(|id| (*id).clone())))
             .collect()
     }
 
     pub(super) fn outbox(&self) -> Vec<OutgoingMail> {
         let outgoing = |left: &OutboxEntry| OutgoingMail {
             recipient: left.recipient.clone(),
-            mail: MailMessage::of(&left.stored, None),
+            mail: MailMessage::from_stored(&left.stored, None),
         };
         self.state().mail.outbox.iter().map(outgoing).collect()
     }

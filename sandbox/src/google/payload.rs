@@ -81,7 +81,7 @@ pub(super) fn attachment(mime: &Mime, id: &str) -> Option<Value> {
     while let Some(at) = places.next() {
         let part = message.parts.get(at.parse::<usize>().ok()?)?;
         if places.peek().is_none() {
-            let bytes = held(part, message.raw_message());
+            let bytes = part_content(part, message.raw_message());
             return Some(json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)}));
         }
         message = part.message()?;
@@ -90,7 +90,7 @@ pub(super) fn attachment(mime: &Mime, id: &str) -> Option<Value> {
 }
 
 /// Returns a part's content. For a nested mail these are its raw lines.
-fn held<'a>(part: &'a MailPart<'a>, raw: &'a [u8]) -> &'a [u8] {
+fn part_content<'a>(part: &'a MailPart<'a>, raw: &'a [u8]) -> &'a [u8] {
     match (&part.body, part.encoding) {
         (PartType::Message(_), Encoding::None) => lines(part, raw),
         _ => part.contents(),
@@ -110,26 +110,26 @@ fn chosen(mime: &Mime, wanted: &[String]) -> Vec<Value> {
 
 fn tree(raw: &[u8], with_bodies: bool) -> Value {
     match MessageParser::default().parse(raw) {
-        Some(message) => part(&message, 0, &Place::default(), with_bodies),
+        Some(message) => part(&message, 0, &PartPosition::default(), with_bodies),
         None => json!({}),
     }
 }
 
 /// The position of a part: Gmail's part id, and the nested mails that contain it.
 #[derive(Default)]
-struct Place {
+struct PartPosition {
     id: String,
     within: String,
 }
 
-impl Place {
+impl PartPosition {
     fn child(&self, index: usize) -> Self {
         let id = if self.id.is_empty() { index.to_string() } else { format!("{}.{index}", self.id) };
         Self { id, within: self.within.clone() }
     }
 }
 
-fn part(message: &Message<'_>, at: usize, place: &Place, with_bodies: bool) -> Value {
+fn part(message: &Message<'_>, at: usize, place: &PartPosition, with_bodies: bool) -> Value {
     let Some(part_here) = message.parts.get(at) else { return json!({}) };
     let raw = message.raw_message();
     let headers = part_here.headers.iter().map(|header| {
@@ -156,7 +156,7 @@ fn part(message: &Message<'_>, at: usize, place: &Place, with_bodies: bool) -> V
         }
         // Gmail shows the content of a nested mail as parts of the outer one.
         PartType::Message(inner) => {
-            let within = Place { within: format!("{}{at}.", place.within), ..place.child(0) };
+            let within = PartPosition { within: format!("{}{at}.", place.within), ..place.child(0) };
             resource["parts"] = json!([part(inner, 0, &within, with_bodies)]);
         }
         _ => {}
@@ -175,7 +175,7 @@ fn body(part: &MailPart<'_>, raw: &[u8], place: &str) -> Value {
     if matches!(part.body, PartType::Multipart(_)) {
         return json!({"size": 0});
     }
-    let bytes = held(part, raw);
+    let bytes = part_content(part, raw);
     if is_file(part) {
         return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{place}")});
     }

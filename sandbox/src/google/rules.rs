@@ -119,7 +119,7 @@ impl Operation {
     }
 
     /// Returns the maximum page size of a list.
-    fn most(&self) -> u32 {
+    fn max_page_size(&self) -> u32 {
         match self.id {
             "calendar.events.list" | "calendar.events.instances" => 2500,
             "calendar.calendarList.list" => 250,
@@ -156,12 +156,17 @@ impl ApiSchema {
     pub fn read(dir: Option<&Path>) -> std::io::Result<Self> {
         let Some(dir) = dir else { return Ok(Self::default()) };
         let mut rules = Self::default();
-        rules.learn(dir, "gmail.v1.schema.json", &OPERATIONS)?;
-        rules.learn(dir, "calendar.v3.schema.json", &calendar::OPERATIONS)?;
+        rules.add_operations(dir, "gmail.v1.schema.json", &OPERATIONS)?;
+        rules.add_operations(dir, "calendar.v3.schema.json", &calendar::OPERATIONS)?;
         Ok(rules)
     }
 
-    fn learn(&mut self, dir: &Path, file: &str, operations: &'static [Operation]) -> std::io::Result<()> {
+    fn add_operations(
+        &mut self,
+        dir: &Path,
+        file: &str,
+        operations: &'static [Operation],
+    ) -> std::io::Result<()> {
         let spec = Spec::read(&dir.join("google"), file)?;
         for operation in operations {
             let method = &spec.document()["x-methods"][operation.id];
@@ -189,7 +194,7 @@ impl ApiSchema {
             } else if !many && pairs.iter().take(at).any(|(earlier, _)| earlier == name) {
                 wrong.push(format!("Invalid value at '{name}': given twice"));
             } else if name == "maxResults"
-                && !value.parse().is_ok_and(|n| (1..=operation.most()).contains(&n))
+                && !value.parse().is_ok_and(|n| (1..=operation.max_page_size()).contains(&n))
             {
                 wrong.push(format!("Invalid value at 'max_results': \"{value}\""));
             } else {

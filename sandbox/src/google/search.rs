@@ -160,7 +160,7 @@ fn value(text: &str) -> Result<(String, &str), String> {
 fn term(token: &Token, now: DateTime<Utc>) -> Result<Term, String> {
     let value = token.value.to_lowercase();
     let test = match token.operator.as_deref() {
-        None => Test::Words(words(&value)),
+        None => Test::Words(normalize_words(&value)),
         Some("from") => Test::Header("From", value),
         Some("to") => Test::Header("To", value),
         Some("cc") => Test::Header("Cc", value),
@@ -220,7 +220,7 @@ fn day(value: &str) -> Result<DateTime<Utc>, String> {
 }
 
 /// Returns letters and digits separated by single spaces, so that `q3 report` finds `Q3-report,`.
-fn words(text: &str) -> String {
+fn normalize_words(text: &str) -> String {
     let only = |c: char| if c.is_alphanumeric() { c } else { ' ' };
     let spaced: String = text.to_lowercase().chars().map(only).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -241,15 +241,14 @@ impl Texts<'_> {
         let mime = &self.stored.mime;
         self.read.entry("all").or_insert_with(|| {
             let headers = ["Subject", "From", "To", "Cc"].map(|name| mime.text(name).unwrap_or_default());
-            format!(" {} ", words(&format!("{} {}", headers.join(" "), mime.body_text())))
+            format!(" {} ", normalize_words(&format!("{} {}", headers.join(" "), mime.body_text())))
         })
     }
 
     fn test(&mut self, test: &Test) -> bool {
         match test {
-            Test::Header(name, value) => {
-                format!(" {} ", words(&self.header(name))).contains(&format!(" {} ", words(value)))
-            }
+            Test::Header(name, value) => format!(" {} ", normalize_words(&self.header(name)))
+                .contains(&format!(" {} ", normalize_words(value))),
             Test::Words(value) => self.all().contains(&format!(" {value} ")),
             Test::Label(label) => self.stored.has(label),
             Test::Unlabelled(label) => !self.stored.has(label),

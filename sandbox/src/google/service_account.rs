@@ -18,7 +18,7 @@ use super::oauth::OAuthErrorResponse;
 use super::{Google, Shared};
 
 pub(super) const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-const LONGEST_SECONDS: i64 = 3600;
+const MAX_LIFETIME_SECONDS: i64 = 3600;
 /// The tolerated clock difference.
 const SKEW_SECONDS: i64 = 300;
 
@@ -74,7 +74,8 @@ pub(super) fn exchange_assertion(
             return Err(OAuthErrorResponse(INVALID, "Invalid JWT: Failed audience check."));
         }
         let begins = claims.iat - SKEW_SECONDS <= now;
-        let lives = now < claims.exp && claims.exp > claims.iat && claims.exp - claims.iat <= LONGEST_SECONDS;
+        let lives =
+            now < claims.exp && claims.exp > claims.iat && claims.exp - claims.iat <= MAX_LIFETIME_SECONDS;
         if !begins || !lives {
             return Err(OAuthErrorResponse(INVALID, TIMES));
         }

@@ -19,7 +19,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/v1/chat/completions", post(complete))
         .route("/v1/models", get(models))
-        .fallback(unknown)
+        .fallback(unknown_url)
 }
 
 fn failure(status: u16, kind: &str, code: &Value, message: &str) -> Response {
@@ -28,7 +28,7 @@ fn failure(status: u16, kind: &str, code: &Value, message: &str) -> Response {
     (status, Json(error)).into_response()
 }
 
-async fn unknown() -> Response {
+async fn unknown_url() -> Response {
     failure(404, "invalid_request_error", &json!("unknown_url"), "Unknown request URL.")
 }
 
@@ -56,12 +56,15 @@ async fn complete(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body:
     let request: Value = match serde_json::from_slice(&body) {
         Ok(request) => request,
         Err(_) => {
-            return refused(&shared, vec!["We could not parse the JSON body of your request.".to_owned()]);
+            return reject_request(
+                &shared,
+                vec!["We could not parse the JSON body of your request.".to_owned()],
+            );
         }
     };
     let wrong = shared.strictness.request(&request);
     if !wrong.is_empty() {
-        return refused(&shared, wrong);
+        return reject_request(&shared, wrong);
     }
     let Some((answer, model, number)) = choose(&shared, &request) else {
         let message = "No script and no rule has an answer to this request.";
@@ -115,7 +118,7 @@ fn failed(status: u16, retry_after: Option<u64>, code: &Value, message: &str) ->
     response
 }
 
-fn refused(shared: &Shared, wrong: Vec<String>) -> Response {
+fn reject_request(shared: &Shared, wrong: Vec<String>) -> Response {
     let message = wrong.join("; ");
     shared.change(|state| state.violations.extend(wrong));
     failure(400, "invalid_request_error", &Value::Null, &message)

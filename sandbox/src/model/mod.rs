@@ -70,7 +70,7 @@ struct Shared {
 
 impl Shared {
     /// Pauses until [`Model::release`] is called.
-    async fn held(&self) {
+    async fn wait_for_release(&self) {
         self.resting.send_modify(|resting| *resting += 1);
         if let Ok(permit) = self.released.acquire().await {
             permit.forget();

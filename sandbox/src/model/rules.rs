@@ -58,7 +58,7 @@ fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
 fn reason(asked: &RequestContext<'_>) -> Answer {
     let wish = &asked.intent;
     if let (Intent::Open(change), Some(draft)) = (wish, asked.draft()) {
-        return changed(asked, change, &draft);
+        return change_draft(asked, change, &draft);
     }
     match wish {
         Intent::Calendar(plan) => return events::answer(asked, plan),
@@ -78,7 +78,7 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
         Intent::Read(mail) => {
             return call_with_thread(asked, mail, "gmail_read_thread", |thread| json!({"thread_id": thread}));
         }
-        _ if !asked.results.is_empty() => return told(asked),
+        _ if !asked.results.is_empty() => return describe_results(asked),
         _ => {}
     }
     let call = match wish {
@@ -113,7 +113,7 @@ fn talk(asked: &RequestContext<'_>) -> String {
 }
 
 /// Changes an open draft as requested.
-fn changed(asked: &RequestContext<'_>, change: &DraftChange, draft: &Value) -> Answer {
+fn change_draft(asked: &RequestContext<'_>, change: &DraftChange, draft: &Value) -> Answer {
     let arguments = match change {
         DraftChange::Shorter => {
             json!({"body": phrasing::shorter(draft["body"].as_str().unwrap_or_default())})
@@ -124,14 +124,14 @@ fn changed(asked: &RequestContext<'_>, change: &DraftChange, draft: &Value) -> A
             json!({"cc": all})
         }
         DraftChange::Subject(subject) => json!({"subject": subject}),
-        DraftChange::Send | DraftChange::Discard => return told(asked),
+        DraftChange::Send | DraftChange::Discard => return describe_results(asked),
     };
-    asked.call("gmail_update_draft", &arguments).unwrap_or_else(|| told(asked))
+    asked.call("gmail_update_draft", &arguments).unwrap_or_else(|| describe_results(asked))
 }
 
-fn told(asked: &RequestContext<'_>) -> Answer {
+fn describe_results(asked: &RequestContext<'_>) -> Answer {
     let several = asked.results.len() > 1;
-    let told = |((tool, content), to): (&(String, String), &Option<String>)| {
+    let describe_one = |((tool, content), to): (&(String, String), &Option<String>)| {
         let sentence = results::describe_result(tool, content);
         match to {
             // With several results, each one names its recipient, unless its sentence already does.
@@ -141,6 +141,6 @@ fn told(asked: &RequestContext<'_>) -> Answer {
             _ => sentence,
         }
     };
-    let all: Vec<String> = asked.results.iter().zip(&asked.recipients).map(told).collect();
+    let all: Vec<String> = asked.results.iter().zip(&asked.recipients).map(describe_one).collect();
     Answer::text(all.join("\n\n"))
 }

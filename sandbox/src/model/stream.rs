@@ -72,7 +72,7 @@ impl Completion {
             (true, _) => self.stream(shared),
             (false, Some(_)) => serve::drop_connection(),
             (false, None) => {
-                let whole = self.whole();
+                let whole = self.to_response_body();
                 if !self.bent {
                     shared.judge_own(shared.strictness.response(&whole));
                 }
@@ -81,7 +81,7 @@ impl Completion {
         }
     }
 
-    fn whole(&self) -> Value {
+    fn to_response_body(&self) -> Value {
         let mut message =
             json!({"role": "assistant", "content": self.text, "refusal": null, "annotations": []});
         if !self.calls.is_empty() {
@@ -125,7 +125,7 @@ impl Completion {
                     tokio::time::sleep(pace).await;
                 }
                 if hold == Some(at) {
-                    shared.held().await;
+                    shared.wait_for_release().await;
                 }
                 Some((Ok::<_, std::io::Error>(Bytes::from(event)), events))
             }

@@ -146,7 +146,7 @@ fn tools(request: &Value) -> Vec<String> {
             wrong.push(format!("tool '{name}': parameters must be of type object"));
         }
         if function["strict"] == true {
-            wrong.extend(closed(parameters, name));
+            wrong.extend(find_schema_violations(parameters, name));
         }
     }
     wrong
@@ -229,7 +229,7 @@ fn format(request: &Value) -> Vec<String> {
             if !given["schema"].is_object() {
                 wrong.push("response_format.json_schema.schema is missing".to_owned());
             } else if given["strict"] == true {
-                wrong.extend(closed(&given["schema"], "response_format"));
+                wrong.extend(find_schema_violations(&given["schema"], "response_format"));
             }
             wrong
         }
@@ -238,7 +238,7 @@ fn format(request: &Value) -> Vec<String> {
 }
 
 /// Checks that with `strict` every object is closed and requires all its properties.
-fn closed(schema: &Value, place: &str) -> Vec<String> {
+fn find_schema_violations(schema: &Value, place: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(properties) = schema["properties"].as_object() {
         if schema["additionalProperties"] != false {
@@ -250,11 +250,11 @@ fn closed(schema: &Value, place: &str) -> Vec<String> {
             if !required.contains(&name.as_str()) {
                 wrong.push(format!("{place}: 'required' must include '{name}'"));
             }
-            wrong.extend(closed(property, &format!("{place}.{name}")));
+            wrong.extend(find_schema_violations(property, &format!("{place}.{name}")));
         }
     }
     if schema["items"].is_object() {
-        wrong.extend(closed(&schema["items"], &format!("{place}[]")));
+        wrong.extend(find_schema_violations(&schema["items"], &format!("{place}[]")));
     }
     wrong
 }

@@ -52,7 +52,7 @@ async fn state(Extract(state): Extract<Arc<State>>, Query(viewer): Query<Viewer>
     let version = *state.version.borrow();
     let seen = state.read(|w| -> Result<Value, String> {
         let viewer = viewer.user.as_deref().map(|u| w.user_id(u)).transpose()?;
-        Ok(w.seen_by(viewer.as_deref(), version))
+        Ok(w.view_for(viewer.as_deref(), version))
     });
     answered(seen)
 }
@@ -151,14 +151,14 @@ async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<Form>) -> R
 
 impl World {
     /// Returns the workspace as one person sees it; without a viewer, only the lists of people and channels.
-    fn seen_by(&self, viewer: Option<&str>, version: u64) -> Value {
+    fn view_for(&self, viewer: Option<&str>, version: u64) -> Value {
         let channels: Vec<Value> = self
             .channels
             .values()
             .filter(|c| viewer.is_none_or(|v| c.members.iter().any(|m| m == v)))
             .map(|channel| {
                 let messages: Vec<Value> = match viewer {
-                    Some(_) => self.messages(&channel.id).iter().map(|m| self.seen(m)).collect(),
+                    Some(_) => self.messages(&channel.id).iter().map(|m| self.message_view(m)).collect(),
                     None => vec![],
                 };
                 json!({
@@ -191,7 +191,7 @@ impl World {
         })
     }
 
-    fn seen(&self, message: &Message) -> Value {
+    fn message_view(&self, message: &Message) -> Value {
         let mut seen = serde_json::to_value(message).unwrap_or_default();
         seen["shown"] = json!(self.message_text(&message.text, &message.blocks));
         for file in seen["files"].as_array_mut().into_iter().flatten() {

@@ -25,7 +25,7 @@ impl World {
         for (name, text) in typed {
             let input = open.input(name).ok_or_else(|| format!("There is no field {name}."))?;
             let block = input["block_id"].as_str().unwrap_or_default().to_owned();
-            fits(name, &input["element"], text)?;
+            check_typed_text(name, &input["element"], text)?;
             open.values.insert(block, text.clone());
         }
         let values = open.values()?;
@@ -218,7 +218,7 @@ impl OpenView {
 }
 
 /// Rejects what Slack's client does not let a person type.
-fn fits(name: &str, element: &Value, text: &str) -> Result<(), String> {
+fn check_typed_text(name: &str, element: &Value, text: &str) -> Result<(), String> {
     let most = element["max_length"].as_u64().unwrap_or(3_000);
     if text.chars().count() as u64 > most {
         return Err(format!("{name} takes at most {most} characters."));

@@ -49,7 +49,7 @@ impl World {
                 Some(parent.thread_ts.clone().unwrap_or_else(|| ts.clone()))
             }
         };
-        let text = if say.raw { say.text } else { self.typed(&say.text) };
+        let text = if say.raw { say.text } else { self.convert_typed_text(&say.text) };
         let ts = self.next_ts();
         let blocks = if foreign || text.is_empty() { vec![] } else { vec![self.rich_text(&text)] };
         let message = Message {
@@ -95,12 +95,12 @@ impl World {
     }
 
     /// Converts typed text as Slack's client does: escapes, mentions, links and mail addresses.
-    fn typed(&self, text: &str) -> String {
+    fn convert_typed_text(&self, text: &str) -> String {
         let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        escaped.split_inclusive(char::is_whitespace).map(|word| self.typed_word(word)).collect()
+        escaped.split_inclusive(char::is_whitespace).map(|word| self.convert_word(word)).collect()
     }
 
-    fn typed_word(&self, word: &str) -> String {
+    fn convert_word(&self, word: &str) -> String {
         let bare = word.trim_end_matches(|c: char| c.is_whitespace() || ".,;:!?)'\"".contains(c));
         let rest = &word[bare.len()..];
         let is_link = bare.starts_with("https://") || bare.starts_with("http://");
@@ -142,7 +142,7 @@ impl World {
 
     pub(super) fn edit(&mut self, who: &str, channel: &str, ts: &str, text: &str) -> Result<(), String> {
         let (user, channel) = (self.actor(who)?, self.channel_id(channel)?);
-        let text = self.typed(text);
+        let text = self.convert_typed_text(text);
         let (blocks, edit_ts) = (vec![self.rich_text(&text)], self.next_ts());
         let message = self.message_mut(&channel, ts).ok_or("There is no such message.")?;
         if message.user != user {

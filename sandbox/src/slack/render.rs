@@ -120,9 +120,9 @@ impl World {
         };
         put("client_msg_id", message.client_msg_id.clone().map(Value::from));
         put("subtype", message.subtype.clone().map(Value::from));
-        put("blocks", filled(&message.blocks));
-        put("attachments", filled(&message.attachments));
-        put("files", filled(&message.files));
+        put("blocks", non_empty_array(&message.blocks));
+        put("attachments", non_empty_array(&message.attachments));
+        put("files", non_empty_array(&message.files));
         put("metadata", message.metadata.clone().filter(|_| metadata));
         put("edited", message.edited.as_ref().map(|e| json!({"user": e.user, "ts": e.ts})));
     }
@@ -159,7 +159,7 @@ impl World {
     }
 }
 
-fn filled(list: &[Value]) -> Option<Value> {
+fn non_empty_array(list: &[Value]) -> Option<Value> {
     (!list.is_empty()).then(|| Value::Array(list.to_vec()))
 }
 

@@ -142,12 +142,12 @@ pub(super) async fn response_url(
     body: Bytes,
 ) -> Response {
     serve::respond_with_fault(state.faults.take("response_url"), async move {
-        state.change(|w| used(w, &key, &headers, &body))
+        state.change(|w| handle_response_url(w, &key, &headers, &body))
     })
     .await
 }
 
-fn used(w: &mut World, key: &str, headers: &HeaderMap, body: &[u8]) -> Response {
+fn handle_response_url(w: &mut World, key: &str, headers: &HeaderMap, body: &[u8]) -> Response {
     let refuse =
         |code: StatusCode, error: &str| (code, Json(json!({"ok": false, "error": error}))).into_response();
     let now = w.now();

@@ -67,7 +67,7 @@ pub(super) struct ContentError {
 }
 
 impl ContentError {
-    fn one(error: &'static str, message: impl Into<String>) -> Self {
+    fn new(error: &'static str, message: impl Into<String>) -> Self {
         Self { error, messages: vec![message.into()] }
     }
 }
@@ -103,20 +103,20 @@ fn text(args: &Map<String, Value>) -> Result<Option<String>, ContentError> {
     let blocks = args.get("blocks").filter(|m| !m.is_null());
     let (found, max) = match (markdown, text) {
         (Some(_), Some(_)) => {
-            return Err(ContentError::one("markdown_text_conflict", "markdown_text stands alone"));
+            return Err(ContentError::new("markdown_text_conflict", "markdown_text stands alone"));
         }
         (Some(_), None) if blocks.is_some() => {
-            return Err(ContentError::one("markdown_text_conflict", "markdown_text stands alone"));
+            return Err(ContentError::new("markdown_text_conflict", "markdown_text stands alone"));
         }
         (Some(markdown), None) => (markdown, MARKDOWN_MAX),
         (None, Some(text)) => (text, TEXT_MAX),
         (None, None) => return Ok(None),
     };
     let Some(found) = found.as_str() else {
-        return Err(ContentError::one("invalid_arguments", "[ERROR] text must be a string"));
+        return Err(ContentError::new("invalid_arguments", "[ERROR] text must be a string"));
     };
     if found.chars().count() > max {
-        return Err(ContentError::one("msg_too_long", format!("text is longer than {max} characters")));
+        return Err(ContentError::new("msg_too_long", format!("text is longer than {max} characters")));
     }
     Ok(Some(found.to_owned()))
 }
@@ -126,9 +126,9 @@ fn list(args: &Map<String, Value>, name: &str) -> Result<Option<Vec<Value>>, Con
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => Ok(Some(items.clone())),
         Some(_) if name == "blocks" => {
-            Err(ContentError::one("invalid_blocks_format", "blocks must be a JSON array"))
+            Err(ContentError::new("invalid_blocks_format", "blocks must be a JSON array"))
         }
-        Some(_) => Err(ContentError::one("invalid_arguments", format!("[ERROR] {name} must be an array"))),
+        Some(_) => Err(ContentError::new("invalid_arguments", format!("[ERROR] {name} must be an array"))),
     }
 }
 
@@ -139,10 +139,10 @@ fn metadata_ok(metadata: &Value) -> Result<(), ContentError> {
             && m.keys().all(|k| k == "event_type" || k == "event_payload")
     });
     if !shaped {
-        return Err(ContentError::one("invalid_metadata_format", "metadata is {event_type, event_payload}"));
+        return Err(ContentError::new("invalid_metadata_format", "metadata is {event_type, event_payload}"));
     }
     if metadata.to_string().len() > METADATA_MAX {
-        return Err(ContentError::one(
+        return Err(ContentError::new(
             "metadata_too_large",
             format!("metadata exceeds {METADATA_MAX} bytes"),
         ));

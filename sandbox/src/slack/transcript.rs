@@ -25,7 +25,7 @@ pub(super) fn parse_markup(text: &str) -> Vec<MarkupToken> {
         if !before.is_empty() {
             pieces.push(MarkupToken::Text(unescape(before)));
         }
-        pieces.push(marked(inside));
+        pieces.push(parse_markup_token(inside));
         rest = tail;
     }
     if !rest.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn parse_markup(text: &str) -> Vec<MarkupToken> {
     pieces
 }
 
-fn marked(inside: &str) -> MarkupToken {
+fn parse_markup_token(inside: &str) -> MarkupToken {
     let (target, label) = match inside.split_once('|') {
         Some((target, label)) => (target, Some(unescape(label))),
         None => (inside, None),

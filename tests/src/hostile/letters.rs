@@ -51,7 +51,7 @@ impl Heads {
     }
 
     /// Returns the mail with a body of this content type.
-    pub(super) fn above(&self, kind: &str, body: &[u8]) -> Vec<u8> {
+    pub(super) fn mail_with_body(&self, kind: &str, body: &[u8]) -> Vec<u8> {
         let Self { from, to, subject, id } = self;
         let heads = format!(
             "From: {from}\r\nTo: {to}\r\nSubject: {subject}\r\nMessage-ID: {id}\r\n\
@@ -62,13 +62,13 @@ impl Heads {
 
     /// Returns the mail with an HTML body.
     pub(super) fn above_html(&self, html: &str) -> Vec<u8> {
-        self.above("text/html; charset=utf-8", html.as_bytes())
+        self.mail_with_body("text/html; charset=utf-8", html.as_bytes())
     }
 
     /// Returns the mail with these parts, each with its own headers.
     pub(super) fn above_parts(&self, parts: &[String]) -> Vec<u8> {
         let parts: String = parts.iter().map(|part| format!("--=b\r\n{part}\r\n")).collect();
-        self.above("multipart/mixed; boundary=\"=b\"", format!("{parts}--=b--\r\n").as_bytes())
+        self.mail_with_body("multipart/mixed; boundary=\"=b\"", format!("{parts}--=b--\r\n").as_bytes())
     }
 
     /// Returns the mail with a short text and a file.
@@ -102,7 +102,7 @@ pub(super) fn parts(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
     let kind = |n: usize| format!("multipart/mixed; boundary=\"={n}\"");
     let inner: String =
         (1..deep).map(|n| format!("--={}\r\nContent-Type: {}\r\n\r\n", n - 1, kind(n))).collect();
-    heads.above(&kind(0), format!("{inner}--={}\r\n\r\nx\r\n", deep - 1).as_bytes())
+    heads.mail_with_body(&kind(0), format!("{inner}--={}\r\n\r\nx\r\n", deep - 1).as_bytes())
 }
 
 /// A mail with an attached mail that is malformed.
@@ -149,5 +149,5 @@ pub(super) fn bytes(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
     ];
     let mut body = vec![0; dice.random_range(1..200_000)];
     dice.fill(&mut body[..]);
-    heads.above(KINDS[dice.random_range(0..KINDS.len())], &body)
+    heads.mail_with_body(KINDS[dice.random_range(0..KINDS.len())], &body)
 }

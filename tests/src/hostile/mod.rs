@@ -127,7 +127,7 @@ fn mail(class: Class, to: &str, number: u64, seed: u64) -> Mail {
         }
         Class::Sender => {
             heads.from = names::sender(dice);
-            heads.above("text/plain; charset=utf-8", names::tricks(dice, 20_000).as_bytes())
+            heads.mail_with_body("text/plain; charset=utf-8", names::tricks(dice, 20_000).as_bytes())
         }
         Class::Recipients => {
             heads.to = names::recipients(dice);

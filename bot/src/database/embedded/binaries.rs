@@ -24,7 +24,7 @@ pub(super) fn find(needed: Option<u32>) -> Result<Binaries, EmbeddedError> {
     let found = candidates(std::env::var_os("PG_BIN"), std::env::var_os("PATH"), Path::new("/"));
     let mut others = Vec::new();
     for folder in found {
-        let Some(major) = version(&folder) else { continue };
+        let Some(major) = postgres_major_version(&folder) else { continue };
         if major >= MIN_MAJOR_VERSION && needed.is_none_or(|n| n == major) {
             return Ok(Binaries { dir: folder, major });
         }
@@ -75,7 +75,7 @@ fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
 }
 
 /// `postgres (PostgreSQL) 15.18 (Debian …)` → 15.
-fn version(folder: &Path) -> Option<u32> {
+fn postgres_major_version(folder: &Path) -> Option<u32> {
     let output = Command::new(folder.join("postgres")).arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let after = text.split("(PostgreSQL) ").nth(1)?;

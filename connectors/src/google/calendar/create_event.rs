@@ -27,7 +27,7 @@ use super::room::Room;
 use super::slot_search::{self, SlotSearch};
 use super::{conflicts, event_version, event_view};
 use crate::google::account::Accounts;
-use crate::google::arguments;
+use crate::google::parse_arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_create_event";
@@ -67,7 +67,7 @@ impl ActTool for CreateEvent {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: NewEventArguments = arguments(args)?;
+        let asked: NewEventArguments = parse_arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS, FREEBUSY]).await?;
         if let ExactTime::Within { earliest, latest, phrase: said, .. } = &asked.when {
             return Err(self.offer_slots(cx, &diary, &asked, (earliest, latest), said).await?);

@@ -146,7 +146,7 @@ impl EventChange {
             );
             return Err(ToolError::Forbidden { reason });
         }
-        let guests = event_view::others(event);
+        let guests = event_view::other_guests(event);
         let is_in = |list: &[String], one: &String| list.iter().any(|other| other.eq_ignore_ascii_case(one));
         let add = new_event::guests(&asked.add_guests, account)?;
         let remove = new_event::guests(&asked.remove_guests, account)?;
@@ -275,7 +275,7 @@ impl EventChange {
 
     /// Returns the whole event with this change if it turns a timed event into an all-day one or back. A patch of the
     /// named fields would leave the old kind of time next to the new one.
-    pub(super) fn whole(now: &Event, change: &Event) -> Option<Event> {
+    pub(super) fn replacement_event(now: &Event, change: &Event) -> Option<Event> {
         let is_day = |event: &Event| event.start.as_ref().map(|start| start.date.is_some());
         if change.start.is_none() || is_day(change) == is_day(now) {
             return None;
@@ -330,7 +330,7 @@ impl EventChange {
         } else {
             "Change this event?"
         };
-        let mut recipients = event_view::others(event);
+        let mut recipients = event_view::other_guests(event);
         recipients.extend(self.add_guests.iter().cloned());
         let zone = event_view::zone(&cx.principal);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
@@ -392,7 +392,7 @@ impl EventChange {
 
     /// Describes the guests: "bo@example.com, + cho@example.com, − dan@example.com".
     fn describe_guest_changes(&self, event: &Event) -> String {
-        let stay = event_view::others(event);
+        let stay = event_view::other_guests(event);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
         let stay = stay.iter().filter(|one| !gone(one)).cloned();
         let new = self.add_guests.iter().map(|one| format!("+ {one}"));
@@ -405,7 +405,7 @@ impl EventChange {
     }
 
     pub(super) fn new_guests(&self, event: &Event) -> Vec<String> {
-        event_view::others(event).into_iter().chain(self.add_guests.iter().cloned()).collect()
+        event_view::other_guests(event).into_iter().chain(self.add_guests.iter().cloned()).collect()
     }
 }
 

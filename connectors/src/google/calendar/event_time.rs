@@ -334,7 +334,7 @@ mod tests {
 
     use super::*;
 
-    fn zoned(text: &str) -> Zoned {
+    fn parse_zoned(text: &str) -> Zoned {
         text.parse().unwrap()
     }
 
@@ -344,28 +344,28 @@ mod tests {
 
     #[test]
     fn duration_survives_clock_changes() {
-        let at = zoned("2026-03-29T01:45:00+01:00[Europe/Berlin]");
+        let at = parse_zoned("2026-03-29T01:45:00+01:00[Europe/Berlin]");
         let EventTime::Timed { end, .. } = EventTime::from_exact(&ExactTime::At { at }, None).unwrap() else {
             panic!("a day")
         };
-        assert_eq!(end, zoned("2026-03-29T03:15:00+02:00[Europe/Berlin]"));
+        assert_eq!(end, parse_zoned("2026-03-29T03:15:00+02:00[Europe/Berlin]"));
     }
 
     #[test]
     fn moved_event_keeps_duration_and_hour() {
-        let start = zoned("2026-03-06T15:00:00+01:00[Europe/Berlin]");
-        let end = zoned("2026-03-06T16:30:00+01:00[Europe/Berlin]");
+        let start = parse_zoned("2026-03-06T15:00:00+01:00[Europe/Berlin]");
+        let end = parse_zoned("2026-03-06T16:30:00+01:00[Europe/Berlin]");
         let meeting = EventTime::Timed { start, end };
-        let at = zoned("2026-04-02T09:00:00+02:00[Europe/Berlin]");
+        let at = parse_zoned("2026-04-02T09:00:00+02:00[Europe/Berlin]");
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let moved = meeting.with_start(&ExactTime::At { at: at.clone() }, None, &berlin).unwrap();
-        let end = zoned("2026-04-02T10:30:00+02:00[Europe/Berlin]");
+        let end = parse_zoned("2026-04-02T10:30:00+02:00[Europe/Berlin]");
         assert_eq!(moved, EventTime::Timed { start: at, end });
         let moved = meeting.with_start(&ExactTime::Day { day: "2026-04-02".parse().unwrap() }, None, &berlin);
         let moved = moved.unwrap();
         let (start, end) =
             ("2026-04-02T15:00:00+02:00[Europe/Berlin]", "2026-04-02T16:30:00+02:00[Europe/Berlin]");
-        assert_eq!(moved, EventTime::Timed { start: zoned(start), end: zoned(end) });
+        assert_eq!(moved, EventTime::Timed { start: parse_zoned(start), end: parse_zoned(end) });
         let day = ExactTime::Day { day: "2026-04-02".parse().unwrap() };
         assert_eq!(
             days("2026-03-06", "2026-03-08").with_start(&day, None, &berlin).unwrap(),
@@ -377,7 +377,7 @@ mod tests {
     fn all_day_events_use_the_speakers_zone() {
         // Thursday evening in New York is Friday in Berlin, and Friday evening there is Saturday.
         let meeting = |start: &str| {
-            let start = zoned(start);
+            let start = parse_zoned(start);
             EventTime::Timed { end: start.checked_add(1.hours()).unwrap(), start }
         };
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
@@ -392,13 +392,13 @@ mod tests {
     #[test]
     fn utc_offset_becomes_the_speakers_zone() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
-        let at = zoned("2026-03-06T15:00:00+02:00[+02:00]");
+        let at = parse_zoned("2026-03-06T15:00:00+02:00[+02:00]");
         let said = EventTime::from_exact(&ExactTime::At { at }, None).unwrap();
         assert!(said.has_fixed_offset() && said.to_calendar().is_err());
         let placed = said.with_named_zone(&berlin).unwrap();
         assert_eq!(placed.zone().and_then(TimeZone::iana_name), Some("Europe/Berlin"));
         let EventTime::Timed { start, .. } = placed else { panic!("a day") };
-        assert_eq!(start, zoned("2026-03-06T14:00:00+01:00[Europe/Berlin]"));
+        assert_eq!(start, parse_zoned("2026-03-06T14:00:00+01:00[Europe/Berlin]"));
     }
 
     #[test]
@@ -412,7 +412,7 @@ mod tests {
         let day = read(on("2026-03-06"), Some(on("2026-03-08"))).unwrap();
         assert_eq!(day, days("2026-03-06", "2026-03-07"));
         assert_eq!(read(on("2026-03-06"), None).unwrap(), days("2026-03-06", "2026-03-06"));
-        let start = zoned("2026-03-06T18:00:00+09:00[Asia/Tokyo]");
+        let start = parse_zoned("2026-03-06T18:00:00+09:00[Asia/Tokyo]");
         let endless = read(at("2026-03-06T09:00:00Z"), None).unwrap();
         assert_eq!(endless, EventTime::Timed { start: start.clone(), end: start.clone() });
         let backwards = read(at("2026-03-06T09:00:00Z"), Some(at("2026-03-06T08:00:00Z"))).unwrap();
@@ -426,8 +426,8 @@ mod tests {
     #[test]
     fn calendar_times_round_trip() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
-        let start = zoned("2026-10-25T02:30:00+01:00[Europe/Berlin]");
-        let end = zoned("2026-10-25T03:30:00+01:00[Europe/Berlin]");
+        let start = parse_zoned("2026-10-25T02:30:00+01:00[Europe/Berlin]");
+        let end = parse_zoned("2026-10-25T03:30:00+01:00[Europe/Berlin]");
         for times in [EventTime::Timed { start, end }, days("2026-12-31", "2027-01-01")] {
             let (start, end) = times.to_calendar().unwrap();
             assert_eq!(EventTime::read(Some(&start), Some(&end), &zone), Some(times.clone()));

@@ -70,7 +70,7 @@ fn is_own_content(event: &Event) -> bool {
 /// Returns a guest from outside the organisation.
 fn external_guest(event: &Event) -> Option<String> {
     let home = creator(event).unwrap_or_default();
-    others(event).into_iter().find(|guest| address::is_outside(guest, home))
+    other_guests(event).into_iter().find(|guest| address::is_outside(guest, home))
 }
 
 fn creator(event: &Event) -> Option<&str> {
@@ -181,7 +181,7 @@ pub(super) fn own_attendee(event: &Event) -> Option<&EventAttendee> {
 }
 
 /// Returns all other guests, without rooms.
-pub(super) fn others(event: &Event) -> Vec<String> {
+pub(super) fn other_guests(event: &Event) -> Vec<String> {
     let people = event.attendees.iter().flatten();
     let people = people.filter(|guest| !guest.self_.unwrap_or(false) && !guest.resource.unwrap_or(false));
     people.filter_map(|guest| guest.email.clone()).collect()

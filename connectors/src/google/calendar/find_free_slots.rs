@@ -14,7 +14,7 @@ use super::event_time::EventTime;
 use super::slot_search::{self, SlotSearch};
 use super::{event_view, new_event};
 use crate::google::account::Accounts;
-use crate::google::arguments;
+use crate::google::parse_arguments;
 
 const DEFAULT_SLOTS: usize = 5;
 const DEFAULT_MINUTES: i64 = 30;
@@ -63,7 +63,7 @@ impl ReadTool for FindFreeSlots {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let zone = event_view::zone(&cx.principal);
         let minutes = asked.minutes.or(asked.within.minutes());
         let (earliest, latest) = EventTime::search_range(&asked.within, minutes)?.bounds(&zone)?;

@@ -13,7 +13,7 @@ use super::client::EventQuery;
 use super::event_time::EventTime;
 use super::event_view;
 use crate::google::account::Accounts;
-use crate::google::arguments;
+use crate::google::parse_arguments;
 
 const MAX_EVENTS: usize = 100;
 
@@ -55,7 +55,7 @@ impl ReadTool for GetAgenda {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let zone = event_view::zone(&cx.principal);
         let times = EventTime::search_range(&asked.when, None)?;
         let (from, until) =

@@ -12,7 +12,7 @@ use super::client::EventQuery;
 use super::event_time::instant;
 use super::event_view;
 use crate::google::account::Accounts;
-use crate::google::arguments;
+use crate::google::parse_arguments;
 
 const DEFAULT_EVENTS: usize = 10;
 const MAX_EVENTS: usize = 50;
@@ -53,7 +53,7 @@ impl ReadTool for ListUpcoming {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         let max = asked.max.unwrap_or(DEFAULT_EVENTS);
         let wanted =

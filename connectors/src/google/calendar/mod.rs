@@ -74,13 +74,13 @@ fn spec(
 }
 
 #[cfg(test)]
-pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
-    use super::yesterday_tests::again;
+pub(super) fn reserialize_payload(tool: &str, payload: &Value) -> Option<Value> {
+    use super::yesterday_tests::reserialize;
     match tool {
-        "calendar_create_event" => Some(again::<new_event::NewEvent>(payload)),
-        "calendar_update_event" => Some(again::<event_change::EventChange>(payload)),
-        "calendar_cancel_event" => Some(again::<cancel_event::CancelPayload>(payload)),
-        "calendar_respond" => Some(again::<respond::ResponsePayload>(payload)),
+        "calendar_create_event" => Some(reserialize::<new_event::NewEvent>(payload)),
+        "calendar_update_event" => Some(reserialize::<event_change::EventChange>(payload)),
+        "calendar_cancel_event" => Some(reserialize::<cancel_event::CancelPayload>(payload)),
+        "calendar_respond" => Some(reserialize::<respond::ResponsePayload>(payload)),
         _ => None,
     }
 }

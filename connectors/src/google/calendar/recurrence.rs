@@ -144,7 +144,7 @@ impl Recurrence {
             rule.push_str(&format!(";COUNT={times}"));
         }
         if let Some(until) = self.until {
-            rule.push_str(&format!(";UNTIL={}", last(until, times)?));
+            rule.push_str(&format!(";UNTIL={}", format_until(until, times)?));
         }
         Ok(rule)
     }
@@ -219,7 +219,7 @@ impl Recurrence {
 }
 
 /// Formats the end of that day in the event's zone, as the rule requires.
-fn last(until: Date, times: &EventTime) -> Result<String, ToolError> {
+fn format_until(until: Date, times: &EventTime) -> Result<String, ToolError> {
     let EventTime::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
     let far = |_| ToolError::invalid("that is too far off");
     let end = until.tomorrow().map_err(far)?.to_zoned(start.time_zone().clone()).map_err(far)?;

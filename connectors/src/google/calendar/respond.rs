@@ -21,7 +21,7 @@ use super::event_change::{event_schema, series_schema};
 use super::event_version::{self, EventTarget, SeriesScope};
 use super::{event_view, new_event};
 use crate::google::account::Accounts;
-use crate::google::arguments;
+use crate::google::parse_arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_respond";
@@ -100,7 +100,7 @@ impl ActTool for Respond {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         let EventTarget { event, times, .. } =
             event_version::resolve_target(&diary, &asked.event, asked.series).await?;

@@ -20,7 +20,7 @@ use super::event_change::{self, EventChange, EventChangeArguments};
 use super::event_version::{self, SeriesScope};
 use super::{conflicts, event_view};
 use crate::google::account::Accounts;
-use crate::google::arguments;
+use crate::google::parse_arguments;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_update_event";
@@ -46,7 +46,7 @@ impl ActTool for UpdateEvent {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: EventChangeArguments = arguments(args)?;
+        let asked: EventChangeArguments = parse_arguments(args)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS, FREEBUSY]).await?;
         let meant = event_version::resolve_target(&diary, &asked.event, asked.series).await?;
         let zone = event_view::zone(&cx.principal);
@@ -89,7 +89,7 @@ impl ActTool for UpdateEvent {
             event_version::fetch_if_unchanged(cx, &diary, &change.event, &change.fingerprint).await?;
         change.check_not_started(&now, &event_view::zone(&cx.principal), cx.now)?;
         let written = change.to_patch(&now, permit.key())?;
-        let done = match EventChange::whole(&now, &written) {
+        let done = match EventChange::replacement_event(&now, &written) {
             Some(whole) => diary.update_event(&change.event, &version, &whole).await,
             None => diary.patch_event(&change.event, &version, &written).await,
         };
@@ -131,7 +131,7 @@ fn receipt(cx: &ToolContext, event: &Event) -> ToolOutput {
         "in": "Calendar",
         "title": event_view::title(event),
         "when": event_view::times(event, &zone).map(|times| times.describe(&zone, cx.now)),
-        "guests": event_view::others(event),
+        "guests": event_view::other_guests(event),
     });
     event_view::output(cx, content, std::slice::from_ref(event))
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::mailbox::Mailbox;
-use super::{arguments, labels, organise};
+use super::{labels, organise, parse_arguments};
 use crate::google::account::Accounts;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
@@ -57,7 +57,7 @@ impl ActTool for CreateLabel {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let name = asked.name.trim();
         if name.is_empty() || name.chars().any(char::is_control) {
             return Err(ToolError::invalid("a label's name is one line of letters"));

@@ -12,7 +12,7 @@ use super::message::raw_header;
 use super::mime::EFFECT_HEADER;
 use super::outgoing_attachments::OutgoingAttachment;
 use super::outgoing_email::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS};
-use super::{arguments, outgoing_attachments, reply};
+use super::{outgoing_attachments, parse_arguments, reply};
 use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::EffectKey;
 
@@ -79,7 +79,7 @@ pub(super) async fn compose_email(
     args: &Value,
     tool: &str,
 ) -> Result<ComposedEmail, ToolError> {
-    let (asked, wanted): (EmailArguments, ExtraArguments) = (arguments(args)?, arguments(args)?);
+    let (asked, wanted): (EmailArguments, ExtraArguments) = (parse_arguments(args)?, parse_arguments(args)?);
     let letter = OutgoingEmail::new(&asked, tool, mailbox.address())?;
     let identity = Identities::fetch(mailbox).await?.choose(wanted.from.as_deref(), None)?;
     let attachments = outgoing_attachments::resolve_attachments(mailbox, &wanted.attach).await?;

@@ -19,7 +19,7 @@ use super::identity::Identities;
 use super::mailbox::Mailbox;
 use super::message::{Body, has_label, header, sender};
 use super::outgoing_email::{BODY_CHARS, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, Reply};
-use super::{arguments, outgoing_attachments, quote, reply, send_email};
+use super::{outgoing_attachments, parse_arguments, quote, reply, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -87,7 +87,7 @@ impl ActTool for Forward {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let wanted: Arguments = arguments(args)?;
+        let wanted: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let (letter, source) = compose_forward(cx, &mailbox, wanted).await?;
         Ok(Preview {
@@ -162,8 +162,9 @@ async fn compose_forward(
         outgoing_attachments::list_from_message(mailbox, &mail).await?
     };
     let body = Body::read(&mail, &mut mailbox.reading().desk()).await;
-    let unread =
-        |unread| reading::refused(unread, "that mail cannot be read safely; forward it in Gmail itself");
+    let unread = |unread| {
+        reading::to_tool_error(unread, "that mail cannot be read safely; forward it in Gmail itself")
+    };
     let letter = OutgoingEmail {
         quoted: Some(quote::quote_for_forward(&mail, &body.map_err(unread)?, &from, &cx.principal.zone)?),
         attachments,

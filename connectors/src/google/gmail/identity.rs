@@ -8,7 +8,7 @@ use nod_people::reading::Unread;
 use super::address::Recipient;
 use super::mailbox::Mailbox;
 use super::message::header_recipients;
-use crate::google::reading::refused;
+use crate::google::reading::to_tool_error;
 use nod_contract::wire::Kind;
 
 /// A longer signature is a whole page, and is left to Gmail.
@@ -85,7 +85,7 @@ impl Identities {
             let html = one.signature.as_deref().unwrap_or_default();
             let signature = match texts.html(Kind::Signature, html).await {
                 Ok(text) => text,
-                Err(unread @ (Unread::Busy | Unread::Away)) => return Err(refused(unread, "")),
+                Err(unread @ (Unread::Busy | Unread::Away)) => return Err(to_tool_error(unread, "")),
                 // A signature that cannot be read is left out, and the card shows that.
                 Err(_) => String::new(),
             };

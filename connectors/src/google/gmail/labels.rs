@@ -29,7 +29,9 @@ pub(super) fn list_user_labels(all: Vec<Label>) -> Vec<UserLabel> {
 /// [`ToolError::InvalidArguments`] with similar names.
 pub(super) fn find_label<'a>(all: &'a [UserLabel], name: &str) -> Result<&'a UserLabel, ToolError> {
     let wanted = normalize_name(name);
-    all.iter().find(|label| normalize_name(&label.name) == wanted).ok_or_else(|| unknown(all, name))
+    all.iter()
+        .find(|label| normalize_name(&label.name) == wanted)
+        .ok_or_else(|| unknown_label_error(all, name))
 }
 
 /// Returns the form of a name that is compared.
@@ -37,7 +39,7 @@ pub(super) fn normalize_name(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-fn unknown(all: &[UserLabel], name: &str) -> ToolError {
+fn unknown_label_error(all: &[UserLabel], name: &str) -> ToolError {
     let mut close: Vec<(usize, &str)> = all
         .iter()
         .filter_map(|label| {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::message::{header, raw_header};
 use super::search_dates::received_at;
-use super::{arguments, open_draft};
+use super::{open_draft, parse_arguments};
 use crate::google::account::Accounts;
 
 const DEFAULT_MAX: u32 = 10;
@@ -80,7 +80,7 @@ impl ReadTool for ListDrafts {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: ListArguments = arguments(args)?;
+        let asked: ListArguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let drafts = mailbox.list_drafts(asked.max.unwrap_or(DEFAULT_MAX)).await;
         let drafts = drafts.map_err(|trouble| trouble.into_read_error("the drafts"))?;
@@ -101,7 +101,7 @@ impl ReadTool for OpenDraft {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let wanted: OpenArguments = arguments(args)?;
+        let wanted: OpenArguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let draft = mailbox.fetch_raw_draft(&wanted.draft_id).await;
         let draft: Draft = draft.map_err(|trouble| trouble.into_read_error("that draft"))?;

@@ -7,7 +7,7 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{arguments, message_list};
+use super::{message_list, parse_arguments};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
@@ -46,7 +46,7 @@ impl ReadTool for ListRecent {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         let ids = mailbox.list_message_ids(None, Some("INBOX"), asked.max.unwrap_or(DEFAULT_MAX)).await;
         message_list::list_messages(

@@ -97,7 +97,7 @@ pub(super) enum Body {
 
 impl Body {
     /// Returns plain text if there is any, otherwise HTML.
-    pub(super) fn of(message: &Message) -> Self {
+    pub(super) fn from_message(message: &Message) -> Self {
         let Some(payload) = &message.payload else { return Self::Nothing };
         let plain = find(payload, "text/plain", DEPTH).and_then(content);
         if let Some(text) = plain.filter(|text| !text.trim().is_empty()) {
@@ -115,14 +115,14 @@ impl Body {
     /// # Errors
     /// If the HTML cannot be read.
     pub(super) async fn read(message: &Message, texts: &mut Texts) -> Result<Self, Unread> {
-        match Self::of(message) {
+        match Self::from_message(message) {
             Self::Html(html) => Ok(Self::Text(texts.html(Kind::Html, &html).await?)),
             other => Ok(other),
         }
     }
 
     /// Returns at most this many characters of it.
-    pub(super) fn within(&self, most: usize) -> BoundedText {
+    pub(super) fn to_bounded_text(&self, most: usize) -> BoundedText {
         match self {
             Self::Text(text) => truncate(text.trim_end(), most),
             Self::Apart => BoundedText {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn text(message: &Message) -> BoundedText {
-        Body::of(message).within(BODY_CHARS)
+        Body::from_message(message).to_bounded_text(BODY_CHARS)
     }
 
     fn message_of(parts: Vec<MessagePart>) -> Message {
@@ -228,9 +228,9 @@ mod tests {
         let html =
             part("text/html", "text/html; charset=utf-8", b"<p>Hello <b>Bo</b></p><script>x()</script>");
         let plain = part("text/plain", "text/plain", "Grüße".as_bytes());
-        assert_eq!(Body::of(&message_of(vec![html.clone(), plain])), Body::Text("Grüße".into()));
+        assert_eq!(Body::from_message(&message_of(vec![html.clone(), plain])), Body::Text("Grüße".into()));
         let read = Body::Html("<p>Hello <b>Bo</b></p><script>x()</script>".into());
-        assert_eq!(Body::of(&message_of(vec![html])), read);
+        assert_eq!(Body::from_message(&message_of(vec![html])), read);
     }
 
     #[test]

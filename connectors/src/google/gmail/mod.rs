@@ -48,7 +48,7 @@ use nod_contract::tool::{Reach, Tool, ToolSpec};
 use serde_json::Value;
 
 use super::account::Accounts;
-use super::arguments;
+use super::parse_arguments;
 use nod_contract::contacts::ContactSource;
 use nod_contract::provider::Provider;
 
@@ -116,11 +116,11 @@ fn spec(
 }
 
 #[cfg(test)]
-pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
-    use super::yesterday_tests::again;
+pub(super) fn reserialize_payload(tool: &str, payload: &Value) -> Option<Value> {
+    use super::yesterday_tests::reserialize;
     match tool {
         "gmail_create_label" => None,
-        "gmail_organise" => Some(again::<organise::OrganisePayload>(payload)),
-        other => other.starts_with("gmail_").then(|| again::<outgoing_email::OutgoingEmail>(payload)),
+        "gmail_organise" => Some(reserialize::<organise::OrganisePayload>(payload)),
+        other => other.starts_with("gmail_").then(|| reserialize::<outgoing_email::OutgoingEmail>(payload)),
     }
 }

@@ -25,7 +25,7 @@ use super::label_actions::{LabelAction, LabelChange, changes};
 use super::labels::{self, UserLabel};
 use super::mailbox::Mailbox;
 use super::message::{has_label, header, one_line, sender};
-use super::{arguments, search_dates};
+use super::{parse_arguments, search_dates};
 use crate::google::account::Accounts;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
@@ -109,7 +109,7 @@ impl ActTool for Organise {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let mailbox = open_mailbox(&self.accounts, cx).await?;
         let labels = match asked.add_labels.is_empty() && asked.remove_labels.is_empty() {
             true => Vec::new(),

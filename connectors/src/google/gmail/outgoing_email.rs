@@ -223,7 +223,7 @@ impl OutgoingEmail {
     /// Returns the mail whose thread it belongs to. Gmail keeps no mail with another subject in a thread, so a changed
     /// subject begins a new one.
     pub(super) fn thread_reply(&self) -> Option<&Reply> {
-        let same = |of: &String| bare(of) == bare(&self.subject);
+        let same = |of: &String| strip_subject_prefixes(of) == strip_subject_prefixes(&self.subject);
         self.reply.as_ref().filter(|reply| reply.subject.as_ref().is_none_or(same))
     }
 
@@ -234,7 +234,7 @@ impl OutgoingEmail {
 }
 
 /// Returns a subject without the prefixes of answers and forwards, as Gmail compares it.
-fn bare(subject: &str) -> String {
+fn strip_subject_prefixes(subject: &str) -> String {
     let mut bare = subject.trim().to_lowercase();
     while let Some(rest) = ["re:", "fwd:", "fw:"].iter().find_map(|mark| bare.strip_prefix(mark)) {
         bare = rest.trim().to_owned();

@@ -75,7 +75,7 @@ impl OutgoingEmail {
     }
 
     fn risks(&self) -> Vec<String> {
-        [self.reply_to_risk(), self.quote_risk(), self.brought(), self.formatting_risk()]
+        [self.reply_to_risk(), self.quote_risk(), self.attachment_risk(), self.formatting_risk()]
             .into_iter()
             .flatten()
             .collect()
@@ -104,7 +104,7 @@ impl OutgoingEmail {
         }
     }
 
-    fn brought(&self) -> Option<String> {
+    fn attachment_risk(&self) -> Option<String> {
         let brought: Vec<&OutgoingAttachment> =
             self.attachments.iter().filter(|file| file.is_from_message()).collect();
         match &brought[..] {

@@ -27,7 +27,7 @@ pub(super) struct Quoted {
 
 /// Returns the quote under an answer.
 pub(super) fn quote_for_reply(mail: &Message, body: &Body, from: &str, zone: &str) -> Quoted {
-    let BoundedText { text, truncation_note: cut } = body.within(MAX_QUOTED_CHARS);
+    let BoundedText { text, truncation_note: cut } = body.to_bounded_text(MAX_QUOTED_CHARS);
     let who = one_line(&header(mail, "From"), HEADER_SHOWN);
     let mut lines = vec![format!("On {}, {who} wrote:", format_date(mail, zone)), String::new()];
     let quoted = |line: &str| if line.is_empty() { ">".to_owned() } else { format!("> {line}") };
@@ -50,7 +50,7 @@ pub(super) fn quote_for_forward(
     from: &str,
     zone: &str,
 ) -> Result<Quoted, ToolError> {
-    let BoundedText { text, truncation_note: cut } = body.within(MAX_BODY_CHARS);
+    let BoundedText { text, truncation_note: cut } = body.to_bounded_text(MAX_BODY_CHARS);
     if !cut.is_empty() {
         let reason = "that mail is longer than can be shown before it leaves; forward it in Gmail itself";
         return Err(ToolError::Forbidden { reason: reason.to_owned() });
@@ -110,27 +110,28 @@ mod tests {
     #[test]
     fn an_answer_quotes_line_by_line_in_the_persons_own_time() {
         let answered = mail("Hi,\r\n\r\n> before\u{7}\r\nBo");
-        let quoted = quote_for_reply(&answered, &Body::of(&answered), "bo@acme.test", "Europe/Berlin");
+        let quoted =
+            quote_for_reply(&answered, &Body::from_message(&answered), "bo@acme.test", "Europe/Berlin");
         assert_eq!(
             quoted.text,
             "On Fri, 6 Mar 2026 at 16:00, Bo Lind <bo@acme.test> wrote:\n\n> Hi,\n>\n> > before\n> Bo"
         );
         let long = mail(&"word ".repeat(4_000));
-        let long = quote_for_reply(&long, &Body::of(&long), "bo@acme.test", "nowhere");
+        let long = quote_for_reply(&long, &Body::from_message(&long), "bo@acme.test", "nowhere");
         assert!(long.text.starts_with("On Fri, 6 Mar 2026 at 15:00") && long.text.ends_with("\n> […]"));
     }
 
     #[test]
     fn a_forward_shows_it_whole_or_not_at_all() {
         let hi = mail("Hi");
-        let forwarded = quote_for_forward(&hi, &Body::of(&hi), "bo@acme.test", "UTC").unwrap();
+        let forwarded = quote_for_forward(&hi, &Body::from_message(&hi), "bo@acme.test", "UTC").unwrap();
         assert_eq!(
             forwarded.text,
             "---------- Forwarded message ---------\nFrom: Bo Lind <bo@acme.test>\n\
              Date: Fri, 6 Mar 2026 at 15:00\nSubject: Plan\nTo: ana@acme.test\n\n\nHi"
         );
         let long = mail(&"x".repeat(30_001));
-        let long = quote_for_forward(&long, &Body::of(&long), "bo@acme.test", "UTC");
+        let long = quote_for_forward(&long, &Body::from_message(&long), "bo@acme.test", "UTC");
         assert!(matches!(long, Err(ToolError::Forbidden { .. })));
     }
 }

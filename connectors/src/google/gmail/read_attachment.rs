@@ -8,10 +8,10 @@ use nod_people::reading::{Read, Unread};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments;
 use super::mailbox::Mailbox;
 use super::message_list::untrusted_output;
 use super::output_budget::{ROOM, fitting};
+use super::parse_arguments;
 use super::received_attachments::{self, Attachment, attachments};
 use crate::google::account::Accounts;
 use crate::google::scopes;
@@ -64,7 +64,7 @@ impl ReadTool for ReadAttachment {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         let message = mailbox
             .fetch_message(&asked.message_id)

@@ -9,11 +9,11 @@ use nod_people::reading::Unread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments;
 use super::mailbox::Mailbox;
 use super::message::{BODY_CHARS, Body, BoundedText, has_label, header, one_line};
 use super::message_list::untrusted_output;
 use super::output_budget::{ROOM, fitting, json_length};
+use super::parse_arguments;
 use super::received_attachments::attachments;
 use super::search_dates::received_at;
 use crate::google::account::Accounts;
@@ -67,7 +67,7 @@ impl ReadTool for ReadThread {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         read_thread(cx, &mailbox, &asked.thread_id, asked.before.as_deref()).await
     }
@@ -105,7 +105,7 @@ async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Ve
     for message in messages.iter().rev().take(MAX_MESSAGES) {
         let shown = match Body::read(message, texts).await {
             Ok(body) => fitted(message, &body, left, letters.is_empty(), cx),
-            Err(unread) => Some(closed(message, unread, cx)),
+            Err(unread) => Some(unreadable_message_json(message, unread, cx)),
         };
         let Some(shown) = shown else { break };
         left = left.saturating_sub(json_length(&shown));
@@ -117,18 +117,19 @@ async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Ve
 
 /// Formats a message if it fits into `left`; the newest, which is always shown, is cut.
 fn fitted(message: &Message, body: &Body, left: usize, newest: bool, cx: &ToolContext) -> Option<Value> {
-    let text = body.within(BODY_CHARS);
+    let text = body.to_bounded_text(BODY_CHARS);
     let shown = message_json(message, &text, cx);
     if json_length(&shown) <= left {
         return Some(shown);
     }
     let around = json_length(&shown) - json_length(&shown["text"]);
     let room = left.saturating_sub(around).max(MIN_TEXT_CHARS);
-    newest.then(|| message_json(message, &body.within(fitting(&text.text, room).chars().count()), cx))
+    newest
+        .then(|| message_json(message, &body.to_bounded_text(fitting(&text.text, room).chars().count()), cx))
 }
 
 /// Formats a mail that could not be read.
-fn closed(message: &Message, unread: Unread, cx: &ToolContext) -> Value {
+fn unreadable_message_json(message: &Message, unread: Unread, cx: &ToolContext) -> Value {
     let mut letter = message_json(message, &BoundedText::default(), cx);
     letter["note"] = json!(format!("its text could not be read: {}", unread.sentence(Kind::Html)));
     letter

@@ -24,7 +24,7 @@ use super::identity::Identities;
 use super::mailbox::Mailbox;
 use super::message::{Body, has_label, header, header_recipients, raw_header, sender};
 use super::outgoing_email::{BODY_CHARS, EmailArguments, OutgoingEmail, Reply, SUBJECT_CHARS};
-use super::{arguments, create_draft, outgoing_attachments, quote, send_email};
+use super::{create_draft, outgoing_attachments, parse_arguments, quote, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -123,7 +123,7 @@ impl ActTool for ReplyTool {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
-        let wanted: Arguments = arguments(args)?;
+        let wanted: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let answer = compose_reply(cx, &mailbox, wanted, self.spec.name).await?;
         let preview = self.build_preview(&answer.letter)?;
@@ -217,7 +217,7 @@ async fn compose_reply(
 }
 
 fn unquoted(unread: Unread) -> ToolError {
-    reading::refused(unread, "that mail cannot be read safely; answer it without quoting it")
+    reading::to_tool_error(unread, "that mail cannot be read safely; answer it without quoting it")
 }
 
 /// Returns the whole newest mail of a thread.

@@ -7,7 +7,7 @@ use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{arguments, message_list, search_dates};
+use super::{message_list, parse_arguments, search_dates};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
@@ -55,7 +55,7 @@ impl ReadTool for SearchMessages {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let asked: Arguments = arguments(args)?;
+        let asked: Arguments = parse_arguments(args)?;
         let query = search_dates::resolve_dates(&asked.query, &search_dates::zone(&cx.principal))?;
         let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         let ids = mailbox.list_message_ids(Some(&query), None, asked.max.unwrap_or(DEFAULT_MAX)).await;

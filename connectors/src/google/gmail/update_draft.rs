@@ -19,7 +19,7 @@ use super::open_draft::{self, DraftState};
 use super::outgoing_email::{
     BODY_CHARS, DraftVersion, EmailArguments, MAX_RECIPIENTS, OutgoingEmail, SUBJECT_CHARS,
 };
-use super::{arguments, create_draft, outgoing_attachments};
+use super::{create_draft, outgoing_attachments, parse_arguments};
 use crate::google::account::Accounts;
 use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -77,7 +77,7 @@ impl ActTool for UpdateDraft {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let (known, seen) = open_draft::load_open_draft(&mailbox, args).await?;
-        let letter = apply_change(known, seen, arguments(args)?)?;
+        let letter = apply_change(known, seen, parse_arguments(args)?)?;
         letter.preview("Save this draft?", create_draft::action_labels(), false)
     }
 

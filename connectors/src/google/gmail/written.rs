@@ -4,7 +4,7 @@ use nod_contract::tool::ToolError;
 use nod_people::reading::Read;
 
 use super::mailbox::Mailbox;
-use crate::google::reading::refused;
+use crate::google::reading::to_tool_error;
 use nod_contract::wire::{Block, Kind};
 
 /// A name, which can be empty, and an address.
@@ -36,15 +36,15 @@ impl Written {
     pub(super) async fn read(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, ToolError> {
         const UNSAFE: &str = "that draft cannot be read safely; change and send it in Gmail itself";
         let read = mailbox.reading().desk().read(Kind::Draft, raw).await;
-        let read = read.map_err(|unread| refused(unread, UNSAFE))?;
+        let read = read.map_err(|unread| to_tool_error(unread, UNSAFE))?;
         if read.done.cut.is_some() {
             let reason = "that draft is longer than I can show; change and send it in Gmail itself";
             return Err(ToolError::Forbidden { reason: reason.to_owned() });
         }
-        Ok(Self::of(read))
+        Ok(Self::from_read(read))
     }
 
-    fn of(read: Read) -> Self {
+    fn from_read(read: Read) -> Self {
         let mut draft = Self::default();
         for block in read.blocks {
             match block {

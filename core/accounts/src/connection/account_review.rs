@@ -89,7 +89,7 @@ pub async fn handle_click(
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
     let status = if allow { "allowed" } else { "refused" };
-    let Some(request) = sql::decide_review(conn, tenant, id, status, by.person, now).await? else {
+    let Some(request) = sql::mark_review_decided(conn, tenant, id, status, by.person, now).await? else {
         return whisper("This was decided already. Nothing more was done.");
     };
     let detail = json!({ "provider": request.provider, "for": request.person });

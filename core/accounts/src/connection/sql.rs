@@ -12,9 +12,9 @@ use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 
 pub(super) use connect_requests::{
-    AccountReview, NewAccountReview, decide_review, has_other_route, insert_request, insert_review,
-    is_review_allowed, list_waiting_runs, load_request, mark_authorizing, mark_callback_received,
-    mark_expired, mark_signed_in, set_status,
+    AccountReview, NewAccountReview, has_other_route, insert_request, insert_review, is_review_allowed,
+    list_waiting_runs, load_request, mark_authorizing, mark_callback_received, mark_expired,
+    mark_review_decided, mark_signed_in, set_status,
 };
 
 pub(super) struct ConnectionRow {

@@ -45,7 +45,7 @@ async fn call(
     emits: &mut Vec<NodeOutput>,
 ) {
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
-    let args = gate::arguments(tool.spec(), &pending.call.arguments);
+    let args = gate::parse_arguments(tool.spec(), &pending.call.arguments);
     let zone = state.principal.zone.clone();
     let moments = (cx.message_time, cx.clock.now());
     let times =

@@ -9,7 +9,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     let next = match think::complete_streaming(&ask, cx).await {
         Ok(answer) if answer.calls.is_empty() && !answer.text.trim().is_empty() => {
             state.turns.push(Turn::Ai { text: answer.text.clone(), calls: Vec::new() });
-            state.reply = Some(think::said(answer.text, answer.truncated));
+            state.reply = Some(think::with_truncation_note(answer.text, answer.truncated));
             Node::Reply
         }
         // A retry would be withheld again.

@@ -63,7 +63,7 @@ async fn examine(
         return Ok(GateResult::Answered(json!({ "error": said })));
     };
     state.acts |= matches!(tool, Tool::Act(_));
-    let args = match arguments(tool.spec(), &pending.call.arguments) {
+    let args = match parse_arguments(tool.spec(), &pending.call.arguments) {
         Ok(args) => args,
         Err(fault) => return Ok(GateResult::Answered(json!({ "error": fault.to_string() }))),
     };
@@ -357,7 +357,7 @@ pub(super) fn park(state: &mut AgentState, call_id: &str, parked: WaitReason) {
 }
 
 /// Parses the model's raw text into arguments that satisfy the tool's schema.
-pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> {
+pub(super) fn parse_arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> {
     let raw = if raw.trim().is_empty() { "{}" } else { raw };
     let args: Value = serde_json::from_str(raw)
         .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;

@@ -21,7 +21,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     distinct(&mut calls);
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
-        state.reply = Some(said(answer.text, answer.truncated));
+        state.reply = Some(with_truncation_note(answer.text, answer.truncated));
         return Ok(Step::go(state, Node::Reply));
     }
     state.pending_calls = calls
@@ -37,7 +37,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
 }
 
 /// Returns the text of an answer, with a note if it was cut.
-pub(super) fn said(text: String, truncated: bool) -> String {
+pub(super) fn with_truncation_note(text: String, truncated: bool) -> String {
     if truncated { text + "\n\n… (the model's answer was cut at its length limit)" } else { text }
 }
 

@@ -90,7 +90,7 @@ fn count_outcomes(asked: &[RequestSummary]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(status: Status, effect: Option<&str>) -> RequestSummary {
+    fn request_summary(status: Status, effect: Option<&str>) -> RequestSummary {
         let words = ActionLabels {
             approve: "Approve & send".into(),
             in_progress: "Sending…".into(),
@@ -104,26 +104,34 @@ mod tests {
 
     #[test]
     fn run_summary_names_the_outcome_of_each_request() {
-        let sent = || asked(Status::Approved, Some("done"));
-        let unknown = || asked(Status::Approved, Some("unknown"));
-        let denied = || asked(Status::Denied, None);
+        let sent = || request_summary(Status::Approved, Some("done"));
+        let unknown = || request_summary(Status::Approved, Some("unknown"));
+        let denied = || request_summary(Status::Denied, None);
         let table = [
             ("done", vec![], "answered"),
             ("done", vec![sent()], "sent"),
             ("done", vec![denied()], "denied"),
-            ("done", vec![asked(Status::Undone, Some("cancelled"))], "undone"),
-            ("done", vec![asked(Status::Expired, None)], "nobody answered"),
-            ("done", vec![asked(Status::Superseded, None)], "replaced"),
-            ("done", vec![asked(Status::Approved, Some("failed"))], "not sent"),
+            ("done", vec![request_summary(Status::Undone, Some("cancelled"))], "undone"),
+            ("done", vec![request_summary(Status::Expired, None)], "nobody answered"),
+            ("done", vec![request_summary(Status::Superseded, None)], "replaced"),
+            ("done", vec![request_summary(Status::Approved, Some("failed"))], "not sent"),
             ("done", vec![unknown()], "unknown whether it was sent"),
             ("done", vec![sent(), denied(), sent()], "2 sent, 1 denied"),
-            ("done", vec![asked(Status::Expired, None), asked(Status::Expired, None)], "2 unanswered"),
+            (
+                "done",
+                vec![request_summary(Status::Expired, None), request_summary(Status::Expired, None)],
+                "2 unanswered",
+            ),
             ("waiting", vec![], "waits for an answer"),
-            ("waiting", vec![asked(Status::Pending, None)], "waits for your nod"),
-            ("waiting", vec![sent(), asked(Status::Pending, None)], "1 sent, 1 waiting for your nod"),
-            ("waiting", vec![asked(Status::Approved, Some("planned"))], "sending"),
+            ("waiting", vec![request_summary(Status::Pending, None)], "waits for your nod"),
+            (
+                "waiting",
+                vec![sent(), request_summary(Status::Pending, None)],
+                "1 sent, 1 waiting for your nod",
+            ),
+            ("waiting", vec![request_summary(Status::Approved, Some("planned"))], "sending"),
             ("waiting", vec![sent()], "sent, waits for an answer"),
-            ("failed", vec![asked(Status::Approved, Some("planned"))], "sending, then failed"),
+            ("failed", vec![request_summary(Status::Approved, Some("planned"))], "sending, then failed"),
             ("stopped", vec![denied()], "stopped"),
             ("stopped", vec![sent(), denied()], "sent, then stopped"),
             ("failed", vec![unknown()], "unknown whether it was sent, then failed"),

@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 use sqlx::PgConnection;
 
-use super::long::{self, Said};
+use super::long::{self, TruncatedAnswer};
 use super::runner::unpersisted_turns;
 use super::{finish_stream, share};
 use crate::context::Agent;
@@ -265,7 +265,7 @@ impl<'a> Commit<'a> {
         let adapter = self.core.adapters.get(&self.venue.platform);
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
         let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
-        let Said { card, whole } = long::said(card);
+        let TruncatedAnswer { card, whole } = long::truncate_answer(card);
         let card = card.with_mention(self.mentioned_user(conn, audience).await?.as_deref());
         let first = self.core.id();
         for (at, page) in delivery::split_into_messages(&card, most, fits).iter().enumerate() {

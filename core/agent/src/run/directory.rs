@@ -28,19 +28,23 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn of(core: &'a Agent, tenant: TenantId, venue: &'a ConversationLocation) -> Self {
+    pub(super) fn new(core: &'a Agent, tenant: TenantId, venue: &'a ConversationLocation) -> Self {
         Self {
             pool: &core.pool,
             adapters: &core.adapters,
             policy: &core.policy,
-            lists: Lists::of(core, tenant),
+            lists: Lists::new(core, tenant),
             tenant,
             platform: &venue.platform,
             workspace: &venue.workspace,
         }
     }
 
-    async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, ToolError>> {
+    async fn look_up_recipient(
+        &self,
+        written: &str,
+        me: &Principal,
+    ) -> sqlx::Result<Result<String, ToolError>> {
         let mut conn = self.pool.acquire().await?;
         people::resolve_recipient(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
     }
@@ -75,13 +79,13 @@ impl Directory for Rows<'_> {
         written: &str,
         me: &Principal,
     ) -> Result<Result<String, ToolError>, NodeError> {
-        let found = self.listed(written, me).await?;
+        let found = self.look_up_recipient(written, me).await?;
         // If there are several, the person picks one.
         if !names::is_name(written) || matches!(found, Err(ToolError::Ambiguous { .. })) {
             return Ok(found);
         }
         let fresh = self.lists.refresh().await?;
-        let found = self.listed(written, me).await?;
+        let found = self.look_up_recipient(written, me).await?;
         if fresh { Ok(found) } else { Ok(self.perhaps(names::strip_quotes(written), found).await?) }
     }
 

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 
 use super::commit::Commit;
-use super::long::{self, Said};
+use super::long::{self, TruncatedAnswer};
 use crate::graph::{NodeOutput, before_tools};
 use nod_contract::card::Card;
 use nod_contract::privacy::Audience;
@@ -27,7 +27,7 @@ pub(super) async fn finish_stream(
             let adapter = work.core.adapters.get(&work.venue.platform);
             let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
             let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
-            let Said { card, whole } = long::said(card);
+            let TruncatedAnswer { card, whole } = long::truncate_answer(card);
             let pages = delivery::split_into_messages(&card, most, fits);
             close(work, conn, pages.first(), audience).await?;
             for page in pages.iter().skip(1) {
@@ -41,7 +41,7 @@ pub(super) async fn finish_stream(
             if let Some(card) =
                 before_tools(&work.run.state).filter(|_| is_visible_here(work, work.run.state.audience))
             {
-                open::keep(conn, work.claim.tenant, open.id, &card).await?;
+                open::update_open_card(conn, work.claim.tenant, open.id, &card).await?;
             }
             Ok(None)
         }

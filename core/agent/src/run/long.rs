@@ -13,12 +13,12 @@ use nod_people::delivery;
 use nod_store::jobs::WorkError;
 
 /// The longest answer that is posted in full, in characters: about ten messages of the platform with the shortest ones.
-const LONGEST: usize = 40_000;
+const MAX_ANSWER_CHARS: usize = 40_000;
 /// The longest file, in bytes.
-const LONGEST_FILE: usize = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// An answer as it is posted, with the whole answer if it was cut.
-pub(super) struct Said {
+pub(super) struct TruncatedAnswer {
     pub(super) card: Card,
     pub(super) whole: Option<Whole>,
 }
@@ -30,14 +30,14 @@ pub(super) struct Whole {
 }
 
 /// Returns what is posted of an answer. What Nod adds to the model's text stays.
-pub(super) fn said(card: &Card) -> Said {
+pub(super) fn truncate_answer(card: &Card) -> TruncatedAnswer {
     let letters = |text: &String| text.chars().count();
     let texts: Vec<&String> = card.body.iter().filter_map(markdown).collect();
     let all: usize = texts.iter().copied().map(letters).sum();
-    if all <= LONGEST {
-        return Said { card: card.clone(), whole: None };
+    if all <= MAX_ANSWER_CHARS {
+        return TruncatedAnswer { card: card.clone(), whole: None };
     }
-    let mut left = LONGEST;
+    let mut left = MAX_ANSWER_CHARS;
     let mut shown = Card { body: Vec::new(), ..card.clone() };
     for block in &card.body {
         match markdown(block) {
@@ -50,8 +50,8 @@ pub(super) fn said(card: &Card) -> Said {
         }
     }
     let mut text = texts.into_iter().map(String::as_str).collect::<Vec<_>>().join("\n\n");
-    text.truncate(text.floor_char_boundary(LONGEST_FILE));
-    Said { card: shown, whole: Some(Whole { text, letters: all }) }
+    text.truncate(text.floor_char_boundary(MAX_FILE_BYTES));
+    TruncatedAnswer { card: shown, whole: Some(Whole { text, letters: all }) }
 }
 
 fn markdown(block: &Block) -> Option<&String> {
@@ -72,7 +72,7 @@ impl Commit<'_> {
     ) -> Result<(), WorkError> {
         let Some(Whole { text, letters }) = whole else { return Ok(()) };
         let id: DeliveryId = self.core.id();
-        let cut = if text.len() > LONGEST_FILE - 4 { ", as far as it is kept," } else { "" };
+        let cut = if text.len() > MAX_FILE_BYTES - 4 { ", as far as it is kept," } else { "" };
         let letters = group_digits(*letters);
         let note = placeholder_card(format!(
             "This is the beginning: the whole answer{cut} ({letters} characters) is in the file."
@@ -94,11 +94,11 @@ mod tests {
     fn a_long_answer_is_its_beginning_and_what_nod_adds_stays() {
         let card = Card::from_markdown("word ".repeat(20_000))
             .with_block(Block::Note("Nothing was sent.".to_owned()));
-        let Said { card: shown, whole } = said(&card);
+        let TruncatedAnswer { card: shown, whole } = truncate_answer(&card);
         assert_eq!(shown.body.len(), 2);
-        assert!(matches!(&shown.body[0], Block::Markdown(text) if text.chars().count() <= LONGEST));
+        assert!(matches!(&shown.body[0], Block::Markdown(text) if text.chars().count() <= MAX_ANSWER_CHARS));
         assert_eq!(shown.body[1], card.body[1]);
         assert_eq!(whole.map(|whole| whole.letters), Some(100_000));
-        assert!(said(&Card::from_markdown("word ".repeat(8_000))).whole.is_none());
+        assert!(truncate_answer(&Card::from_markdown("word ".repeat(8_000))).whole.is_none());
     }
 }

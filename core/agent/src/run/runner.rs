@@ -40,7 +40,7 @@ const MAX_HISTORY_ATTEMPTS: i32 = 3;
 const MAX_MENTIONS: usize = 20;
 
 /// The longest wait for an earlier request of the person, and the time between two checks.
-const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(10);
+const MAX_EARLIER_REQUEST_WAIT: TimeDelta = TimeDelta::seconds(10);
 const A_MOMENT: TimeDelta = TimeDelta::milliseconds(300);
 
 /// Advances a run until it waits or is finished.
@@ -121,7 +121,7 @@ async fn run_nodes(
     news: bool,
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
-    let directory = Rows::of(core, claim.tenant, venue);
+    let directory = Rows::new(core, claim.tenant, venue);
     let mut asked = false;
     let mut status = progress::StatusLine::default();
     let long = tokio::time::Instant::now() + progress::SLOW_RUN_AFTER;
@@ -289,9 +289,9 @@ async fn load_recalled_context(
 ) -> Result<Option<RecalledContext>, WorkError> {
     // Most conversations have only messages and need no further query.
     let mut conn = core.pool.acquire().await?;
-    let beside = sql::beside(&mut conn, claim.tenant, run).await?;
+    let beside = sql::load_conversation_extras(&mut conn, claim.tenant, run).await?;
     drop(conn);
-    if beside.under_way && core.now() - run.began < LONGEST_WAIT {
+    if beside.under_way && core.now() - run.began < MAX_EARLIER_REQUEST_WAIT {
         return Ok(None);
     }
     // No connection is held during a network call.

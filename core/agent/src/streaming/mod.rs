@@ -26,7 +26,7 @@ use nod_people::work::PeopleJob;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// In bytes; a longer text is not streamed.
-const LONGEST: usize = 40_000;
+const MAX_STREAMED_BYTES: usize = 40_000;
 
 /// Streams the text from `ear` until `over` is cancelled. Errors are ignored: the finished answer is posted in full.
 pub async fn stream_answer(
@@ -190,7 +190,7 @@ async fn append_until_done(
         let words = streamable_text(&ear.borrow_and_update(), &run.state);
         let pause = match words {
             // An answer longer than the limit is posted as its beginning and a file.
-            Some(words) if words.len() > LONGEST => return Ok(()),
+            Some(words) if words.len() > MAX_STREAMED_BYTES => return Ok(()),
             // The text never shrinks: if a claim is held back, what is shown already stays.
             Some(words) if !shown.starts_with(&words) => {
                 let pause = adapter.append_stream(at, &words, id).await?;

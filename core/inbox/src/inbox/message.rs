@@ -157,7 +157,7 @@ pub(super) async fn find_or_create_conversation(
     thread: Option<&str>,
     person: PersonId,
 ) -> sqlx::Result<ConversationId> {
-    ability::conversation(arrival.core, conn, &arrival.asker(person, place), thread).await
+    ability::find_or_create_conversation(arrival.core, conn, &arrival.asker(person, place), thread).await
 }
 
 /// A message to Nod.

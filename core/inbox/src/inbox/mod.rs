@@ -134,8 +134,13 @@ impl Inbox {
     ///
     /// # Errors
     /// If it could not be stored.
-    pub async fn learn(&self, platform: &str, workspace: &str, profile: Profile) -> Result<(), AcceptError> {
-        Ok(people::directory::told(&self.core, platform, workspace, profile).await?)
+    pub async fn store_reported_profile(
+        &self,
+        platform: &str,
+        workspace: &str,
+        profile: Profile,
+    ) -> Result<(), AcceptError> {
+        Ok(people::directory::store_reported_profile(&self.core, platform, workspace, profile).await?)
     }
 
     /// Stores an event that could not be parsed, so that it is not lost. It has no effect.
@@ -262,7 +267,7 @@ async fn accept_home_opened(arrival: &InboundContext<'_>) -> sqlx::Result<Intera
             workspace: workspace.clone(),
             user: author.user.clone(),
         };
-        open_pages::opened(&mut tx, arrival.tenant, &home, arrival.now).await?;
+        open_pages::record_opened(&mut tx, arrival.tenant, &home, arrival.now).await?;
     }
     tx.commit().await?;
     Ok(InteractionResponse::Ack)
@@ -351,7 +356,7 @@ impl InboundContext<'_> {
         let asked = self.core.now();
         match tokio::time::timeout(ASKS_FOR, adapter.fetch_profile(workspace, &author.user)).await {
             Ok(Ok(profile)) => {
-                people::directory::learn(self.core, platform, workspace, &profile, asked).await?
+                people::directory::store_profile(self.core, platform, workspace, &profile, asked).await?
             }
             Ok(Err(error)) => tracing::warn!(platform, %error, "could not look up a user"),
             Err(_) => tracing::warn!(platform, "looking up a user timed out"),

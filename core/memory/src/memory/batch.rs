@@ -77,7 +77,7 @@ impl Batch {
     }
 
     /// Returns the last message's seq.
-    pub(super) fn last(&self) -> i64 {
+    pub(super) fn last_seq(&self) -> i64 {
         self.messages.last().map_or(0, |heard| heard.seq)
     }
 
@@ -119,7 +119,7 @@ mod tests {
         assert!(Batch::from_messages(messages(&["hi"; 7]), &summary).is_none());
         let batch =
             Batch::from_messages(messages(&["hi"; 8]), &summary).unwrap_or_else(|| panic!("nothing to do"));
-        assert_eq!((batch.to_summarise, batch.old, batch.last()), (4, 0, 18));
+        assert_eq!((batch.to_summarise, batch.old, batch.last_seq()), (4, 0, 18));
         assert_eq!(
             Batch::from_messages(messages(&["hi"; 11]), &summary).map(|batch| batch.to_summarise),
             Some(7)

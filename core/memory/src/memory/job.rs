@@ -206,13 +206,13 @@ fn next(reading: &MemoryPass, taken: &MemoryUpdate) -> ConversationSummary {
     let MemoryPass { batch, base_summary: seen, .. } = reading;
     if !taken.forget.is_empty() {
         return ConversationSummary {
-            covered_seq: batch.last(),
-            read_seq: batch.last(),
+            covered_seq: batch.last_seq(),
+            read_seq: batch.last_seq(),
             ..ConversationSummary::default()
         };
     }
     let Some(text) = &taken.summary else {
-        return ConversationSummary { read_seq: batch.last(), ..seen.clone() };
+        return ConversationSummary { read_seq: batch.last_seq(), ..seen.clone() };
     };
     let folded = batch.messages_to_summarise();
     let mut outside = seen.untrusted_sources.clone();
@@ -224,7 +224,7 @@ fn next(reading: &MemoryPass, taken: &MemoryUpdate) -> ConversationSummary {
     ConversationSummary {
         text: text.clone(),
         covered_seq: folded.last().map_or(seen.covered_seq, |heard| heard.seq),
-        read_seq: batch.last(),
+        read_seq: batch.last_seq(),
         only_for: seen.only_for.or(folded.iter().find_map(|heard| heard.only_for)),
         untrusted_sources: outside,
     }
@@ -326,7 +326,7 @@ async fn abandon(
     .await?;
     if wish.is_some() {
         // They are notified once; with the next reply, this would be an answer to an old request.
-        let read = ConversationSummary { read_seq: reading.batch.last(), ..reading.base_summary.clone() };
+        let read = ConversationSummary { read_seq: reading.batch.last_seq(), ..reading.base_summary.clone() };
         let conversation = reading.venue.conversation;
         sql::update_summary(&mut tx, tenant, conversation, &reading.base_summary, &read, core.now()).await?;
     }

@@ -37,7 +37,12 @@ pub struct MemoryContext {
 
 impl MemoryContext {
     /// Creates the view from facts, newest first, and messages, oldest first. `direct` if no one else reads them.
-    pub fn build(summary: Option<&ConversationSummary>, facts: &[Fact], said: &[Said], direct: bool) -> Self {
+    pub fn build(
+        summary: Option<&ConversationSummary>,
+        facts: &[Fact],
+        said: &[AttributedTurn],
+        direct: bool,
+    ) -> Self {
         let mut view = Self::default();
         let mut room = MAX_TOKENS;
         room -= view.add_facts(facts);
@@ -131,7 +136,7 @@ fn clip_message(turn: &Turn, speaker: Option<&str>, room: usize) -> (Option<Turn
 }
 
 /// A message with its author's name.
-pub struct Said {
+pub struct AttributedTurn {
     pub turn: Turn,
     pub speaker: Option<String>,
     pub outside: Vec<String>,

@@ -6,12 +6,12 @@ use uuid::Uuid;
 use super::*;
 use nod_contract::ids::{FactId, MessageId, PersonId};
 
-fn message(text: &str, by: Option<&str>) -> Said {
+fn message(text: &str, by: Option<&str>) -> AttributedTurn {
     let turn = match by {
         Some(_) => Turn::Human { text: text.to_owned() },
         None => Turn::Ai { text: text.to_owned(), calls: Vec::new() },
     };
-    Said { turn, speaker: by.map(str::to_owned), outside: Vec::new(), audience: Audience::Channel }
+    AttributedTurn { turn, speaker: by.map(str::to_owned), outside: Vec::new(), audience: Audience::Channel }
 }
 
 fn fact(name: &str, value: &str) -> Fact {
@@ -53,7 +53,8 @@ fn memory_context_is_bounded_and_keeps_the_newest() {
         "x".repeat(30_000),
     ];
     for text in &texts {
-        let talk: Vec<Said> = (0..30).map(|at| message(&format!("{at} {text}"), Some("Ana Silva"))).collect();
+        let talk: Vec<AttributedTurn> =
+            (0..30).map(|at| message(&format!("{at} {text}"), Some("Ana Silva"))).collect();
         let facts: Vec<Fact> = (0..80)
             .map(|at| fact(&format!("Fact {at}"), &text.chars().take(100).collect::<String>()))
             .collect();
@@ -88,8 +89,11 @@ fn short_conversation_is_kept_in_full() {
 #[test]
 fn private_messages_make_the_context_private() {
     let ana = PersonId(Uuid::from_u128(9));
-    let private =
-        Said { audience: Audience::Person(ana), outside: vec!["mail".to_owned()], ..message("x", None) };
+    let private = AttributedTurn {
+        audience: Audience::Person(ana),
+        outside: vec!["mail".to_owned()],
+        ..message("x", None)
+    };
     let view = MemoryContext::build(None, &[], &[message("hello", Some("Ana")), private], false);
     assert_eq!(view.audience, Some(Audience::Person(ana)));
     assert_eq!((view.untrusted_sources, view.unsummarised), (vec!["mail".to_owned()], 1));

@@ -16,7 +16,7 @@ enum CharClass {
 }
 
 impl CharClass {
-    fn of(c: char) -> Self {
+    fn from_char(c: char) -> Self {
         match c {
             'a'..='z' => Self::Small,
             'A'..='Z' => Self::Capital,
@@ -37,9 +37,9 @@ pub fn bound(text: &str) -> usize {
     let mut parts = 0;
     let mut letters = text.chars().peekable();
     while let Some(first) = letters.next() {
-        let kind = CharClass::of(first);
+        let kind = CharClass::from_char(first);
         let (mut count, mut bytes) = (1, first.len_utf8());
-        while let Some(more) = letters.next_if(|c| CharClass::of(*c) == kind) {
+        while let Some(more) = letters.next_if(|c| CharClass::from_char(*c) == kind) {
             count += 1;
             bytes += more.len_utf8();
         }
@@ -49,7 +49,8 @@ pub fn bound(text: &str) -> usize {
             CharClass::Digit => (count * TOKEN / 2).max(TOKEN),
             // A space before a word belongs to the word's token; a number's token does not include it.
             CharClass::Space
-                if count == 1 && letters.peek().is_none_or(|c| CharClass::of(*c) != CharClass::Digit) =>
+                if count == 1
+                    && letters.peek().is_none_or(|c| CharClass::from_char(*c) != CharClass::Digit) =>
             {
                 TOKEN / 4
             }

@@ -105,7 +105,7 @@ pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String,
         bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
         bytes if text::is_archive(bytes) => Kind::Docx,
         // Plain text cannot make decoding slow, so it needs no reader process.
-        bytes => return Ok(kept(text::extract_text(bytes)?, false)),
+        bytes => return Ok(truncate_text(text::extract_text(bytes)?, false)),
     };
     let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
     let cut = read.done.cut;
@@ -113,11 +113,11 @@ pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String,
     if matches!(cut, Some(Cut::Pages | Cut::Time)) {
         words.push_str("(not every page could be read)");
     }
-    Ok(kept(words, cut == Some(Cut::Size)))
+    Ok(truncate_text(words, cut == Some(Cut::Size)))
 }
 
 /// Shortens the text to what is kept.
-fn kept(words: String, cut: bool) -> String {
+fn truncate_text(words: String, cut: bool) -> String {
     match words.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),
         None if cut => format!("{words}… (the rest was left out)"),

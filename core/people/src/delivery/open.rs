@@ -62,7 +62,7 @@ pub async fn insert_open(
 }
 
 /// Stores the card to show if no more text comes.
-pub async fn keep(
+pub async fn update_open_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,

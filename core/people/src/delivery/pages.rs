@@ -126,7 +126,7 @@ impl<F: Fn(&Card) -> bool> MessageSplitter<F> {
         let mut room = if window.is_all { shorter(all) } else { all };
         loop {
             let cut = cut(&window.text, room);
-            let tail = rest.after(cut.at, cut.before);
+            let tail = rest.tail_after(cut.at, cut.before);
             let head = block(cut.head);
             let few = room <= FEW;
             if !tail.is_empty() && all > FEW && (few || (self.fits)(&append_block(&self.open, head.clone())))
@@ -161,7 +161,7 @@ impl<'t> Rest<'t> {
     }
 
     /// Returns the rest after that offset in the window.
-    fn after(&self, at: usize, before: String) -> Self {
+    fn tail_after(&self, at: usize, before: String) -> Self {
         match at.checked_sub(self.before.len()) {
             Some(at) => Self { before, text: &self.text[at..] },
             None => Self { before: before + &self.before[at..], text: self.text },

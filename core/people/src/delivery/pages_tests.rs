@@ -107,7 +107,7 @@ impl SeededRng {
         (self.0 >> 33) % below
     }
 
-    fn words(&mut self, at: &mut u64) -> String {
+    fn random_words(&mut self, at: &mut u64) -> String {
         let mut words = Vec::new();
         for _ in 0..=self.next(30) {
             *at += 1;
@@ -119,7 +119,10 @@ impl SeededRng {
     fn unit(&mut self, at: &mut u64) -> String {
         let lines = 1 + self.next(12);
         let mut each = |dice: &mut Self, mark: fn(u64) -> String| {
-            (1..=lines).map(|n| format!("{}{}", mark(n), dice.words(at))).collect::<Vec<_>>().join("\n")
+            (1..=lines)
+                .map(|n| format!("{}{}", mark(n), dice.random_words(at)))
+                .collect::<Vec<_>>()
+                .join("\n")
         };
         match self.next(5) {
             0 => format!("```\n{}\n```", each(self, |_| String::new())),

@@ -52,7 +52,7 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
             reschedule(core, claim, core.now() + wait).await
         }
-        Err(ChatError::Gone) => gone(core, claim, delivery.id).await,
+        Err(ChatError::Gone) => handle_deleted_message(core, claim, delivery.id).await,
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(ChatError::UnknownOutcome(reason)) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &reason, false).await
@@ -67,7 +67,7 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
 }
 
 /// The message to update was deleted on the platform: posts its current card as a new message.
-async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+async fn handle_deleted_message(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     tracing::info!(delivery = %id, "the message was deleted; posting it again");
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
@@ -220,7 +220,7 @@ async fn handle_rejection(
             post_fallback(&mut tx, tenant, venue, delivery, &card, now).await?;
         }
         (DeliveryTarget::Channel { .. }, _) if first_refusal && closed => {
-            sql::fall_back_to_private(&mut tx, tenant, delivery.conversation, delivery.run).await?;
+            sql::set_private_with_requester(&mut tx, tenant, delivery.conversation, delivery.run).await?;
             let person = match delivery.run {
                 Some(run) => sql::find_person_id(&mut tx, tenant, run).await?,
                 None => None,

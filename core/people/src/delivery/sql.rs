@@ -583,7 +583,7 @@ pub async fn set_private_with(
 }
 
 /// Nod cannot post in the channel: the conversation continues with the person whom it answered.
-pub async fn fall_back_to_private(
+pub async fn set_private_with_requester(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,

@@ -35,14 +35,14 @@ pub struct Home {
 }
 
 /// Records that the person opened their page.
-pub async fn opened(
+pub async fn record_opened(
     conn: &mut PgConnection,
     tenant: TenantId,
     home: &Home,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     enqueue_publish(conn, tenant, home, now).await?;
-    sql::opened(conn, tenant, home, now).await
+    sql::record_opened(conn, tenant, home, now).await
 }
 
 /// Updates the pages of a person after a change. Called last in a transaction: their lanes are locked after all others.

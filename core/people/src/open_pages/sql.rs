@@ -6,7 +6,7 @@ use super::Home;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 
-pub async fn opened(
+pub async fn record_opened(
     conn: &mut PgConnection,
     tenant: TenantId,
     home: &Home,

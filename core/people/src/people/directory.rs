@@ -72,12 +72,17 @@ pub async fn sync(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
 
 /// Stores what a platform reports by itself about a user who joined, changed or left. A report can be late or
 /// duplicated, so it can lower a membership, not raise it: a user who seems to gain one is looked up at their next use.
-pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Profile) -> sqlx::Result<()> {
+pub async fn store_reported_profile(
+    core: &Chat,
+    platform: &str,
+    workspace: &str,
+    mut profile: Profile,
+) -> sqlx::Result<()> {
     let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
     let person =
         sql::find_or_create(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
-    let known = sql::told_standing(&mut tx, tenant, platform, workspace, &profile.user).await?;
+    let known = sql::lock_reported_membership(&mut tx, tenant, platform, workspace, &profile.user).await?;
     if known.is_some_and(|known| profile.membership.is_above(known)) {
         profile.membership = Membership::Unknown;
     }
@@ -86,7 +91,7 @@ pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Pro
 }
 
 /// Stores what a platform answered about a user; `asked` is when it was asked.
-pub async fn learn(
+pub async fn store_profile(
     core: &Chat,
     platform: &str,
     workspace: &str,

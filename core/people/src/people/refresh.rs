@@ -34,14 +34,14 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    pub fn of(core: &'a Chat, tenant: TenantId) -> Self {
+    pub fn new(core: &'a Chat, tenant: TenantId) -> Self {
         let platforms = core.adapters.platforms().map(str::to_owned).collect();
         Self { pool: &core.pool, jobs: &core.jobs, clock: &core.clock, platforms, tenant }
     }
 
     /// The same on connections that no job takes, for requests that cannot wait.
     pub fn at_the_door(core: &'a Chat) -> Self {
-        Self { pool: &core.door, ..Self::of(core, core.tenant) }
+        Self { pool: &core.door, ..Self::new(core, core.tenant) }
     }
 
     /// Requests those that are old, and waits a moment for them; returns false if one is still being read. No
@@ -76,7 +76,7 @@ impl<'a> Lists<'a> {
             let mut tx = store::begin(self.pool).await?;
             // The lane before the row, as the job that reads the list locks them.
             jobs::lock_lane(&mut tx, self.tenant, lane).await?;
-            if sql::ask_for(&mut tx, self.tenant, &platform, &workspace, stale, now).await? {
+            if sql::mark_directory_requested(&mut tx, self.tenant, &platform, &workspace, stale, now).await? {
                 // The daily job waits in the lane, so it is moved forward and there is never more than one. A job that
                 // was put off for some seconds, because the platform asked for that, is not moved.
                 let moved = jobs::bring_forward(&mut tx, self.tenant, lane, now + FRESH, now).await?;

@@ -200,7 +200,7 @@ pub async fn find_by_user(
 }
 
 /// Returns the membership that a platform reported for a user, if any, and locks it against changes.
-pub(crate) async fn told_standing(
+pub(crate) async fn lock_reported_membership(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -471,7 +471,7 @@ pub async fn upsert_directory(
 }
 
 /// Resets every membership in a workspace to unknown. A person who is a member elsewhere remains one.
-pub async fn unlearn(
+pub async fn reset_memberships(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -522,7 +522,7 @@ pub(super) async fn readings(
 }
 
 /// Records that a workspace's people are requested; false if they were read or requested since `stale`.
-pub(super) async fn ask_for(
+pub(super) async fn mark_directory_requested(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,

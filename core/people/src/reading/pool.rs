@@ -78,8 +78,8 @@ impl Desk for OneDesk {
         if bytes.len() > MAX_BYTES {
             return Err(Unread::Failed(Failure::Large));
         }
-        let document = Document::of(self.whose.tenant, kind, bytes);
-        if let Some(why) = document.known(&self.pool.rows).await {
+        let document = Document::new(self.whose.tenant, kind, bytes);
+        if let Some(why) = document.find_failure(&self.pool.rows).await {
             return Err(why);
         }
         if self.place.is_none() {
@@ -92,7 +92,7 @@ impl Desk for OneDesk {
         }
         let read = timeout_at(until, self.attempt(kind, bytes, limits, until)).await;
         if let Some(why) = self.died.take() {
-            document.remember(&self.pool.rows, why, self.pool.clock.now()).await;
+            document.record_failure(&self.pool.rows, why, self.pool.clock.now()).await;
         }
         // After the timeout, the process is dropped and so killed. The machine might be busy, so that proves nothing.
         read.unwrap_or(Err(Unread::Time))
@@ -168,7 +168,7 @@ impl Pool {
 
     /// Returns a process that was given nothing yet, and starts others in the background, so that the next is ready.
     async fn process(self: &Arc<Self>) -> std::io::Result<Process> {
-        let process = match self.waiting() {
+        let process = match self.take_idle_process() {
             Some(process) => process,
             None => self.program.start().await?,
         };
@@ -178,7 +178,7 @@ impl Pool {
     }
 
     /// Returns a waiting process that still runs.
-    fn waiting(&self) -> Option<Process> {
+    fn take_idle_process(&self) -> Option<Process> {
         let mut idle = self.idle();
         std::iter::from_fn(|| idle.pop()).find_map(|mut process| process.lives().then_some(process))
     }

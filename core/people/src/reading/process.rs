@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use nod_contract::wire::{Block, Done, Failure, Hello, Line, MAX_LINE_BYTES, Request};
 
 /// Bytes that the lines of one document can have in addition to its escaped text.
-const MOST_BESIDE: usize = 1024 * 1024;
+const MAX_OVERHEAD_BYTES: usize = 1024 * 1024;
 /// How long a process whose output ended can take to exit.
 const LINGERS: Duration = Duration::from_millis(500);
 
@@ -95,7 +95,7 @@ impl Process {
         match self.exchange(request, bytes).await {
             Ok(Some(answer)) => Ok(answer),
             // It ended in the middle; its exit status tells why.
-            Ok(None) | Err(_) => Ok(Answer::Died(self.ended().await?)),
+            Ok(None) | Err(_) => Ok(Answer::Died(self.wait_for_exit().await?)),
         }
     }
 
@@ -107,7 +107,7 @@ impl Process {
         self.input.flush().await?;
         let (mut blocks, mut size) = (Vec::new(), 0);
         // JSON can write a byte as six.
-        let mut left = request.most_bytes_out.saturating_mul(6) + MOST_BESIDE;
+        let mut left = request.most_bytes_out.saturating_mul(6) + MAX_OVERHEAD_BYTES;
         loop {
             match next(&mut self.output, &mut left).await? {
                 Some(Line::Block(block)) => {
@@ -129,7 +129,7 @@ impl Process {
     ///
     /// # Errors
     /// If it has not: then its output was not understood, and it is killed.
-    async fn ended(&mut self) -> io::Result<ExitStatus> {
+    async fn wait_for_exit(&mut self) -> io::Result<ExitStatus> {
         let Ok(ended) = tokio::time::timeout(LINGERS, self.child.wait()).await else {
             self.child.start_kill()?;
             return Err(io::ErrorKind::InvalidData.into());

@@ -17,13 +17,13 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn of(tenant: TenantId, kind: Kind, bytes: &[u8]) -> Self {
+    pub(super) fn new(tenant: TenantId, kind: Kind, bytes: &[u8]) -> Self {
         let reader = format!("{VERSION} {kind:?}").to_lowercase();
         Self { tenant, digest: Sha256::digest(bytes).to_vec(), reader }
     }
 
     /// Returns why it is not opened. If the rows cannot be read, it is opened: its reader keeps it from doing harm.
-    pub(super) async fn known(&self, pool: &PgPool) -> Option<Unread> {
+    pub(super) async fn find_failure(&self, pool: &PgPool) -> Option<Unread> {
         let looked = async {
             let mut conn = pool.acquire().await?;
             sql::find(&mut conn, self.tenant, &self.digest, &self.reader).await
@@ -35,7 +35,7 @@ impl Document {
         why.map(|why| if why == "memory" { Unread::Memory } else { Unread::Time })
     }
 
-    pub(super) async fn remember(&self, pool: &PgPool, why: &str, now: Timestamp) {
+    pub(super) async fn record_failure(&self, pool: &PgPool, why: &str, now: Timestamp) {
         let written = async {
             let mut conn = pool.acquire().await?;
             sql::insert(&mut conn, self.tenant, &self.digest, &self.reader, why, now).await

@@ -87,9 +87,9 @@ fn partial_selection_count(waiting: &[&Approval]) -> Option<usize> {
 
 /// Returns " · bo@acme.test", short enough for a button.
 fn to_whom(recipients: &[String]) -> String {
-    const LONGEST: usize = 20;
+    const MAX_RECIPIENT_CHARS: usize = 20;
     let Some(first) = recipients.first() else { return String::new() };
-    let short = match first.char_indices().nth(LONGEST) {
+    let short = match first.char_indices().nth(MAX_RECIPIENT_CHARS) {
         Some((end, _)) => format!("{}…", &first[..end]),
         None => first.clone(),
     };

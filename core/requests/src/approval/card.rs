@@ -16,7 +16,7 @@ use nod_contract::tool::{Preview, Summary, ToolError, ToolOutput};
 use nod_when::when::{local_second, local_time};
 
 /// The longest name in a receipt, in characters; a longer one was chosen to clutter it.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 /// Shown to the requester of what expired and cannot be repeated unchanged.
 pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
@@ -139,7 +139,7 @@ fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
             card.with_block(Block::Note(note)).with_button("Approve", Style::Primary, verb("approve"))
         }
         (Some(_), Some(_)) => {
-            let note = format!("{} {}", co_approval::seen_by(approval), expires(approval));
+            let note = format!("{} {}", co_approval::shown_to_line(approval), expires(approval));
             card.with_block(Block::Markdown(co_approval::waiting_for_co_approver_line(approval)))
                 .with_block(Block::Note(note))
         }
@@ -152,7 +152,7 @@ fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
 
 /// Returns a name as a receipt shows it.
 pub(super) fn name(name: &str) -> String {
-    escape(&truncate(name, LONGEST_NAME))
+    escape(&truncate(name, MAX_NAME_CHARS))
 }
 
 /// Adds the outcome; `room` limits the length of reasons, in characters.
@@ -407,7 +407,7 @@ fn with_expiry(approval: &Approval, line: &str) -> String {
 
 /// Returns in a few words which request is meant.
 pub(super) fn line(approval: &Approval) -> String {
-    with_digest(approval, &about(&approval.preview, |gist| &gist.full))
+    with_digest(approval, &summary_text(&approval.preview, |gist| &gist.full))
 }
 
 /// Returns the same for a model that reads it as Nod's own words: text that outsiders might have written is omitted.
@@ -417,10 +417,13 @@ pub(super) fn redacted_line(approval: &Approval) -> String {
 
 /// Returns what it is about, for a model that reads it as Nod's own words.
 pub(super) fn redacted_summary(approval: &Approval) -> String {
-    about(&approval.preview, |gist| if approval.untrusted_in_view { &gist.redacted } else { &gist.full })
+    summary_text(
+        &approval.preview,
+        |gist| if approval.untrusted_in_view { &gist.redacted } else { &gist.full },
+    )
 }
 
-fn about(preview: &Preview, which: impl Fn(&Summary) -> &String) -> String {
+fn summary_text(preview: &Preview, which: impl Fn(&Summary) -> &String) -> String {
     let said = match &preview.summary {
         Some(gist) => which(gist).clone(),
         None if preview.recipients.is_empty() => preview.labels.noun.clone(),

@@ -12,7 +12,7 @@ const FIELD: usize = 120;
 /// The limits for the shown beginning of a body that does not fit: in characters, and in written length.
 const EXCERPT_LIMITS: (usize, usize) = (1_500, 1_700);
 /// The written length of a body for which every card has room.
-const LEAST: usize = 400;
+const MIN_BODY_LENGTH: usize = 400;
 /// The limits of the risk lines: their number, the characters of each, and the written length of all.
 const RISK_LINES: usize = 8;
 const RISK: usize = 200;
@@ -38,7 +38,7 @@ pub fn check_displayable(preview: &Preview) -> Result<(), TooLong> {
     if length > MAX_BODY_CHARS {
         return Err(TooLong::Body(length));
     }
-    let body = preview.body.as_deref().map_or(0, escaped_length).min(LEAST);
+    let body = preview.body.as_deref().map_or(0, escaped_length).min(MIN_BODY_LENGTH);
     if fields(preview) + RISKS + body > preview.display_limit {
         return Err(TooLong::Fields(preview.recipients.len()));
     }
@@ -90,7 +90,7 @@ pub fn excerpt<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
     if beside + escaped_length(body) <= preview.display_limit {
         return None;
     }
-    let room = preview.display_limit.saturating_sub(beside).clamp(LEAST, EXCERPT_LIMITS.1);
+    let room = preview.display_limit.saturating_sub(beside).clamp(MIN_BODY_LENGTH, EXCERPT_LIMITS.1);
     let mut cost = 0;
     let end = body.char_indices().take(EXCERPT_LIMITS.0).take_while(|(_, c)| {
         cost += escaped_length(c.encode_utf8(&mut [0; 4])) - 2;

@@ -155,7 +155,7 @@ async fn insert_revision(
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
     risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
     // It might still happen twice, whatever its new content.
-    risks.splice(0..0, retry_unknown::twice(old).cloned());
+    risks.splice(0..0, retry_unknown::duplicate_risk(old).cloned());
     let second = terms.co_approvers().map(|list| list.name.as_str());
     let revision = sql::Revision {
         number: old.revision + 1,

@@ -66,10 +66,10 @@ pub async fn request_recheck(
 /// The beginning of the first risk line of a request that might happen twice.
 const TWICE: &str = "this may happen twice";
 /// A request that expired longer ago is not repeated unchanged.
-const LONGEST: TimeDelta = TimeDelta::days(7);
+const MAX_RETRY_AGE: TimeDelta = TimeDelta::days(7);
 
 /// Returns the line that this might happen twice, if it has one.
-pub(super) fn twice(approval: &Approval) -> Option<&String> {
+pub(super) fn duplicate_risk(approval: &Approval) -> Option<&String> {
     approval.retry_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
 }
 
@@ -92,7 +92,7 @@ pub async fn request_retry(
     if old.decider != by || (settled.is_none() && !lapsed) {
         return Ok(InteractionResponse::ephemeral(rejection_text(&old, by, old.revision, now)));
     }
-    if lapsed && now - old.expires_at > LONGEST {
+    if lapsed && now - old.expires_at > MAX_RETRY_AGE {
         return Ok(InteractionResponse::ephemeral(
             "That is too old to ask again; please tell me anew. Nothing was done.",
         ));

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::co_approval::{self, DecisionStep};
-use super::typed_yes::Heard;
+use super::typed_yes::ReferencedCard;
 use super::{Approval, Decision, EffectState, Status};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
@@ -375,7 +375,7 @@ pub async fn mark_decided(
 }
 
 /// Stores that the rules now require a co-approver for a pending revision; returns true if they did not before.
-pub(super) async fn require_co_approval(
+pub(super) async fn set_co_approver_list(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -566,15 +566,15 @@ pub(super) async fn mark_cancelled(
 
 /// Loads what a typed approval could refer to: the card, if its current version was posted before `then`, both by the
 /// platform's clock. If the platform reports no time for that version, no message can refer to it.
-pub(super) async fn heard(
+pub(super) async fn load_referenced_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
     by: PersonId,
     then: Timestamp,
-) -> sqlx::Result<Option<Heard>> {
+) -> sqlx::Result<Option<ReferencedCard>> {
     sqlx::query_as!(
-        Heard,
+        ReferencedCard,
         r#"select d.posted->>'message' as "card!", (c.strangers_at >= d.version_posted_at) is true or exists (
              select 1 from messages m
              where m.tenant_id = a.tenant_id and m.conversation_id = a.conversation_id and m.role = 'human'

@@ -98,13 +98,14 @@ pub async fn yes(
         [] => Ok(TypedYes::default()),
         [one] => {
             // A message from before the current version of the card refers to something else.
-            let Some(heard) = super::sql::heard(conn, tenant, one.id, by, word.at).await? else {
+            let Some(heard) = super::sql::load_referenced_card(conn, tenant, one.id, by, word.at).await?
+            else {
                 return Ok(TypedYes::default());
             };
-            let for_nod = match whom(word, &heard) {
-                Whom::Another => return Ok(TypedYes::default()),
-                Whom::Nod => true,
-                Whom::Perhaps => false,
+            let for_nod = match addressee(word, &heard) {
+                Addressee::Another => return Ok(TypedYes::default()),
+                Addressee::Nod => true,
+                Addressee::Perhaps => false,
             };
             if !here(one) {
                 return said(ASKED_PRIVATELY.to_owned());
@@ -147,7 +148,7 @@ pub async fn yes(
 
 /// What is known about the card to which an approval could refer.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ReferencedCard {
     /// The platform's id of its message.
     pub(super) card: String,
     /// Whether another person has written there since the card's current version was posted.
@@ -156,7 +157,7 @@ pub(super) struct Heard {
 
 /// Whom an approval addresses.
 #[derive(Debug, PartialEq, Eq)]
-enum Whom {
+enum Addressee {
     /// Another person, because of the message that it replies to.
     Another,
     Nod,
@@ -164,12 +165,12 @@ enum Whom {
     Perhaps,
 }
 
-fn whom(word: &Word<'_>, heard: &Heard) -> Whom {
+fn addressee(word: &Word<'_>, heard: &ReferencedCard) -> Addressee {
     match word.answers {
-        Some(message) if message != heard.card => Whom::Another,
-        Some(_) => Whom::Nod,
-        None if word.named || !word.shared => Whom::Nod,
-        None => Whom::Perhaps,
+        Some(message) if message != heard.card => Addressee::Another,
+        Some(_) => Addressee::Nod,
+        None if word.named || !word.shared => Addressee::Nod,
+        None => Addressee::Perhaps,
     }
 }
 
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn for_whom_a_yes_is() {
-        let heard = Heard { card: "card".to_owned(), others: true };
+        let heard = ReferencedCard { card: "card".to_owned(), others: true };
         let word = |shared, named, answers| Word {
             by: PersonId(Uuid::nil()),
             conversation: ConversationId(Uuid::nil()),
@@ -260,16 +261,20 @@ mod tests {
             all_known: true,
         };
         for (shared, named, answers, expected) in [
-            (false, false, None, Whom::Nod),
-            (false, false, Some("card"), Whom::Nod),
-            (false, false, Some("another"), Whom::Another),
-            (true, true, None, Whom::Nod),
-            (true, false, Some("card"), Whom::Nod),
+            (false, false, None, Addressee::Nod),
+            (false, false, Some("card"), Addressee::Nod),
+            (false, false, Some("another"), Addressee::Another),
+            (true, true, None, Addressee::Nod),
+            (true, false, Some("card"), Addressee::Nod),
             // A reply answers the message that it replies to, even if that is another of Nod's messages.
-            (true, true, Some("another"), Whom::Another),
-            (true, false, None, Whom::Perhaps),
+            (true, true, Some("another"), Addressee::Another),
+            (true, false, None, Addressee::Perhaps),
         ] {
-            assert_eq!(whom(&word(shared, named, answers), &heard), expected, "{shared} {named} {answers:?}");
+            assert_eq!(
+                addressee(&word(shared, named, answers), &heard),
+                expected,
+                "{shared} {named} {answers:?}"
+            );
         }
     }
 

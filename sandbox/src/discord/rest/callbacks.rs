@@ -9,7 +9,7 @@ use super::super::interactions::{Delivery, Interaction};
 use super::super::rejection::Rejection;
 use super::super::rules::{Before, Content, content, modal_broken};
 use super::super::world::World;
-use super::messages::known;
+use super::messages::check_fields;
 use super::{Answer, Request};
 
 const FIELDS: [&str; 7] =
@@ -18,7 +18,7 @@ const FIELDS: [&str; 7] =
 pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
     let interaction = open(w, request)?;
     let body = &request.body;
-    known(body, &["type", "data"])?;
+    check_fields(body, &["type", "data"])?;
     let kind = body["type"].as_u64().unwrap_or_default();
     if !allowed(&interaction, kind) {
         let what = format!("Type {kind} does not answer an interaction of type {}.", interaction.kind);
@@ -48,7 +48,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
 fn open(w: &World, request: &Request) -> Result<Interaction, Rejection> {
     let known = |i: &&Interaction| i.id == request.param(0) && i.token == request.param(1);
     let found = w.interactions.iter().find(known);
-    let unknown = || Rejection::unknown("interaction", 10062);
+    let unknown = || Rejection::unknown_resource("interaction", 10062);
     let found = found.ok_or_else(unknown)?;
     if found.state == Delivery::Acknowledged {
         let said = "Interaction has already been acknowledged.";
@@ -90,7 +90,7 @@ impl World {
 }
 
 fn say(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Result<Value, Rejection> {
-    known(data, &FIELDS)?;
+    check_fields(data, &FIELDS)?;
     let said = content(data, request.files.len(), Before::Interaction).map_err(Rejection::form)?;
     let message = w.answering(to, &said, request);
     w.set_original(&to.id, &message.id);
@@ -124,9 +124,9 @@ fn keep_message(w: &mut World, to: &Interaction, body: &Value) -> Result<Value, 
 }
 
 fn update(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> Result<Value, Rejection> {
-    known(data, &FIELDS)?;
+    check_fields(data, &FIELDS)?;
     let id = to.message.clone().unwrap_or_default();
-    let Some(before) = w.message(&id) else { return Err(Rejection::unknown("Message", 10008)) };
+    let Some(before) = w.message(&id) else { return Err(Rejection::unknown_resource("Message", 10008)) };
     let before = Before::Message { flags: before.flags };
     let said = content(data, request.files.len(), before).map_err(Rejection::form)?;
     let after = w.rewrite(&id, said, &request.files);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::entities::{Channel, ChannelKind, HAS_THREAD, Message};
 use super::super::rejection::Rejection;
 use super::super::world::World;
-use super::messages::known;
+use super::messages::check_fields;
 use super::{Answer, Request};
 
 impl World {
@@ -61,7 +61,7 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
 /// manage threads, which the app does not have.
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let kind = w.seen_channel(request.param(0))?.kind;
-    known(&request.body, &["archived", "locked"])?;
+    check_fields(&request.body, &["archived", "locked"])?;
     if kind != ChannelKind::Thread {
         return Err(Rejection::violation(403, 50013, "Missing Permissions"));
     }
@@ -81,13 +81,13 @@ pub(super) fn update(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn create_dm(w: &mut World, request: &Request) -> Answer {
-    known(&request.body, &["recipient_id"])?;
+    check_fields(&request.body, &["recipient_id"])?;
     let id = request.body["recipient_id"].as_str().unwrap_or_default();
     if id.is_empty() {
         return Err(Rejection::field("recipient_id", "This field is required."));
     }
     let Some(user) = w.users.get(id) else {
-        return Err(Rejection::unknown("User", 10013));
+        return Err(Rejection::unknown_resource("User", 10013));
     };
     if user.is_bot {
         return Err(Rejection::violation(400, 50007, "Cannot send messages to this user"));
@@ -100,7 +100,7 @@ pub(super) fn create_dm(w: &mut World, request: &Request) -> Answer {
 pub(super) fn thread(w: &mut World, request: &Request) -> Answer {
     let (channel, id) = (request.param(0), request.param(1));
     w.writable(channel)?;
-    known(&request.body, &["name", "auto_archive_duration", "rate_limit_per_user"])?;
+    check_fields(&request.body, &["name", "auto_archive_duration", "rate_limit_per_user"])?;
     let name = request.body["name"].as_str().unwrap_or_default();
     if !(1..=100).contains(&name.chars().count()) {
         return Err(Rejection::field("name", "Must be between 1 and 100 in length."));
@@ -113,7 +113,7 @@ pub(super) fn thread(w: &mut World, request: &Request) -> Answer {
         return Err(Rejection::violation(400, 50024, "Cannot execute action on this channel type"));
     }
     let found = w.messages_in(channel).iter().find(|m| m.id == id).cloned();
-    let Some(message) = found else { return Err(Rejection::unknown("Message", 10008)) };
+    let Some(message) = found else { return Err(Rejection::unknown_resource("Message", 10008)) };
     if w.channels.contains_key(id) {
         return Err(Rejection::expected(400, 160_004, "A thread has already been created for this message"));
     }

@@ -8,7 +8,7 @@ use super::super::world::World;
 use super::{Answer, Request};
 
 /// Rejects every app but the app under test.
-fn own(w: &World, request: &Request) -> Result<(), Rejection> {
+fn check_own_app(w: &World, request: &Request) -> Result<(), Rejection> {
     if request.param(0) == w.config.app.id {
         return Ok(());
     }
@@ -16,19 +16,19 @@ fn own(w: &World, request: &Request) -> Result<(), Rejection> {
 }
 
 pub(super) fn list(w: &mut World, request: &Request) -> Answer {
-    own(w, request)?;
+    check_own_app(w, request)?;
     Ok((200, json!(w.commands)))
 }
 
 /// Lists the commands of one guild: there are none.
 pub(super) fn of_guild(w: &mut World, request: &Request) -> Answer {
-    own(w, request)?;
+    check_own_app(w, request)?;
     w.guild_ok(request.param(1))?;
     Ok((200, json!([])))
 }
 
 pub(super) fn set(w: &mut World, request: &Request) -> Answer {
-    own(w, request)?;
+    check_own_app(w, request)?;
     let Some(given) = request.body.as_array() else {
         return Err(Rejection::field("", "Must be a list."));
     };
@@ -42,7 +42,7 @@ pub(super) fn set(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn create(w: &mut World, request: &Request) -> Answer {
-    own(w, request)?;
+    check_own_app(w, request)?;
     let mut all = w.commands.clone();
     let same = |c: &Value| c["name"] == request.body["name"] && kind(c) == kind(&request.body);
     all.retain(|c| !same(c));
@@ -58,11 +58,11 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
-    own(w, request)?;
+    check_own_app(w, request)?;
     let before = w.commands.len();
     w.commands.retain(|c| c["id"] != request.param(1));
     if w.commands.len() == before {
-        return Err(Rejection::unknown("application command", 10063));
+        return Err(Rejection::unknown_resource("application command", 10063));
     }
     Ok((204, Value::Null))
 }

@@ -26,7 +26,7 @@ impl World {
 
     /// Rejects every guild but the one.
     pub(super) fn guild_ok(&self, id: &str) -> Result<(), Rejection> {
-        if id == self.config.guild.id { Ok(()) } else { Err(Rejection::unknown("Guild", 10004)) }
+        if id == self.config.guild.id { Ok(()) } else { Err(Rejection::unknown_resource("Guild", 10004)) }
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn me(w: &mut World, request: &Request) -> Answer {
     Ok((200, me))
 }
 
-pub(super) fn mine(w: &mut World, request: &Request) -> Answer {
+pub(super) fn list_own(w: &mut World, request: &Request) -> Answer {
     request.limit("limit", 200, 200)?;
     let (after, before) = (request.snowflake("after")?, request.snowflake("before")?);
     let mut all: Vec<&Guild> = std::iter::once(&w.config.guild).chain(&w.config.elsewhere).collect();
@@ -71,7 +71,7 @@ pub(super) fn mine(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn leave(w: &mut World, request: &Request) -> Answer {
     if !w.is_elsewhere(request.param(0)) {
-        return Err(Rejection::unknown("Guild", 10004));
+        return Err(Rejection::unknown_resource("Guild", 10004));
     }
     w.leave_elsewhere();
     Ok((204, Value::Null))
@@ -80,7 +80,7 @@ pub(super) fn leave(w: &mut World, request: &Request) -> Answer {
 pub(super) fn user(w: &mut World, request: &Request) -> Answer {
     let id = request.param(0);
     if !w.users.contains_key(id) {
-        return Err(Rejection::unknown("User", 10013));
+        return Err(Rejection::unknown_resource("User", 10013));
     }
     Ok((200, w.user_json(id)))
 }
@@ -151,8 +151,8 @@ pub(super) fn member(w: &mut World, request: &Request) -> Answer {
     }
     let id = request.param(1);
     match w.users.get(id) {
-        None => Err(Rejection::unknown("User", 10013)),
-        Some(user) if user.is_member == elsewhere => Err(Rejection::unknown("Member", 10007)),
+        None => Err(Rejection::unknown_resource("User", 10013)),
+        Some(user) if user.is_member == elsewhere => Err(Rejection::unknown_resource("Member", 10007)),
         Some(_) => Ok((200, w.member_json(id))),
     }
 }

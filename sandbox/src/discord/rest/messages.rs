@@ -17,7 +17,7 @@ const NONCE_LETTERS: usize = 25;
 impl World {
     /// Returns a channel that the bot sees.
     pub(super) fn seen_channel(&self, id: &str) -> Result<&Channel, Rejection> {
-        let channel = self.channels.get(id).ok_or_else(|| Rejection::unknown("Channel", 10003))?;
+        let channel = self.channels.get(id).ok_or_else(|| Rejection::unknown_resource("Channel", 10003))?;
         if !self.can_see(id, self.bot()) {
             return Err(Rejection::expected(403, 50001, "Missing Access"));
         }
@@ -58,7 +58,7 @@ impl World {
     fn seen_message(&self, request: &Request) -> Result<Message, Rejection> {
         self.seen_channel(request.param(0))?;
         let found = self.messages_in(request.param(0)).iter().find(|m| m.id == request.param(1));
-        found.cloned().ok_or_else(|| Rejection::unknown("Message", 10008))
+        found.cloned().ok_or_else(|| Rejection::unknown_resource("Message", 10008))
     }
 
     /// Stores files and returns the attachment objects.
@@ -205,7 +205,7 @@ const FIELDS: [&str; 13] = [
 ];
 
 /// Rejects fields that a message does not have.
-pub(super) fn known(body: &Value, fields: &[&str]) -> Result<(), Rejection> {
+pub(super) fn check_fields(body: &Value, fields: &[&str]) -> Result<(), Rejection> {
     let Some(given) = body.as_object() else {
         return Err(Rejection::field("", "Only dictionaries may be used."));
     };
@@ -218,7 +218,7 @@ pub(super) fn known(body: &Value, fields: &[&str]) -> Result<(), Rejection> {
 pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     let (channel, body) = (request.param(0), &request.body);
     w.writable(channel)?;
-    known(body, &FIELDS)?;
+    check_fields(body, &FIELDS)?;
     let nonce = nonce(body)?;
     let said = content(body, request.files.len(), Before::Nothing).map_err(Rejection::form)?;
     let reply = reply_to(w, channel, &body["message_reference"])?;
@@ -267,20 +267,20 @@ pub(super) fn list(w: &mut World, request: &Request) -> Answer {
     }
     let all = w.messages_in(request.param(0));
     let mut found: Vec<&Message> = match bounds {
-        [Some(before), _, _] => last(all.iter().filter(|m| number(&m.id) < before).collect(), limit),
+        [Some(before), _, _] => take_last(all.iter().filter(|m| number(&m.id) < before).collect(), limit),
         [_, Some(after), _] => all.iter().filter(|m| number(&m.id) > after).take(limit).collect(),
         [_, _, Some(around)] => {
             let at = all.partition_point(|m| number(&m.id) < around);
             let from = at.saturating_sub(limit / 2);
             all.iter().skip(from).take(limit).collect()
         }
-        _ => last(all.iter().collect(), limit),
+        _ => take_last(all.iter().collect(), limit),
     };
     found.sort_by_key(|m| std::cmp::Reverse(number(&m.id)));
     Ok((200, found.into_iter().map(|m| w.message_json(m)).collect()))
 }
 
-fn last(mut all: Vec<&Message>, limit: usize) -> Vec<&Message> {
+fn take_last(mut all: Vec<&Message>, limit: usize) -> Vec<&Message> {
     let surplus = all.len().saturating_sub(limit);
     all.drain(..surplus);
     all
@@ -296,7 +296,10 @@ pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     if !message.is_from_bot {
         return Err(Rejection::violation(403, 50005, "Cannot edit a message authored by another user"));
     }
-    known(&request.body, &["content", "embeds", "flags", "allowed_mentions", "components", "attachments"])?;
+    check_fields(
+        &request.body,
+        &["content", "embeds", "flags", "allowed_mentions", "components", "attachments"],
+    )?;
     let before = Before::Message { flags: message.flags };
     let said = content(&request.body, request.files.len(), before).map_err(Rejection::form)?;
     let after = w.rewrite(&message.id, said, &request.files).unwrap_or(message);

@@ -147,7 +147,7 @@ fn answer(
         .and_then(|()| judged(state, operation, request))
         .and_then(|()| (operation.run)(w, request));
     let mut response = finish(w, request, operation.id, outcome);
-    allowance.put(response.headers_mut());
+    allowance.write_headers(response.headers_mut());
     response
 }
 
@@ -179,7 +179,7 @@ fn finish(w: &mut World, request: &Request, id: &str, outcome: Answer) -> Respon
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut response = (status, Json(refusal.body())).into_response();
     if let Some(limit) = refusal.limit {
-        limit.put(response.headers_mut());
+        limit.write_headers(response.headers_mut());
     }
     response
 }

@@ -55,7 +55,7 @@ const fn with_body(id: &'static str, verb: &'static str, path: &'static str, run
     Operation { id, verb, path, query: &[], body: true, auth: Auth::Bot, run }
 }
 
-const fn bare(id: &'static str, verb: &'static str, path: &'static str, run: Run) -> Operation {
+const fn without_body(id: &'static str, verb: &'static str, path: &'static str, run: Run) -> Operation {
     Operation { id, verb, path, query: &[], body: false, auth: Auth::Bot, run }
 }
 
@@ -73,8 +73,13 @@ static OPERATIONS: [Operation; 40] = [
     open(get("get_gateway", "/gateway", &[], guilds::gateway), &[]),
     get("get_bot_gateway", "/gateway/bot", &[], guilds::gateway_bot),
     Operation { auth: Auth::Either, ..get("get_my_user", "/users/@me", &[], guilds::me) },
-    get("list_my_guilds", "/users/@me/guilds", &["before", "after", "limit", "with_counts"], guilds::mine),
-    bare("leave_guild", "DELETE", "/users/@me/guilds/{}", guilds::leave),
+    get(
+        "list_my_guilds",
+        "/users/@me/guilds",
+        &["before", "after", "limit", "with_counts"],
+        guilds::list_own,
+    ),
+    without_body("leave_guild", "DELETE", "/users/@me/guilds/{}", guilds::leave),
     with_body("create_dm", "POST", "/users/@me/channels", channels::create_dm),
     get("get_user", "/users/{}", &[], guilds::user),
     get("get_my_oauth2_application", "/oauth2/applications/@me", &[], guilds::application),
@@ -93,10 +98,10 @@ static OPERATIONS: [Operation; 40] = [
     with_body("create_message", "POST", "/channels/{}/messages", messages::create),
     get("get_message", "/channels/{}/messages/{}", &[], messages::get),
     with_body("update_message", "PATCH", "/channels/{}/messages/{}", messages::update),
-    bare("delete_message", "DELETE", "/channels/{}/messages/{}", messages::delete),
+    without_body("delete_message", "DELETE", "/channels/{}/messages/{}", messages::delete),
     with_body("create_thread_from_message", "POST", "/channels/{}/messages/{}/threads", channels::thread),
-    bare("trigger_typing_indicator", "POST", "/channels/{}/typing", channels::typing),
-    bare("join_thread", "PUT", "/channels/{}/thread-members/@me", channels::join),
+    without_body("trigger_typing_indicator", "POST", "/channels/{}/typing", channels::typing),
+    without_body("join_thread", "PUT", "/channels/{}/thread-members/@me", channels::join),
     open(
         with_body("create_interaction_response", "POST", "/interactions/{}/{}/callback", callbacks::respond),
         &["with_response"],
@@ -110,13 +115,16 @@ static OPERATIONS: [Operation; 40] = [
         with_body("update_original_webhook_message", "PATCH", ORIGINAL, webhooks::update),
         &["thread_id", "with_components"],
     ),
-    open(bare("delete_original_webhook_message", "DELETE", ORIGINAL, webhooks::delete), &["thread_id"]),
+    open(
+        without_body("delete_original_webhook_message", "DELETE", ORIGINAL, webhooks::delete),
+        &["thread_id"],
+    ),
     open(get("get_webhook_message", FOLLOW_UP, &[], webhooks::get), &["thread_id"]),
     open(
         with_body("update_webhook_message", "PATCH", FOLLOW_UP, webhooks::update),
         &["thread_id", "with_components"],
     ),
-    open(bare("delete_webhook_message", "DELETE", FOLLOW_UP, webhooks::delete), &["thread_id"]),
+    open(without_body("delete_webhook_message", "DELETE", FOLLOW_UP, webhooks::delete), &["thread_id"]),
     with_body("update_channel", "PATCH", "/channels/{}", channels::update),
     get(
         "list_thread_members",
@@ -125,7 +133,7 @@ static OPERATIONS: [Operation; 40] = [
         channels::members,
     ),
     with_body("create_application_command", "POST", "/applications/{}/commands", commands::create),
-    bare("delete_application_command", "DELETE", "/applications/{}/commands/{}", commands::delete),
+    without_body("delete_application_command", "DELETE", "/applications/{}/commands/{}", commands::delete),
     get(
         "list_guild_application_commands",
         "/applications/{}/guilds/{}/commands",

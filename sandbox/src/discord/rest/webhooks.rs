@@ -7,7 +7,7 @@ use super::super::interactions::{Delivery, Interaction};
 use super::super::rejection::Rejection;
 use super::super::rules::{Before, content};
 use super::super::world::World;
-use super::messages::known;
+use super::messages::check_fields;
 use super::{Answer, Request};
 
 const FIELDS: [&str; 7] =
@@ -17,12 +17,12 @@ const FIELDS: [&str; 7] =
 fn alive(w: &World, request: &Request) -> Result<Interaction, Rejection> {
     let ours = request.param(0) == w.config.app.id;
     let found = w.interactions.iter().find(|i| ours && i.token == request.param(1));
-    let found = found.ok_or_else(|| Rejection::unknown("Webhook", 10015))?;
+    let found = found.ok_or_else(|| Rejection::unknown_resource("Webhook", 10015))?;
     if w.now() - found.created_at > w.config.token_lifetime {
         return Err(Rejection::expected(401, 50027, "Invalid Webhook Token"));
     }
     if found.state != Delivery::Acknowledged {
-        return Err(Rejection::unknown("Webhook", 10015));
+        return Err(Rejection::unknown_resource("Webhook", 10015));
     }
     Ok(found.clone())
 }
@@ -30,7 +30,7 @@ fn alive(w: &World, request: &Request) -> Result<Interaction, Rejection> {
 /// Returns the message in the path, or the original response.
 fn message(w: &World, request: &Request) -> Result<Message, Rejection> {
     let interaction = alive(w, request)?;
-    let unknown = || Rejection::unknown("Message", 10008);
+    let unknown = || Rejection::unknown_resource("Message", 10008);
     let id = match request.params.get(2) {
         Some(id) => id.clone(),
         None => interaction.original.clone().ok_or_else(unknown)?,
@@ -48,7 +48,7 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let message = message(w, request)?;
-    known(&request.body, &FIELDS)?;
+    check_fields(&request.body, &FIELDS)?;
     let before = Before::Message { flags: message.flags };
     let said = content(&request.body, request.files.len(), before).map_err(Rejection::form)?;
     let after = w.rewrite(&message.id, said, &request.files).unwrap_or(message);
@@ -63,7 +63,7 @@ pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn follow_up(w: &mut World, request: &Request) -> Answer {
     let interaction = alive(w, request)?;
-    known(&request.body, &FIELDS)?;
+    check_fields(&request.body, &FIELDS)?;
     let mut said =
         content(&request.body, request.files.len(), Before::Interaction).map_err(Rejection::form)?;
     // The first follow-up after a deferral is the deferred response, ephemeral only if the deferral was.

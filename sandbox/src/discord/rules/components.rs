@@ -45,7 +45,7 @@ impl ComponentValidator {
         }
     }
 
-    fn seen(&mut self, at: &str, component: &Value) {
+    fn record_component(&mut self, at: &str, component: &Value) {
         self.count += 1;
         let id = &component["id"];
         if id.is_null() || id == 0 {
@@ -60,9 +60,9 @@ impl ComponentValidator {
 
     /// Validates a file component, which must name a file of the message.
     fn file(&mut self, at: &str, file: &Value) {
-        self.seen(at, file);
-        self.violations.only(at, file, &["type", "id", "file", "spoiler"]);
-        self.violations.only(&format!("{at}/file"), &file["file"], &["url"]);
+        self.record_component(at, file);
+        self.violations.check_fields(at, file, &["type", "id", "file", "spoiler"]);
+        self.violations.check_fields(&format!("{at}/file"), &file["file"], &["url"]);
         let named = file["file"]["url"].as_str().and_then(|url| url.strip_prefix("attachment://"));
         if !named.is_some_and(|name| self.files.iter().any(|file| file == name)) {
             self.violations.say(&format!("{at}/file/url"), "Names no file of this message.");
@@ -76,15 +76,19 @@ impl ComponentValidator {
             Some(10) => self.display(at, block),
             Some(13) => self.file(at, block),
             Some(14) => {
-                self.seen(at, block);
-                self.violations.only(at, block, &["type", "id", "divider", "spacing"]);
+                self.record_component(at, block);
+                self.violations.check_fields(at, block, &["type", "id", "divider", "spacing"]);
                 if !(block["spacing"].is_null() || block["spacing"] == 1 || block["spacing"] == 2) {
                     self.violations.say(&format!("{at}/spacing"), "Is 1 or 2.");
                 }
             }
             Some(17) if top => {
-                self.seen(at, block);
-                self.violations.only(at, block, &["type", "id", "accent_color", "components", "spoiler"]);
+                self.record_component(at, block);
+                self.violations.check_fields(
+                    at,
+                    block,
+                    &["type", "id", "accent_color", "components", "spoiler"],
+                );
                 let under = format!("{at}/components");
                 for (n, child) in self.violations.list(&under, &block["components"], 1, 40).iter().enumerate()
                 {
@@ -96,8 +100,8 @@ impl ComponentValidator {
     }
 
     fn display(&mut self, at: &str, display: &Value) {
-        self.seen(at, display);
-        self.violations.only(at, display, &["type", "id", "content"]);
+        self.record_component(at, display);
+        self.violations.check_fields(at, display, &["type", "id", "content"]);
         self.violations.text(&format!("{at}/content"), &display["content"], 1, LETTERS);
         let content = display["content"].as_str().unwrap_or_default();
         if content.trim().is_empty() {
@@ -107,8 +111,8 @@ impl ComponentValidator {
     }
 
     fn section(&mut self, at: &str, section: &Value) {
-        self.seen(at, section);
-        self.violations.only(at, section, &["type", "id", "components", "accessory"]);
+        self.record_component(at, section);
+        self.violations.check_fields(at, section, &["type", "id", "components", "accessory"]);
         let under = format!("{at}/components");
         for (n, child) in self.violations.list(&under, &section["components"], 1, 3).iter().enumerate() {
             let at = format!("{under}/{n}");
@@ -126,8 +130,8 @@ impl ComponentValidator {
     }
 
     fn row(&mut self, at: &str, row: &Value) {
-        self.seen(at, row);
-        self.violations.only(at, row, &["type", "id", "components"]);
+        self.record_component(at, row);
+        self.violations.check_fields(at, row, &["type", "id", "components"]);
         let under = format!("{at}/components");
         let children = self.violations.list(&under, &row["components"], 1, 5);
         let selects = children.iter().filter(|c| c["type"] != 2).count();
@@ -145,9 +149,9 @@ impl ComponentValidator {
     }
 
     fn button(&mut self, at: &str, button: &Value) {
-        self.seen(at, button);
+        self.record_component(at, button);
         let known = ["type", "id", "style", "label", "emoji", "custom_id", "url", "disabled"];
-        self.violations.only(at, button, &known);
+        self.violations.check_fields(at, button, &known);
         self.violations.optional(&format!("{at}/label"), &button["label"], 1, 80);
         if button["label"].is_null() && button["emoji"].is_null() {
             self.violations.say(at, "A button needs a label or an emoji.");
@@ -174,7 +178,7 @@ impl ComponentValidator {
     }
 
     fn select(&mut self, at: &str, select: &Value) {
-        self.seen(at, select);
+        self.record_component(at, select);
         self.custom_id(at, select);
         options(&mut self.violations, at, select);
     }
@@ -197,7 +201,7 @@ pub(super) fn options(finder: &mut ViolationCollector, at: &str, select: &Value)
     let mut values = HashSet::new();
     for (n, option) in all.iter().enumerate() {
         let at = format!("{under}/{n}");
-        finder.only(&at, option, &["label", "value", "description", "emoji", "default"]);
+        finder.check_fields(&at, option, &["label", "value", "description", "emoji", "default"]);
         finder.text(&format!("{at}/label"), &option["label"], 1, 100);
         finder.text(&format!("{at}/value"), &option["value"], 1, 100);
         finder.optional(&format!("{at}/description"), &option["description"], 1, 100);

@@ -106,7 +106,7 @@ fn mentions(walk: &mut ComponentValidator, allowed: &Value) {
     if allowed.is_null() {
         return;
     }
-    walk.violations.only("allowed_mentions", allowed, &["parse", "users", "roles", "replied_user"]);
+    walk.violations.check_fields("allowed_mentions", allowed, &["parse", "users", "roles", "replied_user"]);
     for field in ["users", "roles"] {
         let listed = allowed[field].as_array().is_some_and(|a| !a.is_empty());
         let parsed = allowed["parse"].as_array().is_some_and(|a| a.iter().any(|p| p == field));

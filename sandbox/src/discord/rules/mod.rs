@@ -45,7 +45,7 @@ impl ViolationCollector {
     }
 
     /// Rejects all fields but these.
-    fn only(&mut self, at: &str, object: &Value, known: &[&str]) {
+    fn check_fields(&mut self, at: &str, object: &Value, known: &[&str]) {
         let Some(fields) = object.as_object() else { return self.say(at, "Only dictionaries may be used.") };
         for odd in fields.keys().filter(|k| !known.contains(&k.as_str())) {
             self.say(&format!("{at}/{odd}"), "There is no such field.");

@@ -11,7 +11,7 @@ use super::components::options;
 /// Returns every rule that a modal violates.
 pub(in crate::discord) fn modal_broken(modal: &Value) -> Vec<Broken> {
     let mut finder = ViolationCollector::default();
-    finder.only("data", modal, &["custom_id", "title", "components"]);
+    finder.check_fields("data", modal, &["custom_id", "title", "components"]);
     finder.text("data/custom_id", &modal["custom_id"], 1, 100);
     finder.text("data/title", &modal["title"], 1, 45);
     let mut ids = HashSet::new();
@@ -37,7 +37,7 @@ pub(in crate::discord) fn modal_broken(modal: &Value) -> Vec<Broken> {
 }
 
 fn label(finder: &mut ViolationCollector, ids: &mut HashSet<String>, at: &str, label: &Value) {
-    finder.only(at, label, &["type", "id", "label", "description", "component"]);
+    finder.check_fields(at, label, &["type", "id", "label", "description", "component"]);
     finder.text(&format!("{at}/label"), &label["label"], 1, 45);
     finder.optional(&format!("{at}/description"), &label["description"], 1, 100);
     let (at, inner) = (format!("{at}/component"), &label["component"]);
@@ -69,7 +69,7 @@ fn input(finder: &mut ViolationCollector, ids: &mut HashSet<String>, at: &str, i
         "min_length",
         "max_length",
     ];
-    finder.only(at, input, &known);
+    finder.check_fields(at, input, &known);
     custom_id(finder, ids, at, input);
     if !(input["style"] == 1 || input["style"] == 2) {
         finder.say(&format!("{at}/style"), "Is 1 or 2.");

@@ -57,14 +57,14 @@ async fn who_may_not_listen_is_sent_away() {
     let mut raw = Raw::start(config).await;
     let mut socket = Socket::connect(&raw).await;
     socket.identify(&raw, INTENTS).await;
-    assert_eq!(socket.closed().await, 4014);
+    assert_eq!(socket.wait_for_close_code().await, 4014);
     raw.token = "wrong".into();
     raw.discord.change(|w| w.config.app.bot_token.clone());
     let url = format!("{}/gateway?v=10", raw.discord.root_url().replacen("http", "ws", 1));
     let mut socket = Socket(tokio_tungstenite::connect_async(url).await.unwrap().0);
     socket.next().await;
     socket.identify(&raw, 1).await;
-    assert_eq!(socket.closed().await, 4004);
+    assert_eq!(socket.wait_for_close_code().await, 4004);
     raw.clean();
 }
 
@@ -83,6 +83,6 @@ async fn trouble_on_demand() {
     raw.discord.post_message("ana", "general", None, "hi");
     let (one, two) = (socket.next().await, socket.next().await);
     assert_eq!(one["d"]["id"], two["d"]["id"]);
-    assert_eq!(socket.closed().await, 4009);
+    assert_eq!(socket.wait_for_close_code().await, 4009);
     raw.clean();
 }

@@ -178,7 +178,7 @@ impl Socket {
     }
 
     /// Returns the code with which the connection is closed.
-    async fn closed(&mut self) -> u16 {
+    async fn wait_for_close_code(&mut self) -> u16 {
         match tokio::time::timeout(SOON, self.0.next()).await.unwrap() {
             Some(Ok(Frame::Close(Some(frame)))) => frame.code.into(),
             other => panic!("{other:?}"),

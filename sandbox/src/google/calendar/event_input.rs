@@ -32,9 +32,9 @@ const TEXTS: [(&str, usize); 3] = [("summary", 1024), ("description", 8192), ("l
 const DEFAULTS: [(&str, bool); 3] =
     [("guestsCanInviteOthers", true), ("guestsCanModify", false), ("guestsCanSeeOtherGuests", true)];
 const COLOURS: [&str; 11] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"];
-const MOST_GUESTS: usize = 200;
-const MOST_REMINDERS: usize = 5;
-const LATEST_REMINDER: i64 = 40_320;
+const MAX_GUESTS: usize = 200;
+const MAX_REMINDERS: usize = 5;
+const MAX_REMINDER_MINUTES: i64 = 40_320;
 
 #[derive(Debug, Default)]
 pub(super) struct EventFields {
@@ -148,14 +148,14 @@ fn reminders(value: &Value) -> Result<(), Rejection> {
             "Cannot specify both default reminders and overrides at the same time.",
         ));
     }
-    if overrides.len() > MOST_REMINDERS {
+    if overrides.len() > MAX_REMINDERS {
         return Err(rejection::invalid("The number of override reminders is more than 5"));
     }
     for one in overrides {
         let minutes =
             one["minutes"].as_i64().ok_or_else(|| rejection::required("Missing reminder minutes."))?;
         let method = one["method"].as_str().ok_or_else(|| rejection::required("Missing reminder method."))?;
-        if !(0..=LATEST_REMINDER).contains(&minutes) || !["email", "popup"].contains(&method) {
+        if !(0..=MAX_REMINDER_MINUTES).contains(&minutes) || !["email", "popup"].contains(&method) {
             return Err(rejection::invalid("Invalid reminder"));
         }
     }
@@ -174,8 +174,8 @@ fn lines(value: Option<&Value>, span: &Span) -> Result<Vec<String>, Rejection> {
 
 fn guests(value: Option<&Value>) -> Result<Vec<StoredAttendee>, Rejection> {
     let all = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    if all.len() > MOST_GUESTS {
-        return Err(rejection::invalid(format!("The event has more than {MOST_GUESTS} attendees")));
+    if all.len() > MAX_GUESTS {
+        return Err(rejection::invalid(format!("The event has more than {MAX_GUESTS} attendees")));
     }
     let mut guests: Vec<StoredAttendee> = Vec::new();
     for one in all {

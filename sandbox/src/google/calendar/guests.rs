@@ -76,16 +76,21 @@ impl Change {
 impl Calendars {
     /// Returns the guest list requested by a person who can change it. A guest whose answer is not repeated is invited
     /// again.
-    pub(super) fn invited(
+    pub(super) fn validate_guests(
         &self,
         event: &Entry,
         me: &str,
         wanted: Vec<StoredAttendee>,
     ) -> Result<Vec<StoredAttendee>, Rejection> {
-        wanted.into_iter().map(|guest| self.asked(event, me, guest)).collect()
+        wanted.into_iter().map(|guest| self.validate_guest(event, me, guest)).collect()
     }
 
-    fn asked(&self, event: &Entry, me: &str, mut guest: StoredAttendee) -> Result<StoredAttendee, Rejection> {
+    fn validate_guest(
+        &self,
+        event: &Entry,
+        me: &str,
+        mut guest: StoredAttendee,
+    ) -> Result<StoredAttendee, Rejection> {
         let (before, owner) = (event.guest(&guest.email), self.owner(&guest.email));
         let usual = if guest.email == event.organizer { "accepted" } else { "needsAction" };
         let settled = before.map_or(usual, |before| before.response.as_str());

@@ -209,7 +209,7 @@ fn entry(all: &Calendars, account: &str, id: String, what: &NewEvent, home: &str
         .iter()
         .map(|email| StoredAttendee { response: String::new(), ..StoredAttendee::new(email) })
         .collect();
-    entry.guests = all.invited(&entry, account, asked).map_err(|refusal| refusal.message)?;
+    entry.guests = all.validate_guests(&entry, account, asked).map_err(|refusal| refusal.message)?;
     Ok(entry)
 }
 

@@ -38,7 +38,7 @@ impl Meet {
 
 /// Returns the Meet link of an event after a write. Without version 1 Google ignores a request for a link; that mistake
 /// would never be noticed, so it is rejected here.
-pub(super) fn written(
+pub(super) fn link_after_write(
     all: &mut Calendars,
     ask: &ApiRequest<'_>,
     old: Option<&Meet>,

@@ -71,7 +71,7 @@ impl ApiRequest<'_> {
         Ok((from, self.param("maxResults").and_then(|text| text.parse().ok()).unwrap_or(usual)))
     }
 
-    pub fn first(&self) -> &str {
+    pub fn first_id(&self) -> &str {
         self.ids.first().map(String::as_str).unwrap_or_default()
     }
 
@@ -83,7 +83,7 @@ impl ApiRequest<'_> {
     /// Returns the calendar from the path, if the caller can read it.
     pub fn calendar(&self, all: &Calendars) -> Result<String, Rejection> {
         let me = &self.account.email;
-        let named = if self.first() == "primary" { me } else { self.first() };
+        let named = if self.first_id() == "primary" { me } else { self.first_id() };
         let owner = all.owner(named).ok_or_else(rejection::not_found)?;
         let has = |scope: &str| self.scopes.contains(&format!("{GOOGLE}{scope}"));
         let own_only = [OWNED, OWNED_READONLY].iter().any(|scope| has(scope))
@@ -106,7 +106,7 @@ impl ApiRequest<'_> {
         match self.if_match.as_deref() {
             None | Some("*") => Ok(()),
             Some(given) if given == etag => Ok(()),
-            Some(_) => Err(rejection::stale()),
+            Some(_) => Err(rejection::precondition_failed()),
         }
     }
 
@@ -232,7 +232,7 @@ fn perform(id: &str, all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
         "calendar.events.delete" => write::delete(all, ask),
         "calendar.freebusy.query" => read::busy(all, ask),
         "calendar.calendarList.list" => people::list(all, ask),
-        "calendar.calendarList.get" => people::listed(all, ask),
+        "calendar.calendarList.get" => people::get_entry(all, ask),
         "calendar.calendars.get" => people::calendar(all, ask),
         "calendar.settings.get" => people::setting(all, ask),
         other => Err(Rejection::backend(format!("{other} is in the table and has no code"))),

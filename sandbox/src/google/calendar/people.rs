@@ -49,7 +49,7 @@ pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     Ok(Some(answer))
 }
 
-pub(super) fn listed(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
+pub(super) fn get_entry(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let owner = all.owner(&ask.calendar(all)?).ok_or_else(rejection::not_found)?;
     Ok(Some(entry(owner, &ask.account.email)))
 }
@@ -68,7 +68,7 @@ pub(super) fn calendar(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
 
 pub(super) fn setting(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let owner = all.owner(&ask.account.email).ok_or_else(rejection::not_found)?;
-    match ask.first() {
+    match ask.first_id() {
         "timezone" => Ok(Some(json!({
             "kind": "calendar#setting",
             "etag": "\"1700000000000000\"",

@@ -16,8 +16,8 @@ const LIST_SIZE: usize = 250;
 /// How far a list without an end expands series.
 const UNROLLED: SignedDuration = SignedDuration::from_hours(24 * 730);
 /// Google does not document the limit of a query for busy times; callers were rejected at about three months.
-const LONGEST_QUERY: SignedDuration = SignedDuration::from_hours(24 * 60);
-const MOST_CALENDARS: usize = 50;
+const MAX_QUERY_RANGE: SignedDuration = SignedDuration::from_hours(24 * 60);
+const MAX_CALENDARS: usize = 50;
 
 pub(super) fn get(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let calendar = ask.calendar(all)?;
@@ -40,7 +40,7 @@ impl Window {
         }
     }
 
-    fn until(&self, now: Timestamp) -> Timestamp {
+    fn expansion_end(&self, now: Timestamp) -> Timestamp {
         let begins = self.from.map_or(now, |from| from.max(now));
         self.to.unwrap_or(begins.checked_add(UNROLLED).unwrap_or(Timestamp::MAX))
     }
@@ -52,7 +52,7 @@ pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let window = Window::read(ask)?;
     let (single, deleted) = (ask.flag("singleEvents"), ask.flag("showDeleted"));
     let since = ask.instant("updatedMin")?;
-    let until = window.until(ask.now);
+    let until = window.expansion_end(ask.now);
     let shown = |entry: &Entry| {
         let in_window = match entry.recurrence.is_empty() {
             true => entry.span.overlaps(window.from, window.to, &look.zone),
@@ -72,8 +72,10 @@ pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     } else {
         all.list_in_calendar(&calendar).cloned().collect()
     };
-    let mut found: Vec<Entry> =
-        candidates.into_iter().filter(|entry| shown(entry) && fits(entry, all, ask, &calendar)).collect();
+    let mut found: Vec<Entry> = candidates
+        .into_iter()
+        .filter(|entry| shown(entry) && matches_filters(entry, all, ask, &calendar))
+        .collect();
     match ask.param("orderBy") {
         None => {}
         Some("startTime") if single => {
@@ -89,7 +91,7 @@ pub(super) fn list(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     page(all, ask, &look, &found)
 }
 
-fn fits(entry: &Entry, all: &Calendars, ask: &ApiRequest<'_>, calendar: &str) -> bool {
+fn matches_filters(entry: &Entry, all: &Calendars, ask: &ApiRequest<'_>, calendar: &str) -> bool {
     let own = entry.copies.get(calendar).map(|copy| &copy.own);
     let has = |map: Option<&serde_json::Map<String, Value>>, kind: &str, wanted: &str| {
         let (name, value) = wanted.split_once('=').unwrap_or((wanted, ""));
@@ -125,7 +127,7 @@ pub(super) fn instances(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     if series.recurrence.is_empty() {
         return Err(rejection::invalid("The event does not repeat"));
     }
-    let mut found = all.instances(&series, window.until(ask.now));
+    let mut found = all.instances(&series, window.expansion_end(ask.now));
     found.extend(all.exceptions(&series).filter(|entry| entry.copies.contains_key(&calendar)).cloned());
     found.retain(|entry| {
         (ask.flag("showDeleted") || !entry.is_gone_for(&calendar))
@@ -165,7 +167,7 @@ pub(super) fn busy(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     if from >= to {
         return Err(rejection::empty_range());
     }
-    if to.duration_since(from) > LONGEST_QUERY {
+    if to.duration_since(from) > MAX_QUERY_RANGE {
         return Err(rejection::long_range());
     }
     let shown = match ask.body["timeZone"].as_str() {
@@ -174,13 +176,13 @@ pub(super) fn busy(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     };
     let items = ask.body["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let most = ask.body["calendarExpansionMax"].as_i64().and_then(|most| usize::try_from(most).ok());
-    if items.is_empty() || items.len() > most.unwrap_or(MOST_CALENDARS).min(MOST_CALENDARS) {
+    if items.is_empty() || items.len() > most.unwrap_or(MAX_CALENDARS).min(MAX_CALENDARS) {
         return Err(rejection::invalid("The number of calendars is not allowed"));
     }
     let mut calendars = serde_json::Map::new();
     for item in items {
         let id = item["id"].as_str().ok_or_else(|| rejection::required("Missing calendar id."))?;
-        let told = match seen(all, ask, id) {
+        let told = match find_visible_owner(all, ask, id) {
             Some(owner) => {
                 let periods = all.busy_times(owner, from, to).into_iter();
                 let period = |(start, end)| json!({"start": stamp(start, &shown), "end": stamp(end, &shown)});
@@ -199,7 +201,7 @@ pub(super) fn busy(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
 }
 
 /// Returns the owner of a calendar whose busy times the caller can see: in the same domain, or shared with the caller.
-fn seen<'a>(all: &'a Calendars, ask: &ApiRequest<'_>, id: &str) -> Option<&'a Owner> {
+fn find_visible_owner<'a>(all: &'a Calendars, ask: &ApiRequest<'_>, id: &str) -> Option<&'a Owner> {
     let me = all.owner(&ask.account.email)?;
     let owner = if id == "primary" { me } else { all.owner(id)? };
     (owner.domain == me.domain || all.is_shared(&owner.email, &me.email)).then_some(owner)

@@ -52,11 +52,11 @@ pub(super) fn duplicate() -> Rejection {
     because(409, "duplicate", "The requested identifier already exists.")
 }
 
-pub(super) fn gone() -> Rejection {
+pub(super) fn resource_deleted() -> Rejection {
     because(410, "deleted", "Resource has been deleted")
 }
 
-pub(super) fn stale() -> Rejection {
+pub(super) fn precondition_failed() -> Rejection {
     because(412, "conditionNotMet", "Precondition Failed")
 }
 
@@ -65,8 +65,8 @@ pub(super) fn status(code: u16) -> Rejection {
     match code {
         404 => not_found(),
         409 => duplicate(),
-        410 => gone(),
-        412 => stale(),
+        410 => resource_deleted(),
+        412 => precondition_failed(),
         429 => because(429, "rateLimitExceeded", "Rate Limit Exceeded"),
         code => Rejection::status(code),
     }

@@ -21,8 +21,8 @@ use super::moment::Moment;
 use crate::google::Shared;
 use crate::google::consent::escape;
 
-const LONGEST_POLL: Duration = Duration::from_secs(25);
-const MOST_WEEKS: i64 = 8;
+const MAX_POLL_TIME: Duration = Duration::from_secs(25);
+const MAX_WEEKS: i64 = 8;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new().route("/_sandbox/calendar", get(json_of)).route("/_sandbox/week", get(page))
@@ -85,7 +85,7 @@ impl Shared {
             None => today,
         };
         let monday = day.checked_sub(i64::from(day.weekday().since(Weekday::Monday)).days()).ok()?;
-        let weeks = ask.weeks.unwrap_or(1).clamp(1, MOST_WEEKS);
+        let weeks = ask.weeks.unwrap_or(1).clamp(1, MAX_WEEKS);
         let next = monday.checked_add(weeks.weeks()).ok()?;
         let at = |day: Date| -> Timestamp { Moment::Day(day).at(&zone) };
         let meetings = self.meetings(&ask.account, clock(at(monday)), clock(at(next)));
@@ -96,7 +96,7 @@ impl Shared {
 async fn json_of(Shares(shared): Shares<Arc<Shared>>, Query(ask): Query<Ask>) -> Response {
     let mut version = shared.version.subscribe();
     if let Some(since) = ask.since {
-        let _ = tokio::time::timeout(LONGEST_POLL, version.wait_for(|now| *now != since)).await;
+        let _ = tokio::time::timeout(MAX_POLL_TIME, version.wait_for(|now| *now != since)).await;
     }
     // The version is read first, so a change in between is shown twice instead of never.
     let seen = *version.borrow();

@@ -33,7 +33,7 @@ fn object(value: &Value) -> Map<String, Value> {
 }
 
 /// Returns the view with all guests, so that none is lost when the event is written back.
-fn whole(all: &Calendars, me: &str) -> Viewpoint {
+fn full_viewpoint(all: &Calendars, me: &str) -> Viewpoint {
     let zone = all.owner(me).map_or(jiff::tz::TimeZone::UTC, super::store::Owner::zone);
     Viewpoint { calendar: me.to_owned(), reader: me.to_owned(), zone, max_attendees: None }
 }
@@ -67,8 +67,8 @@ pub(super) fn insert(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
         copies: std::iter::once((me.clone(), CalendarCopy { own: draft.fields.own, ..Default::default() }))
             .collect(),
     };
-    entry.guests = all.invited(&entry, &me, draft.guests)?;
-    entry.meet = meet::written(all, ask, None, body.get("conferenceData"))?;
+    entry.guests = all.validate_guests(&entry, &me, draft.guests)?;
+    entry.meet = meet::link_after_write(all, ask, None, body.get("conferenceData"))?;
     // These checks come before the writes, so a rejected request changes nothing.
     let (tells, look) = (Tells::read(ask)?, ask.to_view(all, &me)?);
     all.distribute(&mut entry);
@@ -123,7 +123,7 @@ fn merge(into: &mut Value, from: Value) {
 fn standing(all: &Calendars, ask: &ApiRequest<'_>, me: &str) -> Result<Entry, Rejection> {
     let old = all.find(me, ask.event()).ok_or_else(rejection::not_found)?;
     if old.is_gone_for(me) {
-        return Err(rejection::gone());
+        return Err(rejection::resource_deleted());
     }
     ask.must_match(&old.etag(me))?;
     Ok(old)
@@ -142,7 +142,7 @@ fn change(
     }
     let said = body.get("conferenceData").cloned();
     let omits = body.get("attendeesOmitted") == Some(&json!(true));
-    let merged = object(&merged(all.show(&old, &whole(all, &me)), body));
+    let merged = object(&merged(all.show(&old, &full_viewpoint(all, &me)), body));
     let zone = all.owner(&me).map(|owner| owner.zone.clone()).unwrap_or_default();
     let draft = EventInput::read(&merged, &zone)?;
     let kept = if ask.supports_conferences() { merged.get("conferenceData").cloned() } else { said };
@@ -172,10 +172,10 @@ fn rewritten(
     let mut new = old.clone();
     let leads = old.organizer == me || old.fields.get("guestsCanModify") == Some(&json!(true));
     new.guests = match leads && !draft.omits_guests {
-        true => all.invited(old, me, draft.guests)?,
+        true => all.validate_guests(old, me, draft.guests)?,
         false => all.answered(old, me, &draft.guests, draft.omits_guests)?,
     };
-    new.meet = meet::written(all, ask, old.meet.as_ref(), conference)?;
+    new.meet = meet::link_after_write(all, ask, old.meet.as_ref(), conference)?;
     new.fields = draft.fields.fields;
     new.span = draft.span;
     new.recurrence = draft.recurrence;

@@ -93,7 +93,7 @@ fn lunch() -> Value {
     json!({"summary": "Lunch", "start": at("12:00"), "end": at("13:00")})
 }
 
-fn with(mut event: Value, more: Value) -> Value {
+fn with_fields(mut event: Value, more: Value) -> Value {
     event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     event
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ANA, Fixture, READONLY, fixture};
 
 /// Returns the token endpoint's answer to claims changed by `change` and signed with the key.
-async fn asked(world: &Fixture, key: &Value, change: impl FnOnce(&mut Value)) -> Value {
+async fn request_token(world: &Fixture, key: &Value, change: impl FnOnce(&mut Value)) -> Value {
     let now = chrono::Utc::now().timestamp();
     let mut claims = json!({ "iss": key["client_email"], "aud": key["token_uri"], "sub": ANA, "scope": READONLY,
         "iat": now, "exp": now + 3600 });
@@ -31,7 +31,7 @@ async fn asked(world: &Fixture, key: &Value, change: impl FnOnce(&mut Value)) ->
 async fn an_assertion_must_be_right_in_every_claim() {
     let world = fixture().await;
     let key: Value = serde_json::from_str(&world.google.service_account("acme.test", &[READONLY])).unwrap();
-    let good = asked(&world, &key, |_| {}).await;
+    let good = request_token(&world, &key, |_| {}).await;
     assert_eq!(
         (good["token_type"].as_str(), good["expires_in"].as_i64()),
         (Some("Bearer"), Some(3599)),
@@ -51,9 +51,9 @@ async fn an_assertion_must_be_right_in_every_claim() {
         ("sub", Value::Null, "unauthorized_client"),
         ("sub", json!("nobody@acme.test"), "invalid_grant"),
     ] {
-        let said = asked(&world, &key, |claims| claims[claim] = value.clone()).await;
+        let said = request_token(&world, &key, |claims| claims[claim] = value.clone()).await;
         assert_eq!(said["error"], error, "{claim} {value}: {said}");
     }
     world.google.delegates("acme.test", &[]);
-    assert_eq!(asked(&world, &key, |_| {}).await["error"], "unauthorized_client");
+    assert_eq!(request_token(&world, &key, |_| {}).await["error"], "unauthorized_client");
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{ANA, BO, Fixture, READONLY, base64url, fixture, raw_mail};
 use crate::google::IncomingMail;
 
-async fn found(world: &Fixture, query: &str) -> usize {
+async fn count_matches(world: &Fixture, query: &str) -> usize {
     let query: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
     let (status, list) = world.get(&format!("messages?q={query}")).await;
     assert_eq!(status, 200, "{query}: {list}");
@@ -86,7 +86,7 @@ async fn searches_find_what_they_say() {
         ("in:inbox {from:nobody to:an}", 0),
         ("-{from:bo from:ana} in:inbox", 1),
     ] {
-        assert_eq!(found(&world, query).await, count, "{query}");
+        assert_eq!(count_matches(&world, query).await, count, "{query}");
     }
     for refused in ["larger:5M", "a OR b", "(a b)", "{a b", "from:{a b}", "in:nowhere", "newer_than:soon"] {
         let query: String = url::form_urlencoded::byte_serialize(refused.as_bytes()).collect();
@@ -99,11 +99,11 @@ async fn the_search_index_lags_and_threads_do_not() {
     let world = fixture().await;
     world.google.lag_search(2);
     let id = world.google.deliver(ANA, BO, "Late", "x").unwrap();
-    assert_eq!(found(&world, "late").await, 0);
+    assert_eq!(count_matches(&world, "late").await, 0);
     assert_eq!(world.get(&format!("threads/{id}")).await.0, 200);
     assert_eq!(world.get("messages?labelIds=INBOX").await.1["messages"][0]["id"], id.as_str());
-    assert_eq!(found(&world, "late").await, 0);
-    assert_eq!(found(&world, "late").await, 1);
+    assert_eq!(count_matches(&world, "late").await, 0);
+    assert_eq!(count_matches(&world, "late").await, 1);
 }
 
 #[tokio::test]

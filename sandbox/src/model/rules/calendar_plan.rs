@@ -87,14 +87,14 @@ impl CalendarPlan {
         if lower.len() != text.len() {
             return None;
         }
-        looked_at(&text, &lower)
-            .or_else(|| free(&text))
-            .or_else(|| arranged(&text))
-            .or_else(|| changed(&text, &lower))
+        parse_lookup(&text, &lower)
+            .or_else(|| parse_free_time_request(&text))
+            .or_else(|| parse_meeting(&text))
+            .or_else(|| parse_change(&text, &lower))
     }
 }
 
-fn looked_at(text: &str, lower: &str) -> Option<CalendarPlan> {
+fn parse_lookup(text: &str, lower: &str) -> Option<CalendarPlan> {
     if NEXT.iter().any(|words| lower.starts_with(words)) {
         return Some(CalendarPlan::Next);
     }
@@ -117,7 +117,7 @@ fn around_calendar<'a>(text: &'a str, lower: &str) -> Option<(&'a str, &'a str)>
 }
 
 /// Parses "when are Bo and I free next week", "when do Bo and I have an hour on Monday".
-fn free(text: &str) -> Option<CalendarPlan> {
+fn parse_free_time_request(text: &str) -> Option<CalendarPlan> {
     let rest = after_verb(text, &["when are", "when is", "when do", "when does", "when can", "when am"])?;
     let rest = after_verb(rest, &["I and", "me and"]).unwrap_or(rest);
     let (minutes, rest) = split_off_duration(rest);
@@ -134,7 +134,7 @@ fn free(text: &str) -> Option<CalendarPlan> {
     known.map(CalendarPlan::FindFreeTime)
 }
 
-fn arranged(text: &str) -> Option<CalendarPlan> {
+fn parse_meeting(text: &str) -> Option<CalendarPlan> {
     let (minutes, said) = split_off_duration(text);
     if let Some(rest) = after_verb(&said, &["invite"]) {
         let (people, rest) = recipients(rest);
@@ -181,7 +181,7 @@ fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: V
     CalendarPlan::CreateEvent(MeetingRequest { title, when: when.to_owned(), minutes, people })
 }
 
-fn changed(text: &str, lower: &str) -> Option<CalendarPlan> {
+fn parse_change(text: &str, lower: &str) -> Option<CalendarPlan> {
     let said = split_at_word(lower, ",").0;
     if NO_EVENT.iter().any(|word| said.contains(word)) {
         return None;
@@ -189,12 +189,15 @@ fn changed(text: &str, lower: &str) -> Option<CalendarPlan> {
     if let Some(rest) = after_verb(text, &["move", "reschedule", "shift", "push"]) {
         let mut all = rest.match_indices(" to ").map(|(at, _)| (&rest[..at], rest[at + 4..].trim()));
         let (event, when) = all.find(|(_, when)| is_time(when))?;
-        return Some(CalendarPlan::ChangeEvent(named(event), EventChange::Move(when.to_owned())));
+        return Some(CalendarPlan::ChangeEvent(
+            parse_event_reference(event),
+            EventChange::Move(when.to_owned()),
+        ));
     }
     let (said, note) = split_at_word(text, ",");
     let note = note.map(|note| super::phrasing::capital(note.trim()));
     if let Some(rest) = after_verb(said, &["cancel", "call off", "delete"]) {
-        return Some(CalendarPlan::ChangeEvent(named(rest), EventChange::Cancel));
+        return Some(CalendarPlan::ChangeEvent(parse_event_reference(rest), EventChange::Cancel));
     }
     for (verbs, answer) in [
         (["accept", "say yes to"], "yes"),
@@ -202,7 +205,7 @@ fn changed(text: &str, lower: &str) -> Option<CalendarPlan> {
         (["tentatively accept", "say maybe to"], "maybe"),
     ] {
         if starts(lower, &verbs) {
-            let event = named(after_verb(said, &verbs)?);
+            let event = parse_event_reference(after_verb(said, &verbs)?);
             return Some(CalendarPlan::ChangeEvent(event, EventChange::Answer(answer, note)));
         }
     }
@@ -210,7 +213,7 @@ fn changed(text: &str, lower: &str) -> Option<CalendarPlan> {
 }
 
 /// Parses "Eve's meeting", "Monday's standup", "lunch with Bo", "the planning on Friday at 3", "it".
-fn named(text: &str) -> EventReference {
+fn parse_event_reference(text: &str) -> EventReference {
     if let Some(back) = Reference::parse_exact(text) {
         return EventReference { back: Some(back), ..EventReference::default() };
     }

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 
 use super::calendar_plan::{CalendarPlan, EventChange, EventReference, MeetingRequest};
+use super::describe_results;
 use super::references::{CLARIFICATION_HINT, Referent};
 use super::request_context::RequestContext;
 use super::results::{self, list_people};
 use super::time_spans::{hours, names_day};
-use super::told;
 use crate::model::script::Answer;
 
 const LIST: &str = "calendar_list_upcoming";
 const AGENDA: &str = "calendar_get_agenda";
 /// The maximum of the list tool.
-const MOST: usize = 50;
+const MAX_LISTED_EVENTS: usize = 50;
 /// How many events a question lists.
-const MOST_SHOWN: usize = 6;
+const MAX_SHOWN_EVENTS: usize = 6;
 
 /// Returns the tool that finally carries out the plan.
 pub(super) fn tool(plan: &CalendarPlan) -> &'static str {
@@ -34,14 +34,14 @@ pub(super) fn tool(plan: &CalendarPlan) -> &'static str {
 pub(super) fn answer(asked: &RequestContext<'_>, plan: &CalendarPlan) -> Answer {
     let call = match (plan, &asked.results[..]) {
         (CalendarPlan::ChangeEvent(event, change), _) => return changing(asked, plan, event, change),
-        (_, [_, ..]) => return told(asked),
+        (_, [_, ..]) => return describe_results(asked),
         (CalendarPlan::Agenda(when), []) => asked.call(AGENDA, &json!({"when": when})),
         (CalendarPlan::Next, []) => asked.call(LIST, &json!({})),
-        (CalendarPlan::FindFreeTime(meeting), []) => asked.call(tool(plan), &within(meeting)),
+        (CalendarPlan::FindFreeTime(meeting), []) => asked.call(tool(plan), &free_time_arguments(meeting)),
         (CalendarPlan::CreateEvent(meeting), []) if meeting.when.is_empty() => {
             return Answer::text("When should it be? Say it again with a day, or with “next week”.");
         }
-        (CalendarPlan::CreateEvent(meeting), []) => asked.call(tool(plan), &arranged(meeting)),
+        (CalendarPlan::CreateEvent(meeting), []) => asked.call(tool(plan), &create_event_arguments(meeting)),
     };
     call.unwrap_or_else(no_tool)
 }
@@ -53,7 +53,7 @@ fn changing(
     event: &EventReference,
     change: &EventChange,
 ) -> Answer {
-    let event = match meant(asked, event) {
+    let event = match resolve_event(asked, event) {
         Ok(event) => event,
         Err(question) => return Answer::text(question),
     };
@@ -61,14 +61,16 @@ fn changing(
         [] => look(asked, &event),
         [.., (last, content)] if [LIST, AGENDA].contains(&last.as_str()) => {
             let Some(list) = results::find_json(content).filter(|list| list["events"].is_array()) else {
-                return told(asked);
+                return describe_results(asked);
             };
             match fitting(&list, &event)[..] {
-                [one] => asked.call(tool(plan), &changed(one, change)),
+                [one] => asked.call(tool(plan), &change_arguments(one, change)),
                 // Calendar finds words only in their exact spelling.
-                [] if last == LIST && asked.results.len() == 1 => asked.call(LIST, &json!({"max": MOST})),
+                [] if last == LIST && asked.results.len() == 1 => {
+                    asked.call(LIST, &json!({"max": MAX_LISTED_EVENTS}))
+                }
                 [] => return Answer::text(not_there(&event)),
-                ref several => return Answer::text(which(several)),
+                ref several => return Answer::text(clarification_question(several)),
             }
         }
         // The lists that were searched before do not say what the outcome was.
@@ -78,7 +80,7 @@ fn changing(
 }
 
 /// Returns what is known of the event that the sentence refers to, or a question to ask.
-fn meant(asked: &RequestContext<'_>, event: &EventReference) -> Result<EventReference, String> {
+fn resolve_event(asked: &RequestContext<'_>, event: &EventReference) -> Result<EventReference, String> {
     let nod = match (asked.draft_open, asked.has_pending_request) {
         (true, _) => " For the draft, say “discard it”.",
         (false, true) => " Of what waits for your nod, the buttons on its card decide.",
@@ -103,7 +105,7 @@ fn look(asked: &RequestContext<'_>, event: &EventReference) -> Option<Answer> {
         (Some(day), _) => asked.call(AGENDA, &json!({"when": day})),
         (None, _) if !event.title.is_empty() => asked.call(LIST, &json!({"query": event.title})),
         (None, Some(who)) => asked.call(LIST, &json!({"query": who})),
-        (None, None) => asked.call(LIST, &json!({"max": MOST})),
+        (None, None) => asked.call(LIST, &json!({"max": MAX_LISTED_EVENTS})),
     }
 }
 
@@ -140,9 +142,9 @@ fn not_there(event: &EventReference) -> String {
     format!("I found no {title} in your calendar{when}. Nothing was changed.")
 }
 
-fn which(several: &[&Value]) -> String {
-    let lines: Vec<String> = several.iter().take(MOST_SHOWN).map(|one| line(one)).collect();
-    let more = several.len().saturating_sub(MOST_SHOWN);
+fn clarification_question(several: &[&Value]) -> String {
+    let lines: Vec<String> = several.iter().take(MAX_SHOWN_EVENTS).map(|one| line(one)).collect();
+    let more = several.len().saturating_sub(MAX_SHOWN_EVENTS);
     let more = if more > 0 { format!("\nThere are {more} more.") } else { String::new() };
     format!(
         "Which of these do you mean? Nothing was changed. {CLARIFICATION_HINT}\n{}{more}",
@@ -155,11 +157,11 @@ pub(super) fn no_tool() -> Answer {
     Answer::text("I would need a tool for that which I do not have here.")
 }
 
-fn within(meeting: &MeetingRequest) -> Value {
+fn free_time_arguments(meeting: &MeetingRequest) -> Value {
     with_minutes(json!({"within": meeting.when, "people": meeting.people}), meeting)
 }
 
-fn arranged(meeting: &MeetingRequest) -> Value {
+fn create_event_arguments(meeting: &MeetingRequest) -> Value {
     let arguments = json!({"title": meeting.title, "when": meeting.when, "guests": meeting.people});
     with_minutes(arguments, meeting)
 }
@@ -171,7 +173,7 @@ fn with_minutes(mut arguments: Value, meeting: &MeetingRequest) -> Value {
     arguments
 }
 
-fn changed(found: &Value, change: &EventChange) -> Value {
+fn change_arguments(found: &Value, change: &EventChange) -> Value {
     let event = &found["id"];
     match change {
         // A time without a day is on the event's own day, which the list contains.
@@ -211,12 +213,12 @@ pub(super) fn describe_result(status: &str, result: &Value) -> String {
             Some(why) => format!("I did not do it: {why}."),
             None => "I did not do it.".to_owned(),
         },
-        _ => listed(result)
+        _ => describe_list(result)
             .unwrap_or_else(|| format!("The answer was: {}", results::shorten(&result.to_string()))),
     }
 }
 
-fn listed(result: &Value) -> Option<String> {
+fn describe_list(result: &Value) -> Option<String> {
     if let Some(slots) = result["slots"].as_array() {
         let unseen =
             list_people(&result["cannot_see"]).map(|who| format!("\nI cannot see the calendar of {who}."));

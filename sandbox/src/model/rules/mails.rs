@@ -155,14 +155,14 @@ impl MailReference {
                 MAILS.contains(&kind.to_lowercase().as_str()).then_some((from, topic))?
             }
         };
-        let from = from.map(|who| quoted("from:", who));
-        let all: Vec<String> = from.into_iter().chain(topic.map(|topic| quoted("", topic))).collect();
+        let from = from.map(|who| search_term("from:", who));
+        let all: Vec<String> = from.into_iter().chain(topic.map(|topic| search_term("", topic))).collect();
         (!all.is_empty()).then(|| Self::Search(all.join(" "), since))
     }
 
     /// Returns the query for exactly one listed mail.
     pub fn from_listed(from: &str, subject: &str) -> String {
-        format!("{} {}", quoted("from:", from), quoted("subject:", subject))
+        format!("{} {}", search_term("from:", from), search_term("subject:", subject))
     }
 }
 
@@ -186,7 +186,7 @@ fn before_end<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     text.strip_suffix(words)?.strip_suffix(' ').map(str::trim)
 }
 
-fn quoted(operator: &str, words: &str) -> String {
+fn search_term(operator: &str, words: &str) -> String {
     let clean: String = words.chars().filter(|c| !"\"“”(){}?!".contains(*c)).collect();
     let clean = clean.trim();
     let clean = after_verb(clean, &["the", "my"]).unwrap_or(clean);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(super) fn summarise(request: &Value) -> Value {
     let prompt = prompt(request);
     let messages: Vec<(u64, &str, &str)> = prompt.lines().filter_map(message).collect();
-    let noted: Vec<(u64, &str)> = prompt.lines().filter_map(known).collect();
+    let noted: Vec<(u64, &str)> = prompt.lines().filter_map(parse_known_fact).collect();
     let new = new_from(&prompt);
     let facts: Vec<Value> = messages
         .iter()
@@ -16,7 +16,7 @@ pub(super) fn summarise(request: &Value) -> Value {
     let forget = messages
         .iter()
         .filter(|(number, speaker, _)| *number >= new && *speaker != "Nod")
-        .find_map(|(_, _, text)| forgotten(text, &noted));
+        .find_map(|(_, _, text)| find_fact_to_forget(text, &noted));
     json!({
         "summary": summary(&prompt, &messages),
         "goal": null,
@@ -37,7 +37,7 @@ fn message(line: &str) -> Option<(u64, &str, &str)> {
     Some((number.parse().ok()?, speaker, text.trim()))
 }
 
-fn known(line: &str) -> Option<(u64, &str)> {
+fn parse_known_fact(line: &str) -> Option<(u64, &str)> {
     let (number, rest) = line.strip_prefix('(')?.split_once(") ")?;
     Some((number.parse().ok()?, rest))
 }
@@ -115,7 +115,7 @@ pub(super) fn answer_memory(text: &str, facts: &[(String, String)]) -> Option<St
 }
 
 /// Returns the number of the fact that "forget the launch" or "forget that" refers to.
-fn forgotten(text: &str, noted: &[(u64, &str)]) -> Option<u64> {
+fn find_fact_to_forget(text: &str, noted: &[(u64, &str)]) -> Option<u64> {
     let lower = text.to_lowercase();
     let what = lower.split("forget ").nth(1)?;
     let named = noted.iter().find(|(_, line)| {
@@ -129,7 +129,7 @@ fn forgotten(text: &str, noted: &[(u64, &str)]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn asked(prompt: &str) -> Value {
+    fn summarise_prompt(prompt: &str) -> Value {
         summarise(&json!({"messages": [{"role": "user", "content": prompt}]}))
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn what_is_asked_to_be_remembered_is_noted_once() {
         let said = "[1] Ana Silva: remember that the launch is on Friday\n[2] Nod: ok\n\
                     [3] Bo: please remember that my desk is by the door.";
-        let answer = asked(&format!("Messages:\n{said}\n\nNew from message [1] on."));
+        let answer = summarise_prompt(&format!("Messages:\n{said}\n\nNew from message [1] on."));
         assert_eq!(
             answer["facts"],
             json!([
@@ -145,7 +145,7 @@ mod tests {
                 {"name": "Desk", "value": "by the door", "about": "speaker", "message": 3},
             ])
         );
-        let later = asked(&format!("Messages:\n{said}\n\nNew from message [3] on."));
+        let later = summarise_prompt(&format!("Messages:\n{said}\n\nNew from message [3] on."));
         assert_eq!(later["facts"].as_array().map(Vec::len), Some(1));
     }
 
@@ -163,7 +163,7 @@ mod tests {
     fn forgetting_means_what_is_named_or_what_came_last() {
         let noted = "Noted already:\n(1) Launch: Friday\n(2) Desk: by the door\n\nMessages:\n";
         for (said, wanted) in [("forget the launch", 1), ("please forget that", 2)] {
-            let answer = asked(&format!("{noted}[1] Ana: {said}\n\nNew from message [1] on."));
+            let answer = summarise_prompt(&format!("{noted}[1] Ana: {said}\n\nNew from message [1] on."));
             assert_eq!(answer["forget"], json!([wanted]), "{said}");
         }
     }
@@ -172,6 +172,6 @@ mod tests {
     fn messages_are_folded_into_the_summary_so_far() {
         let prompt = "Summary so far:\nAna: hello\n\nMessages:\n[1] Bo: lunch?\n[2] Nod: at one\n\n\
                       Fold in messages up to [1].\n\nNew from message [1] on.";
-        assert_eq!(asked(prompt)["summary"], "Ana: hello; Bo: lunch?");
+        assert_eq!(summarise_prompt(prompt)["summary"], "Ana: hello; Bo: lunch?");
     }
 }

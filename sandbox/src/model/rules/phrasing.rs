@@ -9,7 +9,7 @@ pub(super) fn mail_arguments(letter: &MailRequest, signer: Option<&str>) -> Opti
     if letter.to.is_empty() {
         return None;
     }
-    let (subject, sentence) = written(&letter.content);
+    let (subject, sentence) = subject_and_sentence(&letter.content);
     let greeting = match greeted(&letter.to) {
         Some(names) => format!("Hi {names},"),
         None => "Hi,".to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn answer(matter: &MailContent, signer: Option<&str>) -> Option<Strin
     if *matter == MailContent::Nothing {
         return None;
     }
-    let (_, sentence) = written(matter);
+    let (_, sentence) = subject_and_sentence(matter);
     Some(match signer {
         Some(name) => format!("Hi,\n\n{sentence}\n\n{name}"),
         None => format!("Hi,\n\n{sentence}"),
@@ -66,7 +66,7 @@ fn first_sentence(text: &str) -> String {
     text[..end].to_owned()
 }
 
-fn written(matter: &MailContent) -> (String, String) {
+fn subject_and_sentence(matter: &MailContent) -> (String, String) {
     match matter {
         MailContent::Nothing => ("Hello".to_owned(), "I wanted to say hello. How are you?".to_owned()),
         MailContent::Saying(text) => saying(text),

@@ -90,8 +90,8 @@ impl Reference {
 /// Returns what was mentioned last, in its order; empty if that was neither a mail nor an event.
 pub(super) fn last_referents(before: &[PriorTurn]) -> Vec<Referent> {
     let things = before.iter().enumerate().rev().find_map(|(at, said)| match said {
-        PriorTurn::Person(text) => wished(&Intent::read(text), &before[..at]),
-        PriorTurn::Nod(text) => told(text),
+        PriorTurn::Person(text) => find_referents(&Intent::read(text), &before[..at]),
+        PriorTurn::Nod(text) => parse_referents(text),
     });
     things.unwrap_or_default()
 }
@@ -100,7 +100,7 @@ pub(super) fn last_referents(before: &[PriorTurn]) -> Vec<Referent> {
 pub(super) fn last_listed(before: &[PriorTurn]) -> Vec<Referent> {
     let list = before.iter().rev().find_map(|said| match said {
         PriorTurn::Nod(text) if text.contains("• ") => {
-            told(text).filter(|things| things[..] != [Referent::Thread])
+            parse_referents(text).filter(|things| things[..] != [Referent::Thread])
         }
         _ => None,
     });
@@ -120,7 +120,7 @@ pub(super) fn parse_selection(text: &str, before: &[PriorTurn]) -> Option<Intent
 }
 
 /// Returns what a request refers to; `None` if it leaves that unchanged.
-fn wished(wish: &Intent, before: &[PriorTurn]) -> Option<Vec<Referent>> {
+fn find_referents(wish: &Intent, before: &[PriorTurn]) -> Option<Vec<Referent>> {
     let back = match wish {
         Intent::SmallTalk => return None,
         Intent::Calendar(CalendarPlan::ChangeEvent(event, _)) if event.back.is_none() => {
@@ -144,7 +144,7 @@ fn wished(wish: &Intent, before: &[PriorTurn]) -> Option<Vec<Referent>> {
 }
 
 /// Returns the same for the texts that `results` and `events` wrote.
-fn told(text: &str) -> Option<Vec<Referent>> {
+fn parse_referents(text: &str) -> Option<Vec<Referent>> {
     if text.starts_with('“') && text.lines().next()?.ends_with("message(s):") {
         return Some(vec![Referent::Thread]);
     }

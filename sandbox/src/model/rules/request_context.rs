@@ -46,7 +46,7 @@ impl<'a> RequestContext<'a> {
         let prompts: Vec<String> = systems.map(|message| text(&message["content"])).collect();
         let line = |name: &str| prompts.iter().find_map(|prompt| line(prompt, name));
         let name = line("- Name:").unwrap_or_default();
-        let before = before(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
+        let before = prior_turns(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
         let text = without_mention(without_hints(said.as_deref().unwrap_or_default()));
         Self {
             intent: parse_selection(&text, &before).unwrap_or_else(|| Intent::read(&text)),
@@ -138,7 +138,7 @@ fn day(time: &str) -> Option<NaiveDate> {
 
 /// Returns the earlier turns of Nod and of this person. Nod prefixes each message with its author; others mean other
 /// things by "it".
-fn before(messages: &[Value], name: &str) -> Vec<PriorTurn> {
+fn prior_turns(messages: &[Value], name: &str) -> Vec<PriorTurn> {
     let said = |message: &Value| {
         let text = text(&message["content"]);
         match message["role"].as_str()? {
@@ -190,7 +190,7 @@ fn fitted(parameters: &Value, arguments: &Value) -> Value {
     let mut fitted = Map::new();
     let required = parameters["required"].as_array();
     for (name, schema) in properties {
-        let given = arguments.get(name).or_else(|| near(name, arguments));
+        let given = arguments.get(name).or_else(|| find_by_alias(name, arguments));
         let needed = required.is_some_and(|all| all.iter().any(|one| one == name));
         if given.is_some() || needed {
             fitted.insert(name.clone(), fit_to_schema(schema, given));
@@ -200,7 +200,7 @@ fn fitted(parameters: &Value, arguments: &Value) -> Value {
 }
 
 // The tool's schema can have another name for the same argument.
-fn near<'a>(name: &str, arguments: &'a Value) -> Option<&'a Value> {
+fn find_by_alias<'a>(name: &str, arguments: &'a Value) -> Option<&'a Value> {
     let other = match name {
         "id" | "threadId" | "thread" => "thread_id",
         "q" => "query",

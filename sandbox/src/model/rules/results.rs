@@ -18,17 +18,17 @@ pub(super) fn find_json(content: &str) -> Option<Value> {
 
 /// Returns the first thread id in a result.
 pub(super) fn first_thread(content: &str) -> Option<String> {
-    fn within(value: &Value) -> Option<String> {
+    fn find_thread_id(value: &Value) -> Option<String> {
         match value {
             Value::Object(object) => {
                 let own = object.get("thread_id").or_else(|| object.get("threadId")).and_then(Value::as_str);
-                own.map(str::to_owned).or_else(|| object.values().find_map(within))
+                own.map(str::to_owned).or_else(|| object.values().find_map(find_thread_id))
             }
-            Value::Array(all) => all.iter().find_map(within),
+            Value::Array(all) => all.iter().find_map(find_thread_id),
             _ => None,
         }
     }
-    within(&find_json(content)?)
+    find_thread_id(&find_json(content)?)
 }
 
 /// Returns the sentence for one result.
@@ -48,21 +48,21 @@ pub(super) fn describe_result(tool: &str, content: &str) -> String {
         return events::describe_result(&status, &result);
     }
     if tool == ORGANISE {
-        return tidied(&status, &result);
+        return describe_organised(&status, &result);
     }
-    if let Some(sentence) = refused(&status) {
+    if let Some(sentence) = describe_status(&status) {
         return sentence.to_owned();
     }
     match tool {
         "gmail_send_email" | "gmail_reply" | "gmail_forward" | "gmail_send_draft"
             if status == "sent" || status == "done" || result["sent"] == true =>
         {
-            sent(&result)
+            describe_sent(&result)
         }
         "gmail_send_email" => format!("I do not know that it was sent. The answer was: {}", shorten(content)),
-        "gmail_create_draft" | "gmail_draft_reply" => drafted(&result),
+        "gmail_create_draft" | "gmail_draft_reply" => describe_draft(&result),
         "gmail_read_thread" => summary(&result),
-        _ => listed(&result).unwrap_or_else(|| format!("The answer was: {}", shorten(content))),
+        _ => describe_list(&result).unwrap_or_else(|| format!("The answer was: {}", shorten(content))),
     }
 }
 
@@ -85,7 +85,7 @@ fn tell_words(tool: &str, content: &str) -> String {
     format!("The answer was: {}", shorten(content))
 }
 
-fn refused(status: &str) -> Option<&'static str> {
+fn describe_status(status: &str) -> Option<&'static str> {
     match status {
         "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" => {
             Some("I did not send it.")
@@ -120,14 +120,14 @@ pub(super) fn list_people(value: &Value) -> Option<String> {
     }
 }
 
-fn sent(result: &Value) -> String {
+fn describe_sent(result: &Value) -> String {
     match list_people(&result["to"]) {
         Some(to) => format!("Sent to {to}."),
         None => "Sent.".to_owned(),
     }
 }
 
-fn drafted(result: &Value) -> String {
+fn describe_draft(result: &Value) -> String {
     match (list_people(&result["to"]), result["subject"].as_str()) {
         (Some(to), Some(subject)) => {
             format!("The draft “{subject}” to {to} is in your Gmail drafts. I did not send it.")
@@ -136,7 +136,7 @@ fn drafted(result: &Value) -> String {
     }
 }
 
-fn tidied(status: &str, result: &Value) -> String {
+fn describe_organised(status: &str, result: &Value) -> String {
     let many = match result["conversations"].as_u64() {
         Some(1) => "one conversation".to_owned(),
         many => format!("{} conversations", many.unwrap_or_default()),
@@ -155,7 +155,7 @@ fn mails(result: &Value) -> Option<&Vec<Value>> {
     named.or_else(|| result.as_array())
 }
 
-fn listed(result: &Value) -> Option<String> {
+fn describe_list(result: &Value) -> Option<String> {
     let mails = mails(result)?;
     if mails.is_empty() {
         return Some("I found no mail.".to_owned());

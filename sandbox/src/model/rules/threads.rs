@@ -6,14 +6,14 @@ use super::events::no_tool;
 use super::mails::{MailAction, MailReference};
 use super::references::{CLARIFICATION_HINT, Reference, Referent};
 use super::request_context::RequestContext;
-use super::{results, told};
+use super::{describe_results, results};
 use crate::model::script::Answer;
 
 const SEARCH: &str = "gmail_search_messages";
 pub(super) const ORGANISE: &str = "gmail_organise";
 
 /// How a mail can be found.
-enum Place {
+enum MailLookup {
     Thread(String),
     Search(String),
 }
@@ -29,9 +29,9 @@ pub(super) fn call_with_thread(
         return Answer::text(results::describe_result(last, content));
     }
     let call = match (asked.found_thread(), place(asked, mail)) {
-        (Some(thread), _) | (None, Ok(Place::Thread(thread))) => asked.call(tool, &arguments(&thread)),
-        (None, _) if !asked.results.is_empty() => return told(asked),
-        (None, Ok(Place::Search(query))) => asked.call(SEARCH, &json!({"query": query})),
+        (Some(thread), _) | (None, Ok(MailLookup::Thread(thread))) => asked.call(tool, &arguments(&thread)),
+        (None, _) if !asked.results.is_empty() => return describe_results(asked),
+        (None, Ok(MailLookup::Search(query))) => asked.call(SEARCH, &json!({"query": query})),
         (None, Err(question)) => return Answer::text(question),
     };
     call.unwrap_or_else(no_tool)
@@ -49,35 +49,35 @@ pub(super) fn tidy(asked: &RequestContext<'_>, mail: &MailReference, deed: &Mail
     }
     match place(asked, mail) {
         // Mail that is already archived is not counted.
-        Ok(Place::Search(query)) if *deed == MailAction::Action("archive") => {
+        Ok(MailLookup::Search(query)) if *deed == MailAction::Action("archive") => {
             asked.call(ORGANISE, &how("search", json!(format!("in:inbox {query}")))).unwrap_or_else(no_tool)
         }
-        Ok(Place::Search(query)) => {
+        Ok(MailLookup::Search(query)) => {
             asked.call(ORGANISE, &how("search", json!(query))).unwrap_or_else(no_tool)
         }
-        Ok(Place::Thread(_)) => no_tool(),
+        Ok(MailLookup::Thread(_)) => no_tool(),
         Err(question) => Answer::text(question),
     }
 }
 
-fn place(asked: &RequestContext<'_>, mail: &MailReference) -> Result<Place, String> {
+fn place(asked: &RequestContext<'_>, mail: &MailReference) -> Result<MailLookup, String> {
     let back = match mail {
-        MailReference::Search(query, None) => return Ok(Place::Search(query.clone())),
+        MailReference::Search(query, None) => return Ok(MailLookup::Search(query.clone())),
         MailReference::Search(query, Some(since)) => {
             let days = asked.today.and_then(|today| since.search(today));
             let days = days.ok_or("I do not know what day it is where you are.")?;
-            return Ok(Place::Search(format!("{query} {days}")));
+            return Ok(MailLookup::Search(format!("{query} {days}")));
         }
         MailReference::Reference(back) => *back,
     };
     match (asked.resolve_reference(back), &asked.thread) {
         ([Referent::Mail { from, subject }], _) => {
-            Ok(Place::Search(MailReference::from_listed(from, subject)))
+            Ok(MailLookup::Search(MailReference::from_listed(from, subject)))
         }
         ([Referent::Mail { .. }, ..], _) => {
             Err(format!("Which of these mails do you mean? {CLARIFICATION_HINT}"))
         }
-        (_, Some(thread)) if back == Reference::It => Ok(Place::Thread(thread.clone())),
+        (_, Some(thread)) if back == Reference::It => Ok(MailLookup::Thread(thread.clone())),
         _ => Err("Which mail do you mean? Say “read the mail from …” first.".to_owned()),
     }
 }

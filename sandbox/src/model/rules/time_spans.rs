@@ -20,8 +20,10 @@ const UNITS: [(&str, u64); 8] = [
 
 /// Returns the text before a time, the time, and the text after it; all text is before if no time is named.
 pub(super) fn around_time(text: &str) -> (&str, &str, &str) {
-    let words: Vec<(usize, &str)> = words(text).collect();
-    let Some(first) = (0..words.len()).find(|at| begins(&words[*at..])) else { return (text.trim(), "", "") };
+    let words: Vec<(usize, &str)> = words_with_offsets(text).collect();
+    let Some(first) = (0..words.len()).find(|at| starts_with_time(&words[*at..])) else {
+        return (text.trim(), "", "");
+    };
     let last = words[first..].iter().position(|(_, word)| ENDS.contains(&plain(word).as_str()));
     // "on" adds nothing.
     let named = if plain(words[first].1) == "on" { first + 1 } else { first };
@@ -32,7 +34,7 @@ pub(super) fn around_time(text: &str) -> (&str, &str, &str) {
 
 /// Returns whether the text begins with a time.
 pub(super) fn is_time(text: &str) -> bool {
-    begins(&words(text).collect::<Vec<_>>())
+    starts_with_time(&words_with_offsets(text).collect::<Vec<_>>())
 }
 
 /// Returns whether the text names a day, not only a time of day.
@@ -41,7 +43,7 @@ pub(super) fn names_day(time: &str) -> bool {
         let known = ["today", "tomorrow", "tonight", "next", "this", "week", "day"].contains(&word);
         known || is_of(&DAYS, word) || is_of(&MONTHS, word) || word.contains(['-', '/', '.'])
     };
-    words(time).any(|(_, word)| is_day(&plain(word)))
+    words_with_offsets(time).any(|(_, word)| is_day(&plain(word)))
 }
 
 /// Returns whether the text begins like "Fri 6 Mar", as Nod writes days.
@@ -98,7 +100,7 @@ pub(super) fn hours(hour: &str) -> Vec<String> {
 
 /// Parses "for an hour", "45 minutes": returns the minutes, and the text without them.
 pub(super) fn split_off_duration(text: &str) -> (Option<u64>, String) {
-    let words: Vec<(usize, &str)> = words(text).collect();
+    let words: Vec<(usize, &str)> = words_with_offsets(text).collect();
     for at in 0..words.len() {
         let before = at.checked_sub(1).map(|before| plain(words[before].1)).unwrap_or_default();
         // "in an hour" is a time, not a duration.
@@ -133,7 +135,7 @@ fn length(words: &[(usize, &str)]) -> Option<(u64, usize)> {
     }
 }
 
-fn begins(words: &[(usize, &str)]) -> bool {
+fn starts_with_time(words: &[(usize, &str)]) -> bool {
     let word = |at: usize| words.get(at).map(|(_, word)| plain(word)).unwrap_or_default();
     let is_date = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_digit())
@@ -163,6 +165,6 @@ fn plain(word: &str) -> String {
 }
 
 /// Returns the words, each with its offset.
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn words_with_offsets(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace().map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }

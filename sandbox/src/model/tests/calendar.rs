@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fixture;
-use super::rules::{after, call, message, next, nod, user};
+use super::rules::{call, message, message_after_tool, next, nod, user};
 
 const TOOLS: [(&str, &[&str]); 7] = [
     ("calendar_get_agenda", &["when"]),
@@ -121,7 +121,7 @@ fn event(id: &str, title: &str, when: &str, organizer: &str, guests: &[&str]) ->
         "exact": {"start": "2026-03-09T10:00:00+00:00[Europe/Lisbon]"}, "link": format!("https://cal.test/{id}")})
 }
 
-fn listed(events: &[Value]) -> String {
+fn event_list_result(events: &[Value]) -> String {
     let list = json!({"events": events, "zone": "Europe/Lisbon", "asked_for": "Mon 9 Mar"});
     format!("outside 1f2e begins (calendar event of eve@partner.example)\n{list}\noutside 1f2e ends")
 }
@@ -129,7 +129,7 @@ fn listed(events: &[Value]) -> String {
 #[tokio::test]
 async fn what_is_changed_is_looked_up_first() {
     let world = fixture(true).await;
-    let list = listed(&[
+    let list = event_list_result(&[
         event("e1", "Stand-up", "Mon 9 Mar, 10:00–10:30 WET", "eve@partner.example", &[]),
         event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &["bo@acme.test"]),
         event("e3", "Meeting", "Tue 10 Mar, 15:00–15:30 WET", "ana@acme.test", &["bob@acme.test"]),
@@ -189,7 +189,7 @@ async fn what_is_changed_is_looked_up_first() {
         assert_eq!((name.as_str(), arguments), (tool, wanted), "{text}");
     }
     let failed = r#"{"error":"Google is not connected"}"#;
-    let told = after(&world, "cancel lunch", "calendar_list_upcoming", &[failed]).await;
+    let told = message_after_tool(&world, "cancel lunch", "calendar_list_upcoming", &[failed]).await;
     assert_eq!(told["content"], "That did not work: Google is not connected");
     let which = message(&world, &super::rules::request(vec![user("cancel the meeting")])).await;
     assert_eq!(which["content"], "Which event do you mean?");
@@ -201,16 +201,16 @@ async fn no_other_event_is_taken_and_of_several_none() {
     let (list, agenda) = ("calendar_list_upcoming", "calendar_get_agenda");
     let launch = event("e1", "Launch", "Fri 13 Mar, 14:30–15:30 WET", "ana@acme.test", &["bo@acme.test"]);
     let said = "move Meeting on Friday to 4pm";
-    let told = next(&world, &[], said, &[(agenda, &listed(std::slice::from_ref(&launch)))]).await;
+    let told = next(&world, &[], said, &[(agenda, &event_list_result(std::slice::from_ref(&launch)))]).await;
     assert_eq!(told.1, "I found no “Meeting” in your calendar (Friday). Nothing was changed.");
     // Calendar finds words in their exact spelling, so the whole list is searched before the answer that there is none.
-    let (none, all) = (listed(&[]), listed(std::slice::from_ref(&launch)));
+    let (none, all) = (event_list_result(&[]), event_list_result(std::slice::from_ref(&launch)));
     let again = next(&world, &[], "cancel the stand up at 3", &[(list, &none)]).await;
     assert_eq!(again, (list.to_owned(), json!({"max": 50})));
     let told = next(&world, &[], "cancel the stand up at 3", &[(list, &none), (list, &all)]).await;
     assert_eq!(told.1, "I found no “stand up” in your calendar (3). Nothing was changed.");
     let two = [launch, event("e2", "Launch", "Fri 20 Mar, 14:30–15:30 WET", "ana@acme.test", &[])];
-    let (name, which) = next(&world, &[], "cancel the launch", &[(list, &listed(&two))]).await;
+    let (name, which) = next(&world, &[], "cancel the launch", &[(list, &event_list_result(&two))]).await;
     assert!(name.is_empty());
     assert_eq!(
         which,
@@ -221,7 +221,7 @@ async fn no_other_event_is_taken_and_of_several_none() {
     for said in ["cancel the second one", "the second one", "The last!"] {
         let looks = next(&world, &before, said, &[]).await;
         assert_eq!(looks, (agenda.to_owned(), json!({"when": "Fri 20 Mar"})), "{said}");
-        let found = next(&world, &before, said, &[(agenda, &listed(&two[1..]))]).await;
+        let found = next(&world, &before, said, &[(agenda, &event_list_result(&two[1..]))]).await;
         assert_eq!(found, ("calendar_cancel_event".to_owned(), json!({"event": "e2"})), "{said}");
     }
 }
@@ -229,7 +229,8 @@ async fn no_other_event_is_taken_and_of_several_none() {
 #[tokio::test]
 async fn it_is_the_event_that_was_spoken_of_last() {
     let world = fixture(true).await;
-    let lunch = listed(&[event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &[])]);
+    let lunch =
+        event_list_result(&[event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &[])]);
     let asked = user("Ana Silva: <@UNOD> invite Bo to lunch on Tuesday at noon");
     let made = nod("“Lunch” is in your calendar: Tue 10 Mar, 12:00–13:00 WET. Invited: bo@acme.test.");
     let moved = nod("“Lunch” is changed: Tue 10 Mar, 12:00–13:00 WET.");
@@ -343,6 +344,6 @@ async fn a_calendar_is_told_as_it_is() {
             "Everybody is free then:\n• Mon 9 Mar, 09:00–09:30 WET\nI cannot see the calendar of bo@acme.test.",
         ),
     ] {
-        assert_eq!(after(&world, said, tool, &[result]).await["content"], told, "{result}");
+        assert_eq!(message_after_tool(&world, said, tool, &[result]).await["content"], told, "{result}");
     }
 }

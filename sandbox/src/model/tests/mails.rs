@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fixture;
-use super::rules::{after, call, next, nod, user};
+use super::rules::{call, message_after_tool, next, nod, user};
 
 #[tokio::test]
 async fn mail_is_put_away_by_what_is_said_of_it() {
@@ -56,7 +56,7 @@ async fn mail_is_put_away_by_what_is_said_of_it() {
             "I did not do it: your mailbox is as it was.",
         ),
     ] {
-        let said = after(&world, "archive the mail from Bo", "gmail_organise", &[result]).await;
+        let said = message_after_tool(&world, "archive the mail from Bo", "gmail_organise", &[result]).await;
         assert_eq!(said["content"], told, "{result}");
     }
 }
@@ -76,7 +76,8 @@ async fn a_mail_of_a_list_is_found_again() {
         one("t-1", "Bo Lind <bo@acme.test>", "Launch check: at three"),
         one("t-2", "Cho Park <cho@acme.test>", "Landing page, second round"),
     ];
-    let list = after(&world, "what's new in my mail?", "gmail_list_recent", &[&fenced(&mails)]).await;
+    let list =
+        message_after_tool(&world, "what's new in my mail?", "gmail_list_recent", &[&fenced(&mails)]).await;
     let before = [user("Ana Silva: what's new in my mail?"), nod(list["content"].as_str().unwrap())];
     // Even if there was another request about the list in between.
     let asked = [

@@ -46,11 +46,11 @@ pub(super) async fn message(world: &Fixture, request: &Value) -> Value {
 }
 
 pub(super) async fn call(world: &Fixture, text: &str) -> (String, Value) {
-    called(&message(world, &request(vec![user(text)])).await)
+    call_or_text(&message(world, &request(vec![user(text)])).await)
 }
 
 /// Returns the call in a message, or its text if there is none.
-fn called(message: &Value) -> (String, Value) {
+fn call_or_text(message: &Value) -> (String, Value) {
     let function = &message["tool_calls"][0]["function"];
     match function["arguments"].as_str() {
         Some(arguments) => {
@@ -61,7 +61,12 @@ fn called(message: &Value) -> (String, Value) {
 }
 
 /// Returns the answer to this message and these tool results, after the earlier turns.
-async fn then(world: &Fixture, before: &[Value], said: &str, results: &[(&str, &str)]) -> Value {
+async fn message_after_results(
+    world: &Fixture,
+    before: &[Value],
+    said: &str,
+    results: &[(&str, &str)],
+) -> Value {
     let mut all = [before, &[user(said)]].concat();
     for (at, (tool, content)) in results.iter().enumerate() {
         let function = json!({"name": tool, "arguments": "{}"});
@@ -72,9 +77,9 @@ async fn then(world: &Fixture, before: &[Value], said: &str, results: &[(&str, &
     message(world, &request(all)).await
 }
 
-pub(super) async fn after(world: &Fixture, said: &str, tool: &str, results: &[&str]) -> Value {
+pub(super) async fn message_after_tool(world: &Fixture, said: &str, tool: &str, results: &[&str]) -> Value {
     let results: Vec<(&str, &str)> = results.iter().map(|result| (tool, *result)).collect();
-    then(world, &[], said, &results).await
+    message_after_results(world, &[], said, &results).await
 }
 
 /// Returns the call that follows, or the text.
@@ -84,7 +89,7 @@ pub(super) async fn next(
     said: &str,
     results: &[(&str, &str)],
 ) -> (String, Value) {
-    called(&then(world, before, said, results).await)
+    call_or_text(&message_after_results(world, before, said, results).await)
 }
 
 /// Returns an earlier turn of Nod.
@@ -200,9 +205,11 @@ async fn mail_is_listed_searched_and_read() {
     }
     assert_eq!(call(&world, "summarise the thread about lunch").await.0, "gmail_search_messages");
     let found = r#"{"messages":[{"thread_id":"t-7","from":"bo@acme.test","subject":"Lunch"}]}"#;
-    let next = after(&world, "summarise the thread about lunch", "gmail_search_messages", &[found]).await;
+    let next =
+        message_after_tool(&world, "summarise the thread about lunch", "gmail_search_messages", &[found])
+            .await;
     assert_eq!(next["tool_calls"][0]["function"]["arguments"], r#"{"thread_id":"t-7"}"#);
-    let told = after(&world, "find mail about lunch", "gmail_search_messages", &[found]).await;
+    let told = message_after_tool(&world, "find mail about lunch", "gmail_search_messages", &[found]).await;
     assert_eq!(told["content"], "• bo@acme.test: Lunch");
 }
 
@@ -231,7 +238,11 @@ async fn results_are_told_as_they_are() {
             "• a@b.test: (no subject)",
         ),
     ] {
-        assert_eq!(after(&world, "tell Bo I'm late", tool, &[result]).await["content"], told, "{result}");
+        assert_eq!(
+            message_after_tool(&world, "tell Bo I'm late", tool, &[result]).await["content"],
+            told,
+            "{result}"
+        );
     }
 }
 
@@ -286,7 +297,7 @@ async fn an_open_draft_is_read_and_then_changed() {
         let said =
             format!("{said}\n\nRouting hints (from the assistant, not the person):\n- open draft: r-1");
         assert_eq!(call(&world, &said).await.0, "gmail_read_draft");
-        let message = after(&world, &said, "gmail_read_draft", &[&draft.to_string()]).await;
+        let message = message_after_tool(&world, &said, "gmail_read_draft", &[&draft.to_string()]).await;
         let function = &message["tool_calls"][0]["function"];
         assert_eq!(function["name"], tool, "{message}");
         let arguments: Value = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();

@@ -14,7 +14,7 @@ type Plain = SlackClient<SlackClientHyperConnector<HttpConnector>>;
 #[derive(Clone)]
 struct Seen(UnboundedSender<String>);
 
-async fn pushed(
+async fn handle_push_event(
     event: SlackPushEventCallback,
     _: Arc<Plain>,
     states: SlackClientEventsUserState,
@@ -28,7 +28,7 @@ async fn pushed(
     Ok(())
 }
 
-async fn pressed(
+async fn handle_interaction(
     event: SlackInteractionEvent,
     _: Arc<Plain>,
     states: SlackClientEventsUserState,
@@ -40,7 +40,7 @@ async fn pressed(
     Ok(SlackInteractionResponse::Empty)
 }
 
-async fn commanded(
+async fn handle_command_event(
     event: SlackCommandEvent,
     _: Arc<Plain>,
     _: SlackClientEventsUserState,
@@ -63,9 +63,9 @@ type Manager = SlackClientSocketModeListener<SlackClientHyperConnector<HttpConne
 
 async fn listening(raw: &Raw, client: &Arc<Plain>, seen: Seen) -> Manager {
     let callbacks = SlackSocketModeListenerCallbacks::new()
-        .with_push_events(pushed)
-        .with_interaction_events(pressed)
-        .with_command_events(commanded);
+        .with_push_events(handle_push_event)
+        .with_interaction_events(handle_interaction)
+        .with_command_events(handle_command_event);
     let environment =
         Arc::new(SlackClientEventsListenerEnvironment::new(client.clone()).with_user_state(seen));
     let config = SlackClientSocketModeConfig::new().with_max_connections_count(1);

@@ -6,7 +6,7 @@ use super::{Answer, Args, Rejection};
 use crate::slack::world::World;
 
 /// The number of prompts that Slack shows at most.
-const MOST_PROMPTS: usize = 4;
+const MAX_PROMPTS: usize = 4;
 
 type Thread = (String, String);
 
@@ -52,8 +52,8 @@ pub(super) fn set_prompts(w: &mut World, args: &Args) -> Answer {
     let prompts: Vec<(String, String)> =
         given.iter().map(|p| (text(p, "title"), text(p, "message"))).collect();
     let empty = prompts.iter().any(|(title, message)| title.is_empty() || message.is_empty());
-    if prompts.is_empty() || prompts.len() > MOST_PROMPTS || empty {
-        return Err(Rejection::argument(format!("prompts are 1 to {MOST_PROMPTS}, with title and message")));
+    if prompts.is_empty() || prompts.len() > MAX_PROMPTS || empty {
+        return Err(Rejection::argument(format!("prompts are 1 to {MAX_PROMPTS}, with title and message")));
     }
     if let Some(pane) = w.panes.get_mut(&thread) {
         pane.prompts = prompts;

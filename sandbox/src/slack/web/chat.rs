@@ -163,7 +163,7 @@ impl World {
     /// Posts a message of the bot; returns its ts.
     pub(in super::super) fn post(&mut self, post: Post) -> String {
         let ts = self.next_ts();
-        let content = self.filled(post.content);
+        let content = self.assign_block_ids(post.content);
         let message = Message {
             channel: post.channel,
             ts: ts.clone(),
@@ -192,7 +192,7 @@ impl World {
         ts
     }
 
-    fn filled(&mut self, mut content: Content) -> Content {
+    fn assign_block_ids(&mut self, mut content: Content) -> Content {
         if let Some(blocks) = &mut content.blocks {
             fill_ids(blocks, || self.next_number());
         }
@@ -207,7 +207,7 @@ impl World {
         ts: &str,
         content: Content,
     ) -> Result<(), Rejection> {
-        let content = self.filled(content);
+        let content = self.assign_block_ids(content);
         // Slack gives edit times in whole seconds.
         let edit_ts = format!("{}.000000", self.now().timestamp());
         let bot = self.config.app.bot_user.clone();

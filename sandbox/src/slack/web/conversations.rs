@@ -99,15 +99,15 @@ pub(super) fn members(w: &mut World, args: &Args) -> Answer {
 
 /// `conversations.list`: every channel that the bot can see.
 pub(super) fn list(w: &mut World, args: &Args) -> Answer {
-    listed(w, args, |c, bot| c.kind == ChannelKind::Public || c.members.contains(bot))
+    list_channels(w, args, |c, bot| c.kind == ChannelKind::Public || c.members.contains(bot))
 }
 
 /// `users.conversations` of the bot: the channels of which it is a member.
 pub(super) fn list_own(w: &mut World, args: &Args) -> Answer {
-    listed(w, args, |c, bot| c.members.contains(bot))
+    list_channels(w, args, |c, bot| c.members.contains(bot))
 }
 
-fn listed(w: &World, args: &Args, shows: impl Fn(&Channel, &String) -> bool) -> Answer {
+fn list_channels(w: &World, args: &Args, shows: impl Fn(&Channel, &String) -> bool) -> Answer {
     let mut kinds = Vec::new();
     for word in args.str("types").unwrap_or("public_channel").split(',') {
         kinds.push(match word.trim() {

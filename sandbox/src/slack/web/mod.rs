@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use args::Args;
 pub(super) use chat::Post;
-pub(super) use uploads::put as upload;
+pub(super) use uploads::receive_upload as upload;
 
 use super::State;
 use super::rules::ContentError;

@@ -19,7 +19,7 @@ struct Period<'a> {
 }
 
 impl<'a> Period<'a> {
-    fn of(args: &'a Args) -> Result<Self, Rejection> {
+    fn from_args(args: &'a Args) -> Result<Self, Rejection> {
         let ts = |name, word| match args.str(name) {
             Some(ts) if !is_ts(ts) => {
                 Err(Rejection::violation(word, vec![format!("{name} is no timestamp")]))
@@ -77,7 +77,7 @@ fn readable(w: &World, channel: &str) -> Result<(), Rejection> {
 pub(super) fn history(w: &mut World, args: &Args) -> Answer {
     let channel = args.text("channel");
     readable(w, channel)?;
-    let period = Period::of(args)?;
+    let period = Period::from_args(args)?;
     let from = period.cursor.as_deref();
     let mut found: Vec<&Message> = w
         .messages(channel)
@@ -94,7 +94,7 @@ pub(super) fn history(w: &mut World, args: &Args) -> Answer {
 pub(super) fn replies(w: &mut World, args: &Args) -> Answer {
     let (channel, ts) = (args.text("channel"), args.text("ts"));
     readable(w, channel)?;
-    let period = Period::of(args)?;
+    let period = Period::from_args(args)?;
     let parent = w.message(channel, ts).ok_or_else(|| Rejection::expected("thread_not_found"))?;
     if parent.thread_ts.is_some() {
         return page(w, &[parent], &period, None);

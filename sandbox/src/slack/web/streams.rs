@@ -24,7 +24,7 @@ pub(super) fn start(w: &mut World, args: &Args) -> Answer {
     let thread_ts = thread(w, &channel, args)?;
     reader(w, &channel, args)?;
     rate(w, &channel)?;
-    let content = Content { text: Some(words(args).unwrap_or_default()), ..Content::default() };
+    let content = Content { text: Some(markdown_text(args).unwrap_or_default()), ..Content::default() };
     let ts = w.post(Post { channel: channel.clone(), content, thread_ts, ..Post::default() });
     w.streams.insert((channel.clone(), ts.clone()));
     Ok(json!({"channel": channel, "ts": ts}))
@@ -43,14 +43,14 @@ fn reader(w: &World, channel: &str, args: &Args) -> Result<(), Rejection> {
     }
 }
 
-fn words(args: &Args) -> Option<String> {
+fn markdown_text(args: &Args) -> Option<String> {
     args.str("markdown_text").filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 pub(super) fn append(w: &mut World, args: &Args) -> Answer {
     let (channel, ts) = growing(w, args)?;
-    let more =
-        words(args).ok_or_else(|| Rejection::violation("no_text", vec!["nothing to append".into()]))?;
+    let more = markdown_text(args)
+        .ok_or_else(|| Rejection::violation("no_text", vec!["nothing to append".into()]))?;
     let message = w.message_mut(&channel, &ts).ok_or_else(|| Rejection::expected("message_not_found"))?;
     message.text.push_str(&more);
     w.record_mentions(&more, &[]);
@@ -60,7 +60,7 @@ pub(super) fn append(w: &mut World, args: &Args) -> Answer {
 pub(super) fn stop(w: &mut World, args: &Args) -> Answer {
     let (channel, ts) = growing(w, args)?;
     let content = rules::content(args.fields())?;
-    let more = words(args).unwrap_or_default();
+    let more = markdown_text(args).unwrap_or_default();
     let message = w.message_mut(&channel, &ts).ok_or_else(|| Rejection::expected("message_not_found"))?;
     let blocks = content.blocks.unwrap_or_default();
     if message.text.is_empty() && more.is_empty() && blocks.is_empty() {

@@ -34,16 +34,16 @@ pub(super) fn address(w: &mut World, args: &Args) -> Answer {
 }
 
 /// `/upload/v1/{key}`: receives the file itself, once.
-pub(in super::super) async fn put(
+pub(in super::super) async fn receive_upload(
     Extract(state): Extract<Arc<State>>,
     Path(key): Path<String>,
     body: Bytes,
 ) -> Response {
     let fault = state.faults.take("upload");
-    serve::respond_with_fault(fault, async { state.change(|w| kept(w, &key, &body)) }).await
+    serve::respond_with_fault(fault, async { state.change(|w| store_upload(w, &key, &body)) }).await
 }
 
-fn kept(w: &mut World, key: &str, body: &[u8]) -> Response {
+fn store_upload(w: &mut World, key: &str, body: &[u8]) -> Response {
     let wanted = w.uploads.values().find(|upload| upload.key == key).map(|upload| upload.length);
     let sentence = match wanted {
         None => Some("an upload to an address that was not given out".to_owned()),

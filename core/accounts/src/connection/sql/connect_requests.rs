@@ -310,7 +310,7 @@ pub(in crate::connection) struct AccountReview {
 }
 
 /// The only update from *pending*; `None` if it was decided before.
-pub(in crate::connection) async fn decide_review(
+pub(in crate::connection) async fn mark_review_decided(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,

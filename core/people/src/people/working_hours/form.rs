@@ -156,7 +156,7 @@ fn clock(typed: &str) -> Option<Time> {
 mod tests {
     use super::*;
 
-    fn filled(
+    fn parse_form(
         zone: &str,
         days: &str,
         hours: &str,
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn form_fields_parse_back() {
-        let night = filled("berlin", "Sun-Thu", "22-6:30", "10", "").unwrap();
+        let night = parse_form("berlin", "Sun-Thu", "22-6:30", "10", "").unwrap();
         assert_eq!(night.zone.as_deref(), Some("Europe/Berlin"));
         assert_eq!(days_text(&night.days), "Mon, Tue, Wed, Thu, Sun");
         for settings in [WorkingHours::default(), night] {
@@ -182,14 +182,14 @@ mod tests {
 
     #[test]
     fn whole_days_end_at_midnight() {
-        let late = filled("", "Mon, Wed and Friday", "16:00 – 24:00", "", "60").unwrap();
+        let late = parse_form("", "Mon, Wed and Friday", "16:00 – 24:00", "", "60").unwrap();
         assert_eq!((late.from, late.to), (Time::constant(16, 0, 0, 0), Time::midnight()));
         assert_eq!(days_text(&late.days), "Mon, Wed, Fri");
     }
 
     #[test]
     fn each_wrong_field_is_named_with_what_would_be_right() {
-        let wrong = filled("Europe/Berln", "someday", "9-9", "-1", "a while").unwrap_err();
+        let wrong = parse_form("Europe/Berln", "someday", "9-9", "-1", "a while").unwrap_err();
         let said: Vec<String> = wrong.iter().map(|e| format!("{}: {}", e.field, e.message)).collect();
         assert_eq!(
             said,

@@ -63,7 +63,7 @@ pub fn waiting_for_co_approver_line(approval: &Approval) -> String {
 }
 
 /// Says to which co-approvers it was shown.
-pub fn seen_by(approval: &Approval) -> String {
+pub fn shown_to_line(approval: &Approval) -> String {
     let asked: Vec<CoApprover> =
         approval.asked_co_approvers().into_iter().map(|(one, _)| one.clone()).collect();
     format!("Shown to {}. Editing asks everybody anew.", names(&asked))
@@ -99,7 +99,7 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &CoApprover) -> Appro
 fn public_risk_lines(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // The line that it might happen twice comes first; it is about the request.
-    let mut lines: Vec<String> = retry_unknown::twice(approval).cloned().into_iter().collect();
+    let mut lines: Vec<String> = retry_unknown::duplicate_risk(approval).cloned().into_iter().collect();
     lines.extend(risks(preview, &preview.recipients, &Provenance::Trusted));
     lines.extend(risks::unknown_recipients_line(preview));
     lines.extend(preview.risks.iter().cloned());

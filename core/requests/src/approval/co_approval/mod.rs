@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 pub(super) use card::{
     add_decision_buttons, closed_reminder_card, co_approval_note, expired_line, first_of, full_approval_line,
-    no_co_approver_text, outdated_card, reminder_card, seen_by, seen_by_another, too_long_text,
+    no_co_approver_text, outdated_card, reminder_card, seen_by_another, shown_to_line, too_long_text,
     waiting_for_co_approver_line,
 };
 pub use card::{card, co_approvers_label};

@@ -85,7 +85,7 @@ pub async fn require_co_approvers(
 ) -> sqlx::Result<()> {
     let Approval { id, revision, co_approver_list: second, co_approvers: approvers, .. } = approval;
     let Some(list) = second else { return Ok(()) };
-    if super::super::sql::require_co_approval(conn, tenant, *id, *revision, list).await? {
+    if super::super::sql::set_co_approver_list(conn, tenant, *id, *revision, list).await? {
         replace_co_approvers(conn, tenant, *id, approvers).await?;
     }
     Ok(())

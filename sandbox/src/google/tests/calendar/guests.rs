@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use super::{
     ANA, BO, CAT, EVE, Fixture, ROOM, appointment, as_who, assert_kept, at, company, delete, get, insert,
-    lunch, patch, with,
+    lunch, patch, with_fields,
 };
 use crate::google::{EventEdit, InvitationKind, NewEvent};
 
 async fn invite(world: &Fixture, emails: &[&str]) -> String {
     let guests: Vec<Value> = emails.iter().map(|email| json!({"email": email})).collect();
-    let made = insert(world, "sendUpdates=all", with(lunch(), json!({"attendees": guests}))).await;
+    let made = insert(world, "sendUpdates=all", with_fields(lunch(), json!({"attendees": guests}))).await;
     assert_eq!(made.status, 200, "{}", made.json);
     made.json["id"].as_str().unwrap().to_owned()
 }
 
-fn told(world: &Fixture, email: &str) -> Vec<InvitationKind> {
+fn invitation_kinds(world: &Fixture, email: &str) -> Vec<InvitationKind> {
     world.google.invitations(email).into_iter().map(|one| one.kind).collect()
 }
 
@@ -39,28 +39,28 @@ async fn every_guest_has_a_copy_and_is_told_once() {
     assert_eq!(bo["start"]["dateTime"], "2026-11-24T07:00:00-05:00", "in the zone of Bo's calendar");
     assert_eq!(get(&as_who(&world, CAT), &path).await.status, 404);
     assert_eq!(
-        (told(&world, BO), told(&world, EVE)),
+        (invitation_kinds(&world, BO), invitation_kinds(&world, EVE)),
         (vec![InvitationKind::Invited], vec![InvitationKind::Invited])
     );
-    assert!(told(&world, ANA).is_empty());
+    assert!(invitation_kinds(&world, ANA).is_empty());
 
     patch(&world, &format!("{id}?sendUpdates=all"), json!({"start": at("12:30"), "end": at("13:30")})).await;
-    assert_eq!(told(&world, BO), [InvitationKind::Invited, InvitationKind::Updated]);
+    assert_eq!(invitation_kinds(&world, BO), [InvitationKind::Invited, InvitationKind::Updated]);
     assert_eq!(world.google.events(BO)[0].describe_time(), "2026-11-24 12:30–13:30 Europe/Lisbon");
     patch(&world, &format!("{id}?sendUpdates=all"), json!({"start": at("12:30")})).await;
-    assert_eq!(told(&world, BO).len(), 2, "nothing changed");
+    assert_eq!(invitation_kinds(&world, BO).len(), 2, "nothing changed");
     patch(&world, &id, json!({"summary": "Late lunch"})).await;
-    assert_eq!(told(&world, BO).len(), 2, "nobody is told unless it is said");
+    assert_eq!(invitation_kinds(&world, BO).len(), 2, "nobody is told unless it is said");
 
     let fewer = json!({"attendees": [{"email": ANA}, {"email": EVE}, {"email": CAT}]});
     patch(&world, &format!("{id}?sendUpdates=externalOnly"), fewer).await;
     assert!(world.google.events(BO).is_empty());
     assert_eq!(world.google.event(BO, &id).unwrap().status, "cancelled");
     assert_eq!(world.google.events(CAT).len(), 1);
-    assert_eq!((told(&world, BO).len(), told(&world, CAT).len()), (2, 0));
+    assert_eq!((invitation_kinds(&world, BO).len(), invitation_kinds(&world, CAT).len()), (2, 0));
     assert_eq!(delete(&world, &format!("{id}?sendUpdates=all")).await.status, 204);
     assert_eq!(
-        (told(&world, CAT), told(&world, EVE).last()),
+        (invitation_kinds(&world, CAT), invitation_kinds(&world, EVE).last()),
         (vec![InvitationKind::Cancelled], Some(&InvitationKind::Cancelled))
     );
     let bare = get(&as_who(&world, CAT), &path).await.json;
@@ -80,7 +80,10 @@ async fn a_guest_answers_for_themselves_only() {
     let event = world.google.event(ANA, &id).unwrap();
     assert_eq!((event.response(BO), event.response(CAT)), (Some("accepted"), Some("needsAction")));
     assert_ne!(event.etag, stale, "the organizer's copy is another one now");
-    assert_eq!((event.sequence, told(&world, ANA)), (0, vec![InvitationKind::Responded("accepted".into())]));
+    assert_eq!(
+        (event.sequence, invitation_kinds(&world, ANA)),
+        (0, vec![InvitationKind::Responded("accepted".into())])
+    );
 
     for (refused, why) in [
         (json!({"attendees": [{"email": BO, "responseStatus": "declined"}]}), "others left out"),
@@ -153,7 +156,7 @@ async fn what_others_put_there_is_seen_and_answered() {
     assert_eq!(world.google.events(BO)[0].organizer, EVE);
     let yes = json!({"attendees": [{"email": ANA, "responseStatus": "tentative"}], "attendeesOmitted": true});
     assert_eq!(patch(&world, &format!("{id}?sendUpdates=externalOnly"), yes).await.status, 200);
-    assert_eq!(told(&world, EVE), [InvitationKind::Responded("tentative".into())]);
+    assert_eq!(invitation_kinds(&world, EVE), [InvitationKind::Responded("tentative".into())]);
     assert!(world.google.respond_as(BO, &id, "accepted"));
     assert_eq!(world.google.event(ANA, &id).unwrap().response(BO), Some("accepted"));
     let edit = EventEdit {
@@ -171,19 +174,19 @@ async fn what_others_put_there_is_seen_and_answered() {
 async fn a_room_accepts_when_it_is_free() {
     let world = company().await;
     let guests = json!({"attendees": [{"email": ROOM}, {"email": BO}]});
-    let made = insert(&world, "sendUpdates=all", with(lunch(), guests.clone())).await;
+    let made = insert(&world, "sendUpdates=all", with_fields(lunch(), guests.clone())).await;
     assert_eq!(made.json["attendees"][0]["responseStatus"], "needsAction", "it answers a moment later");
     let id = made.json["id"].as_str().unwrap().to_owned();
     let first = world.google.event(ANA, &id).unwrap();
     assert_eq!((first.response(ROOM), first.guests[0].is_room), (Some("accepted"), true));
     assert_ne!(json!(first.etag), made.json["etag"]);
     let bo = as_who(&world, BO);
-    let second = insert(&bo, "", with(lunch(), json!({"attendees": [{"email": ROOM}]}))).await;
+    let second = insert(&bo, "", with_fields(lunch(), json!({"attendees": [{"email": ROOM}]}))).await;
     let second = second.json["id"].as_str().unwrap().to_owned();
     assert_eq!(world.google.event(BO, &second).unwrap().response(ROOM), Some("declined"));
     let later = json!({"start": at("14:00"), "end": at("15:00")});
     assert_eq!(patch(&bo, &second, later).await.status, 200);
     assert_eq!(world.google.event(BO, &second).unwrap().response(ROOM), Some("accepted"));
-    assert!(told(&world, ROOM).is_empty());
+    assert!(invitation_kinds(&world, ROOM).is_empty());
     assert_kept(&world);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     ANA, BO, CAT, EVE, Fixture, Method, ROOM, appointment, as_who, ask, assert_kept, company, delete, get,
-    insert, lunch, patch, with,
+    insert, lunch, patch, with_fields,
 };
 use crate::google::NewEvent;
 
@@ -26,8 +26,10 @@ async fn lists_find_what_they_say() {
     google.add_event(ANA, &at("First", ("09:00", "10:00"))).unwrap();
     let day = appointment("Fair", "2026-11-24", "2026-11-25");
     google.add_event(ANA, &NewEvent { guests: vec![BO.into()], ..day }).unwrap();
-    let tagged =
-        with(lunch(), json!({"extendedProperties": {"private": {"nod": "e-1"}}, "location": "Tasca do Zé"}));
+    let tagged = with_fields(
+        lunch(),
+        json!({"extendedProperties": {"private": {"nod": "e-1"}}, "location": "Tasca do Zé"}),
+    );
     let id = insert(&world, "", tagged).await.json["id"].as_str().unwrap().to_owned();
     let window = "timeMin=2026-11-24T10:00:00Z&timeMax=2026-11-24T15:00:00Z";
     for (query, found) in [

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANA, BO, Fixture, as_who, assert_kept, company, delete, get, insert, patch, with};
+use super::{ANA, BO, Fixture, as_who, assert_kept, company, delete, get, insert, patch, with_fields};
 
 /// An event on a Monday at nine in Lisbon, a week before summer time begins.
 fn standup(rule: &[&str]) -> Value {
@@ -108,14 +108,14 @@ async fn rules_that_are_none_are_refused() {
         assert_eq!(refused.reason(), (400, "invalid"), "{rule}: {}", refused.json);
     }
     let zoneless =
-        with(standup(&["RRULE:FREQ=DAILY"]), json!({"start": {"dateTime": "2026-03-23T09:00:00Z"}}));
+        with_fields(standup(&["RRULE:FREQ=DAILY"]), json!({"start": {"dateTime": "2026-03-23T09:00:00Z"}}));
     assert_eq!(insert(&world, "", zoneless).await.reason(), (400, "required"));
 }
 
 #[tokio::test]
 async fn one_of_a_series_is_moved_cancelled_and_declined_alone() {
     let world = company().await;
-    let event = with(standup(&["RRULE:FREQ=DAILY;COUNT=4"]), json!({"attendees": [{"email": BO}]}));
+    let event = with_fields(standup(&["RRULE:FREQ=DAILY;COUNT=4"]), json!({"attendees": [{"email": BO}]}));
     let id = insert(&world, "", event).await.json["id"].as_str().unwrap().to_owned();
     let one = |day: &str| format!("{id}_202603{day}T090000Z");
     let at =

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    ANA, Answer, Method, as_who, ask, assert_kept, at, company, delete, get, insert, lunch, patch, with,
+    ANA, Answer, Method, as_who, ask, assert_kept, at, company, delete, get, insert, lunch, patch,
+    with_fields,
 };
 use crate::Fault;
 use crate::google::EventEdit;
@@ -11,7 +12,8 @@ use crate::google::EventEdit;
 #[tokio::test]
 async fn an_event_is_made_once_under_its_own_id() {
     let world = company().await;
-    let event = with(lunch(), json!({"id": "nod0123456789abcdefghijklmnopqrstuv", "location": "Tasca"}));
+    let event =
+        with_fields(lunch(), json!({"id": "nod0123456789abcdefghijklmnopqrstuv", "location": "Tasca"}));
     let made = insert(&world, "sendUpdates=all", event.clone()).await;
     assert_eq!(made.status, 200, "{}", made.json);
     assert_eq!(made.json["status"], "confirmed");
@@ -76,7 +78,7 @@ async fn what_is_not_an_event_is_refused() {
         (json!({"attachments": []}), "invalid"),
         (json!({"extendedProperties": {"private": {"x": "y".repeat(1025)}}}), "invalid"),
     ] {
-        let refused = insert(&world, "", with(lunch(), more.clone())).await;
+        let refused = insert(&world, "", with_fields(lunch(), more.clone())).await;
         assert_eq!(refused.reason(), (400, reason), "{more}: {}", refused.json);
     }
     for query in ["sendUpdates=some", "sendNotifications=true", "conferenceDataVersion=2", "color=1"] {
@@ -140,7 +142,7 @@ async fn an_update_leaves_only_what_it_says() {
     let made = insert(
         &world,
         "",
-        with(lunch(), json!({"description": "Soup", "attendees": [{"email": "bo@acme.test"}]})),
+        with_fields(lunch(), json!({"description": "Soup", "attendees": [{"email": "bo@acme.test"}]})),
     )
     .await;
     let id = made.json["id"].as_str().unwrap();
@@ -162,8 +164,8 @@ async fn a_meet_link_is_made_once_and_only_for_those_who_speak_of_it() {
     let world = company().await;
     let wish = json!({"conferenceData": {"createRequest":
         {"requestId": "r-1", "conferenceSolutionKey": {"type": "hangoutsMeet"}}}});
-    assert_eq!(insert(&world, "", with(lunch(), wish.clone())).await.status, 400);
-    let made = insert(&world, "conferenceDataVersion=1", with(lunch(), wish.clone())).await;
+    assert_eq!(insert(&world, "", with_fields(lunch(), wish.clone())).await.status, 400);
+    let made = insert(&world, "conferenceDataVersion=1", with_fields(lunch(), wish.clone())).await;
     let link = made.json["hangoutLink"].as_str().unwrap();
     assert!(link.starts_with("https://meet.google.com/"));
     assert_eq!(world.google.events(ANA)[0].link.as_deref(), Some(link));
@@ -175,7 +177,7 @@ async fn a_meet_link_is_made_once_and_only_for_those_who_speak_of_it() {
     assert_eq!(kept.json["hangoutLink"], link, "without version 1 it stays");
     let zoom = json!({"conferenceData": {"createRequest":
         {"requestId": "r-2", "conferenceSolutionKey": {"type": "zoom"}}}});
-    assert_eq!(insert(&world, "conferenceDataVersion=1", with(lunch(), zoom)).await.status, 400);
+    assert_eq!(insert(&world, "conferenceDataVersion=1", with_fields(lunch(), zoom)).await.status, 400);
 }
 
 #[tokio::test]
