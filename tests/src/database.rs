@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nod_bot::database::Embedded;
 use nod_store::store::MIGRATOR;
 use secrecy::ExposeSecret;
+use sqlx::migrate::Migrate;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tokio::sync::OnceCell;
@@ -86,6 +87,29 @@ impl TestDatabase {
         execute(&mut conn, format!("create database {name}")).await;
         let url = connect_options().await.database(&name).to_url_lossy().to_string();
         Self { url, name }
+    }
+
+    /// Creates a database with the samples of the migrations (`tests/samples`), each inserted right after its migration, so
+    /// that their rows have been through all later ones.
+    pub async fn with_samples() -> Self {
+        let database = Self::without_schema().await;
+        let mut conn = connect_options()
+            .await
+            .database(&database.name)
+            .connect()
+            .await
+            .unwrap_or_else(|e| panic!("the test database does not answer: {e}"));
+        conn.ensure_migrations_table("_sqlx_migrations").await.unwrap_or_else(|e| panic!("{e}"));
+        for migration in MIGRATOR.iter() {
+            conn.apply("_sqlx_migrations", migration)
+                .await
+                .unwrap_or_else(|e| panic!("{}: {e}", migration.version));
+            let path = format!("{}/samples/{:04}.sql", env!("CARGO_MANIFEST_DIR"), migration.version);
+            execute(&mut conn, std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")))
+                .await;
+        }
+        conn.close().await.unwrap_or_else(|e| panic!("{e}"));
+        database
     }
 
     /// Opens a pool on the database.

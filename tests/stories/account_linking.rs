@@ -302,7 +302,7 @@ async fn belonging_in_one_place_gives_no_rights_in_the_other() {
     world.script_model("tool", [late_mail_call()]);
     let thread = world.say("ana", "general", "@nod tell Bo I'm late").await;
     sqlx::query(
-        "update identities set standing = 'guest' where platform = 'slack' and person_id = (
+        "update identities set membership = 'guest' where platform = 'slack' and person_id = (
             select person_id from identities where platform = 'slack' and user_ref = $1)",
     )
     .bind(world.slack.read(|w| w.user_id("ana").unwrap()))

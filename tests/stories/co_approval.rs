@@ -345,7 +345,7 @@ async fn nobody_is_asked_without_an_eligible_co_approver(platform: Platform) {
 async fn whoever_has_left_is_no_second_person(platform: Platform) {
     let mut world = with_owner_approval(platform, [Answer::text("Not sent.")]).await;
     let kept = world.prepare_click("cho", "dm:cho", "Approve & send");
-    sqlx::query("update identities set standing = 'guest' where person_id in (select id from people where full_name = 'Cho Park')")
+    sqlx::query("update identities set membership = 'guest' where person_id in (select id from people where full_name = 'Cho Park')")
         .execute(&world.pool)
         .await
         .unwrap();
@@ -355,7 +355,7 @@ async fn whoever_has_left_is_no_second_person(platform: Platform) {
     assert_eq!(received_count(&world), 0);
     // If no co-approver is left, the owner is notified when she approves.
     world.edit_request("ana", "general", &[("Subject", "Very late")]).await;
-    sqlx::query("update identities set standing = 'gone' where person_id in (select id from people where full_name = 'Bob Stone')")
+    sqlx::query("update identities set membership = 'gone' where person_id in (select id from people where full_name = 'Bob Stone')")
         .execute(&world.pool)
         .await
         .unwrap();

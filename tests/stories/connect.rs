@@ -262,7 +262,7 @@ async fn who_connects_before_the_directory_was_read_is_asked_for() {
 async fn the_link_of_somebody_who_does_not_belong_connects_nothing() {
     let mut world = World::new().await;
     let link = world.request_link("ana").await;
-    let standing = "update identities set standing = 'unknown' where user_ref = $1";
+    let standing = "update identities set membership = 'unknown' where user_ref = $1";
     sqlx::query(standing).bind("U000000ANA").execute(&world.pool).await.unwrap();
     world.slack.faults().next("users.info", Fault::Status { code: 503, retry_after: None });
     let browser = Browser::new();
@@ -292,7 +292,7 @@ async fn only_an_admin_allows_another_account() {
     world.consent_as("ana", &link, "ana.private@mail.test", None).await;
     world.wait_until_idle().await;
     let id: uuid::Uuid =
-        sqlx::query_scalar("select id from other_accounts").fetch_one(&world.pool).await.unwrap();
+        sqlx::query_scalar("select id from account_reviews").fetch_one(&world.pool).await.unwrap();
     let forged = nod_sandbox::slack::ForgedClick {
         user: "ana".to_owned(),
         channel: world.slack.dm("ana"),
@@ -305,7 +305,7 @@ async fn only_an_admin_allows_another_account() {
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.wait_for_ephemeral("ana").await, @"(ana only) nod: Only an admin of Nod can decide this. Nothing was done.");
     let status: String =
-        sqlx::query_scalar("select status from other_accounts").fetch_one(&world.pool).await.unwrap();
+        sqlx::query_scalar("select status from account_reviews").fetch_one(&world.pool).await.unwrap();
     assert_eq!(status, "pending");
     world.read_new("dm:ana");
     world.read_new("dm:dana");

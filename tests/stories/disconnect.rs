@@ -156,8 +156,8 @@ async fn a_turn_to_renew_of_a_replica_that_was_killed_ends_by_itself(platform: P
     world.advance(TimeDelta::minutes(60)).await;
     let before = request_count(&world, "oauth.token");
     sqlx::query(
-        "update connections set renewing_by = gen_random_uuid(),
-             renewing_until = clock_timestamp() + interval '1 second'",
+        "update connections set refresh_lease_holder = gen_random_uuid(),
+             refresh_lease_until = clock_timestamp() + interval '1 second'",
     )
     .execute(&world.pool)
     .await
@@ -166,10 +166,11 @@ async fn a_turn_to_renew_of_a_replica_that_was_killed_ends_by_itself(platform: P
     world.say("ana", "dm:ana", "what's new in my mail?").await;
     assert!(world.read_new("dm:ana").contains("Nothing new."));
     assert_eq!(request_count(&world, "oauth.token") - before, 1);
-    let held: i64 = sqlx::query_scalar("select count(*) from connections where renewing_by is not null")
-        .fetch_one(&world.pool)
-        .await
-        .unwrap();
+    let held: i64 =
+        sqlx::query_scalar("select count(*) from connections where refresh_lease_holder is not null")
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
     assert_eq!(held, 0);
     world.finish().await;
 }

@@ -303,7 +303,7 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why(platform: Platform) 
 async fn a_person_whom_the_platform_does_not_tell_of_yet_is_answered_later(platform: Platform) {
     let mut world = World::new_on(platform).await;
     for table in ["people", "identities"] {
-        let unknown = format!("update {table} set standing = 'unknown'");
+        let unknown = format!("update {table} set membership = 'unknown'");
         sqlx::query(sqlx::AssertSqlSafe(unknown)).execute(&world.pool).await.unwrap();
     }
     world.chat.faults().next(

@@ -268,7 +268,7 @@ async fn a_reading_that_runs_twice_changes_nothing(platform: Platform) {
     let (mut world, _) = with_remembered_fact(platform).await;
     let before = world.model.requests().len();
     sqlx::query(
-        "select enqueue(tenant_id, id, jsonb_build_object('work', 'remember', 'run', id), created_at, created_at)
+        "select enqueue(tenant_id, id, jsonb_build_object('work', 'update_memory', 'run', id), created_at, created_at)
          from runs",
     )
     .execute(&world.pool)

@@ -29,6 +29,41 @@ async fn every_migration_keeps_the_rows_that_are_there() {
     // The schema is the one that the program expects, and the program finds nothing to migrate.
     MIGRATOR.run(&mut conn).await.unwrap();
     assert_eq!(rows(&mut conn).await, expected);
+    // Jobs that an earlier version left waiting, or gave up, have the kinds and events of today.
+    let kinds = jobs_by(&mut conn, "payload->>'work'").await;
+    assert_eq!(
+        kinds,
+        [
+            "advance_run",
+            "deliver_message",
+            "expire_connect_request",
+            "perform_effect",
+            "publish_home",
+            "purge_run_history",
+            "recheck_effect",
+            "refresh_vote",
+            "revoke_grant",
+            "sync_directory",
+            "update_assistant_thread",
+            "update_memory",
+            "warn_grant_expiry",
+        ]
+    );
+    let events = jobs_by(&mut conn, "payload->'event'->>'event'").await;
+    assert_eq!(
+        events,
+        [
+            "approval_closed",
+            "approval_edited",
+            "connect_finished",
+            "effect_finished",
+            "message_deleted",
+            "message_edited",
+            "question_closed",
+            "retry_requested",
+        ]
+    );
+    assert_eq!(jobs_by(&mut conn, "payload->>'news'").await, [""; 0]);
     conn.close().await.unwrap();
     database.drop_database().await;
 }
@@ -40,6 +75,12 @@ async fn tables(conn: &mut PgConnection) -> Vec<String> {
     .fetch_all(conn)
     .await
     .unwrap()
+}
+
+async fn jobs_by(conn: &mut PgConnection, part: &str) -> Vec<String> {
+    let all = "(select payload from jobs union all select payload from dead_jobs) as job";
+    let query = format!("select distinct {part} from {all} where {part} is not null order by 1");
+    sqlx::query_scalar(AssertSqlSafe(query)).fetch_all(conn).await.unwrap()
 }
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {

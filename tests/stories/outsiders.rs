@@ -170,7 +170,8 @@ async fn whose_standing_is_not_known_is_not_served(platform: Platform) {
         insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
         insta::assert_snapshot!(served, @"(dee only) nod: Nothing waits for your nod.");
     }
-    let offers: i64 = sqlx::query_scalar("select count(*) from offers").fetch_one(&world.pool).await.unwrap();
+    let offers: i64 =
+        sqlx::query_scalar("select count(*) from connect_requests").fetch_one(&world.pool).await.unwrap();
     assert_eq!(offers, 0);
     world.finish().await;
 }

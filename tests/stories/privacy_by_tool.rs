@@ -404,11 +404,11 @@ fn every_tool_has_a_case(world: &World) {
 
 /// The tables and columns that can contain Ana's content, and the column that makes a row hers.
 const OWNED_ROWS: [(&str, &str, &[&str]); 9] = [
-    ("messages", "only_for", &["turn", "outside"]),
+    ("messages", "only_for", &["turn", "untrusted_sources"]),
     ("run_steps", "only_for", &["input", "output", "error"]),
     ("deliveries", "only_for", &["card"]),
-    ("drafts", "only_for", &["draft", "outside"]),
-    ("summaries", "only_for", &["text", "outside"]),
+    ("drafts", "only_for", &["draft", "untrusted_sources"]),
+    ("summaries", "only_for", &["text", "untrusted_sources"]),
     ("runs", "person_id", &["state"]),
     ("approvals", "decider_id", &["preview", "risks", "sources"]),
     ("questions", "person_id", &["choices"]),

@@ -122,8 +122,8 @@ async fn failing_job_is_dead_lettered_and_its_lane_continues(platform: Platform)
     let text = format!("insert into lanes (tenant_id, id, due_at) {tenant}");
     sqlx::query(sqlx::AssertSqlSafe(text)).bind(lane).execute(&world.pool).await.unwrap();
     sqlx::query(
-        "insert into jobs (tenant_id, lane_id, work, run_at, created_at)
-         select id, $1, '{\"work\": \"of another version\"}', due.at, due.at
+        "insert into jobs (tenant_id, lane_id, payload, run_at, created_at)
+         select id, $1, '{\"payload\": \"of another version\"}', due.at, due.at
          from tenants, (select now() - interval '1 year' as at) due",
     )
     .bind(lane)

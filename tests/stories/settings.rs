@@ -183,7 +183,7 @@ async fn hours_are_set_by_their_person(platform: Platform) {
 }
 
 async fn load_follow_mode(world: &World) -> String {
-    sqlx::query_scalar("select follow from channels where channel_ref = $1")
+    sqlx::query_scalar("select follow_mode from channels where channel_ref = $1")
         .bind(world.chat.channel_id("general"))
         .fetch_one(&world.pool)
         .await

@@ -52,7 +52,7 @@ async fn an_answer_is_shared_by_whom_it_was_given_to(platform: Platform) {
     assert!(asked.to_string().contains(SECRET), "what was shared is the channel's: {asked}");
     // It is still untrusted text.
     let outside: Vec<String> =
-        sqlx::query_scalar("select unnest(outside) from messages where role = 'ai' and only_for is null and run_id = (select id from runs order by created_at limit 1)")
+        sqlx::query_scalar("select unnest(untrusted_sources) from messages where role = 'ai' and only_for is null and run_id = (select id from runs order by created_at limit 1)")
             .fetch_all(&world.pool)
             .await
             .unwrap();

@@ -56,7 +56,7 @@ async fn an_answer_is_read_while_it_is_written(platform: Platform) {
         ");
     }
     let row: (Value, String) =
-        sqlx::query_as("select card, streamed from deliveries").fetch_one(&world.pool).await.unwrap();
+        sqlx::query_as("select card, stream_status from deliveries").fetch_one(&world.pool).await.unwrap();
     assert!(row.0.to_string().contains("so are you") && row.1 == "closed", "{row:?}");
     world.finish().await;
 }
@@ -85,8 +85,10 @@ async fn its_row_and_its_place_are_kept_before_the_first_word(platform: Platform
     world.chat.faults().next(grows, Fault::HangBefore);
     world.chat.say("ana", "general", None, "@nod a poem, please");
     world.chat.faults().wait_until_triggered(grows, 1).await;
-    let stands: Option<String> =
-        sqlx::query_scalar("select posted->>'message' from deliveries").fetch_one(&world.pool).await.unwrap();
+    let stands: Option<String> = sqlx::query_scalar("select posted_message->>'message' from deliveries")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
     assert_eq!(stands, world.chat.nod_message_ids("general").pop());
     assert!(!world.chat.channel_text("general").contains("Roses"));
     world.model.release();

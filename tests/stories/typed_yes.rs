@@ -284,7 +284,7 @@ async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platfo
 async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     let (mut world, thread) = with_pending_request(Platform::Slack, []).await;
     let mut held = nod_store::store::begin(&world.pool).await.unwrap();
-    sqlx::query("select heard_until from hearings for update").execute(&mut *held).await.unwrap();
+    sqlx::query("select received_until from ingest_watermarks for update").execute(&mut *held).await.unwrap();
     let question = NewMessage::new("bo", "general", "shall I book the room, Ana?");
     world
         .slack

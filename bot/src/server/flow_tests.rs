@@ -94,20 +94,20 @@ impl Fixture {
         let [person, channel, case, offer] = [(); 4].map(|()| SystemIds.next());
         for query in [
             sqlx::query(
-                "insert into people (tenant_id, id, name, full_name, address, standing, created_at)
+                "insert into people (tenant_id, id, name, full_name, email, membership, created_at)
                  values ($1, $2, 'ana', 'Ana Ruiz', 'ana@acme.test', 'member', $3)",
             )
             .bind(tenant)
             .bind(person)
             .bind(now),
             sqlx::query(
-                "insert into identities (tenant_id, platform, workspace, user_ref, person_id, standing)
+                "insert into identities (tenant_id, platform, workspace, user_ref, person_id, membership)
                  values ($1, 'slack', 'T1', $2::text, $2, 'member')",
             )
             .bind(tenant)
             .bind(person),
             sqlx::query(
-                "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, created_at)
+                "insert into channels (tenant_id, id, platform, workspace, channel_ref, is_dm, created_at)
                  values ($1, $2, 'slack', 'T1', $2::text, true, $3)",
             )
             .bind(tenant)
@@ -122,7 +122,7 @@ impl Fixture {
             .bind(channel)
             .bind(now),
             sqlx::query(
-                "insert into offers (tenant_id, id, person_id, provider, conversation_id, status, expires_at,
+                "insert into connect_requests (tenant_id, id, person_id, provider, conversation_id, status, expires_at,
                    created_at)
                  values ($1, $2, $3, 'google', $4, 'open', $5, $6)",
             )

@@ -13,11 +13,11 @@ use nod_store::jobs::Job;
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum AccountJob {
     /// Expire an offer through which no account was connected.
-    ExpireOffer { offer: OfferId },
+    ExpireConnectRequest { offer: OfferId },
     /// Revoke a grant at its provider; in a lane of its own.
-    GiveBack { revocation: Uuid },
+    RevokeGrant { revocation: Uuid },
     /// Warn one day before a grant expires; in a lane of its own.
-    WarnOfEnd {
+    WarnGrantExpiry {
         person: PersonId,
         provider: Provider,
         conversation: ConversationId,
@@ -27,5 +27,5 @@ pub enum AccountJob {
 }
 
 impl Job for AccountJob {
-    const KINDS: &'static [&'static str] = &["expire_offer", "give_back", "warn_of_end"];
+    const KINDS: &'static [&'static str] = &["expire_connect_request", "revoke_grant", "warn_grant_expiry"];
 }

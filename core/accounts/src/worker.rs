@@ -14,9 +14,9 @@ impl JobHandler for Accounts {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            AccountJob::ExpireOffer { offer } => connection::expire(self, claim, offer).await,
-            AccountJob::GiveBack { revocation } => disconnect::revoke_grant(self, claim, revocation).await,
-            AccountJob::WarnOfEnd { person, provider, conversation, grant_expires_at: ends_at } => {
+            AccountJob::ExpireConnectRequest { offer } => connection::expire(self, claim, offer).await,
+            AccountJob::RevokeGrant { revocation } => disconnect::revoke_grant(self, claim, revocation).await,
+            AccountJob::WarnGrantExpiry { person, provider, conversation, grant_expires_at: ends_at } => {
                 grant_expiry::warn(self, claim, person, provider, conversation, ends_at).await
             }
         }

@@ -20,7 +20,7 @@ pub(crate) async fn schedule_purge(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let then = now + core.keeps_talk_for;
-    jobs::enqueue(conn, tenant, run.0, &RecordJob::Forget { run }, then, now).await
+    jobs::enqueue(conn, tenant, run.0, &RecordJob::PurgeRunHistory { run }, then, now).await
 }
 
 /// Deletes it from the run's record, or tries again in a day if the run has not ended yet.

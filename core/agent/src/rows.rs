@@ -62,12 +62,12 @@ pub async fn begin(
     sqlx::query!(
         "with run as (
              insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
-                 version, kept, created_at, updated_at)
+                 version, persisted_turns, created_at, updated_at)
              select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, 0, 1, $8, $8
              from enqueue($1, $3, $9, $8, $8)
              returning tenant_id, conversation_id, id)
          insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn, only_for,
-             outside, at, said_at)
+             untrusted_sources, at, said_at)
          select run.tenant_id, $10, run.conversation_id, run.id, $11, $12, $13, $14, $15, $16, $8, $17 from run",
         tenant.0,
         run.id.0,
@@ -77,7 +77,7 @@ pub async fn begin(
         Node::Recall.as_str(),
         to_json(run.state)?,
         now,
-        to_json(&RunJob::Advance { run: run.id, news: None })?,
+        to_json(&RunJob::AdvanceRun { run: run.id, event: None })?,
         message.id,
         message.role,
         message.person_id,
@@ -101,12 +101,12 @@ pub struct LoadedRun {
 
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<LoadedRun>> {
     let row = sqlx::query!(
-        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.kept,
-             r.created_at, to_jsonb(v) as "venue!: Json<ConversationLocation>",
-             to_jsonb(p) || jsonb_build_object('standing', coalesce(i.standing, 'unknown'),
+        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.persisted_turns,
+             r.created_at, to_jsonb(v) as "location!: Json<ConversationLocation>",
+             to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
                  'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
          from runs r
-         join venues v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
+         join conversation_locations v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
          join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
          left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
              and i.workspace = v.workspace
@@ -128,10 +128,10 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
         node: from_json(serde_json::Value::String(row.node))?,
         state: from_json(row.state)?,
         version: row.version,
-        persisted_turns: usize::try_from(row.kept).unwrap_or_default(),
+        persisted_turns: usize::try_from(row.persisted_turns).unwrap_or_default(),
         streaming_message: None,
     };
-    Ok(Some(LoadedRun { run, venue: row.venue.0, person: row.person.0.into() }))
+    Ok(Some(LoadedRun { run, venue: row.location.0, person: row.person.0.into() }))
 }
 
 /// What a transition writes in addition to what its nodes emitted.
@@ -157,20 +157,20 @@ pub async fn write(
     let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
     let moved = sqlx::query_scalar!(
         "with held as (
-             select tenant_id from lanes where tenant_id = $1 and id = $14 and lease = $15 for update),
+             select tenant_id from lanes where tenant_id = $1 and id = $14 and lease_id = $15 for update),
          moved as (
              update runs r set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
                  routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
-                 finished_at = case when $11 then $10::timestamptz end, kept = $12
+                 finished_at = case when $11 then $10::timestamptz end, persisted_turns = $12
              from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3
              returning r.tenant_id),
          said as (
              insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn,
-                 only_for, outside, at)
+                 only_for, untrusted_sources, at)
              select moved.tenant_id, m.id, $16, $2, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
-                 m.outside, $10
+                 m.untrusted_sources, $10
              from moved, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
-                 turn jsonb, only_for uuid, outside text[])),
+                 turn jsonb, only_for uuid, untrusted_sources text[])),
          noted as (
              insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
                  prompt_tokens, completion_tokens, input, output, error, only_for)
@@ -262,7 +262,6 @@ struct MessageRow<'a> {
     message_ref: Option<&'a str>,
     turn: &'a Turn,
     only_for: Option<Uuid>,
-    #[serde(rename = "outside")]
     untrusted_sources: Vec<String>,
 }
 
@@ -297,7 +296,7 @@ pub async fn list_recent_messages(
     most: i64,
 ) -> sqlx::Result<Vec<AttributedTurn>> {
     let rows = sqlx::query!(
-        r#"select m.turn, m.outside, m.only_for, p.full_name as "full_name?", p.name as "name?"
+        r#"select m.turn, m.untrusted_sources, m.only_for, p.full_name as "full_name?", p.name as "name?"
          from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
          where m.tenant_id = $1 and m.conversation_id = $2 and m.run_id <> $3 and m.role in ('human', 'ai')
            and (m.only_for is null or m.only_for = $4)
@@ -317,7 +316,12 @@ pub async fn list_recent_messages(
         .map(|row| {
             let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
             let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
-            Ok(AttributedTurn { turn: from_json(row.turn)?, speaker, outside: row.outside, audience })
+            Ok(AttributedTurn {
+                turn: from_json(row.turn)?,
+                speaker,
+                outside: row.untrusted_sources,
+                audience,
+            })
         })
         .collect()
 }
@@ -343,7 +347,7 @@ pub(super) async fn load_conversation_extras(
     sqlx::query_as!(
         ConversationExtras,
         r#"select exists (
-                 select 1 from files where tenant_id = $1 and conversation_id = $2) as "files!",
+                 select 1 from attachments where tenant_id = $1 and conversation_id = $2) as "files!",
              exists (
                  select 1 from approvals where tenant_id = $1 and decider_id = $3 and status = 'pending') as "waiting!",
              exists (

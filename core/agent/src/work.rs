@@ -10,9 +10,9 @@ use nod_store::jobs::Job;
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RecordJob {
     /// Deletes what a run read of other people's messages from its record.
-    Forget { run: RunId },
+    PurgeRunHistory { run: RunId },
 }
 
 impl Job for RecordJob {
-    const KINDS: &'static [&'static str] = &["forget"];
+    const KINDS: &'static [&'static str] = &["purge_run_history"];
 }

@@ -25,7 +25,9 @@ impl JobHandler for Turns {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            RunJob::Advance { run, news } => Box::pin(run::advance(&self.0, claim, run, news.as_ref())).await,
+            RunJob::AdvanceRun { run, event } => {
+                Box::pin(run::advance(&self.0, claim, run, event.as_ref())).await
+            }
         }
     }
 }
@@ -40,7 +42,7 @@ impl JobHandler for Records {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            RecordJob::Forget { run } => forget::purge_run(&self.0, claim, run).await,
+            RecordJob::PurgeRunHistory { run } => forget::purge_run(&self.0, claim, run).await,
         }
     }
 }

@@ -206,7 +206,7 @@ impl Nod {
         }
         if opened.served_others || opened.read_at.is_none_or(|at| at < now - TimeDelta::hours(24)) {
             let work =
-                PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+                PeopleJob::SyncDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
             // Another replica's start, or the daily reading, may have enqueued the job already.
             let moved = jobs::bring_forward(&mut tx, tenant, lane, now, now).await?;
             if !moved && jobs::is_lane_idle(&mut tx, tenant, lane).await? {

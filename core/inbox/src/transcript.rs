@@ -56,7 +56,7 @@ pub(crate) async fn load(
              (select d.created_at as "at!", d.id as "id?", d.version as "version?", d.card as "card?",
                   null::text as "words?"
               from deliveries d join here on d.conversation_id = here.id
-              where d.tenant_id = $1 and d.platform = $2 and d.posted is not null order by d.created_at desc limit $5)
+              where d.tenant_id = $1 and d.platform = $2 and d.posted_message is not null order by d.created_at desc limit $5)
              union all
              (select m.at, null, null, null, m.turn->>'text'
               from messages m join here on m.conversation_id = here.id

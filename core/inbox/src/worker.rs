@@ -35,7 +35,7 @@ impl JobHandler for Pages {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            PageJob::ShowHome { person, platform, workspace } => {
+            PageJob::PublishHome { person, platform, workspace } => {
                 home::publish(&self.0, claim, person, &platform, &workspace).await
             }
         }
@@ -167,7 +167,7 @@ mod tests {
         #[async_trait]
         impl JobHandler for Intruder {
             fn kinds(&self) -> &'static [&'static str] {
-                &["perform"]
+                &["perform_effect"]
             }
 
             async fn work(&self, _: &Claim) -> Result<(), WorkError> {
@@ -195,7 +195,7 @@ mod tests {
         let jobs_of = Ability { jobs: vec![Arc::new(Intruder)], ..Ability::with_name("intruder") };
         jobs.abilities.push(Box::new(|_| jobs_of));
         let refused = handlers(&Arc::new(assembled(jobs).unwrap())).err().unwrap().to_string();
-        assert_eq!(refused, "two abilities handle jobs of the kind perform");
+        assert_eq!(refused, "two abilities handle jobs of the kind perform_effect");
         let mut buttons = parts();
         let buttons_of = Ability { buttons: vec![Arc::new(Intruder)], ..Ability::with_name("intruder") };
         buttons.abilities.push(Box::new(|_| buttons_of));

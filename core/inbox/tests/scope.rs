@@ -15,7 +15,7 @@ const OF_NOBODY: [&str; 1] = ["tenants"];
 /// The dispatcher works for every tenant of the database: it claims any lane that is due, and each claim carries its
 /// tenant.
 const FOR_ALL: [&str; 2] = [
-    "select tenant_id as \"tenant_id!\", id as \"id!\", lane_id as \"lane_id!\", work as \"work!\", attempts as \"attempts!\" from claim(",
+    "select tenant_id as \"tenant_id!\", id as \"id!\", lane_id as \"lane_id!\", payload as \"payload!\", attempts as \"attempts!\" from claim_jobs(",
     "select min(due_at) from lanes where leased_until is null",
 ];
 

@@ -36,7 +36,7 @@ impl JobHandler for Memory {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            MemoryJob::Remember { run } => memory::update_memory(self, claim, run).await,
+            MemoryJob::UpdateMemory { run } => memory::update_memory(self, claim, run).await,
         }
     }
 }

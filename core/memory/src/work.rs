@@ -11,9 +11,9 @@ use nod_store::jobs::Job;
 pub enum MemoryJob {
     /// Read the new messages of a run's conversation, for its summary and for facts. It has a lane of its own, so no
     /// answer waits for it.
-    Remember { run: RunId },
+    UpdateMemory { run: RunId },
 }
 
 impl Job for MemoryJob {
-    const KINDS: &'static [&'static str] = &["remember"];
+    const KINDS: &'static [&'static str] = &["update_memory"];
 }

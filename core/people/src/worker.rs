@@ -15,11 +15,11 @@ impl JobHandler for Chat {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            PeopleJob::Deliver { delivery } => delivery::deliver(self, claim, delivery).await,
-            PeopleJob::DressPane { conversation, title } => {
+            PeopleJob::DeliverMessage { delivery } => delivery::deliver(self, claim, delivery).await,
+            PeopleJob::UpdateAssistantThread { conversation, title } => {
                 assistant_thread::update(self, claim, conversation, title.as_deref()).await
             }
-            PeopleJob::ReadDirectory { platform, workspace } => {
+            PeopleJob::SyncDirectory { platform, workspace } => {
                 people::directory::sync(self, claim, &platform, &workspace).await
             }
         }

@@ -374,8 +374,8 @@ impl EffectExecution<'_> {
             let audience = Audience::Person(effect.person);
             steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
-            let news = RunEvent::EffectFinished { awaited_id: ticket, result: outcome.clone() };
-            let work = RunJob::Advance { run: effect.run, news: Some(news) };
+            let event = RunEvent::EffectFinished { awaited_id: ticket, result: outcome.clone() };
+            let work = RunJob::AdvanceRun { run: effect.run, event: Some(event) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
             let worked_on = effect.draft.as_deref();
             draft::close_after_effect(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;

@@ -10,9 +10,9 @@ use nod_store::jobs::Job;
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RequestJob {
     /// Continues an effect, in the effect's own lane.
-    Perform { effect: EffectId },
+    PerformEffect { effect: EffectId },
     /// Looks up again whether an effect with an unknown outcome happened, in the effect's lane.
-    LookAgain { effect: EffectId },
+    RecheckEffect { effect: EffectId },
     /// Expires an approval that was not decided in time.
     ExpireApproval { approval: ApprovalId },
     /// Reminds of a pending approval, in the approval's lane, before its expiry.
@@ -20,10 +20,16 @@ pub enum RequestJob {
     /// Expires a question that was not answered in time.
     ExpireQuestion { question: QuestionId },
     /// Updates a vote's cards and ends it if all agree; in its card's lane, as the question's own waits for expiry.
-    Tally { question: QuestionId },
+    RefreshVote { question: QuestionId },
 }
 
 impl Job for RequestJob {
-    const KINDS: &'static [&'static str] =
-        &["perform", "look_again", "expire_approval", "remind_approval", "expire_question", "tally"];
+    const KINDS: &'static [&'static str] = &[
+        "perform_effect",
+        "recheck_effect",
+        "expire_approval",
+        "remind_approval",
+        "expire_question",
+        "refresh_vote",
+    ];
 }

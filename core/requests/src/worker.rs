@@ -15,12 +15,12 @@ impl JobHandler for Requests {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            RequestJob::Perform { effect } => perform::perform(self, claim, effect).await,
-            RequestJob::LookAgain { effect } => perform::recheck(self, claim, effect).await,
+            RequestJob::PerformEffect { effect } => perform::perform(self, claim, effect).await,
+            RequestJob::RecheckEffect { effect } => perform::recheck(self, claim, effect).await,
             RequestJob::ExpireApproval { approval } => approval::expire(self, claim, approval).await,
             RequestJob::RemindApproval { approval } => approval::remind(self, claim, approval).await,
             RequestJob::ExpireQuestion { question } => question::expire(self, claim, question).await,
-            RequestJob::Tally { question } => question::vote::refresh_vote(self, claim, question).await,
+            RequestJob::RefreshVote { question } => question::vote::refresh_vote(self, claim, question).await,
         }
     }
 }

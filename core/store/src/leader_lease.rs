@@ -1,4 +1,4 @@
-//! Leader leases (table `seats`) for work that only one replica can do at a time, such as keeping a connection that
+//! Leader leases (table `leader_leases`) for work that only one replica can do at a time, such as keeping a connection that
 //! would deliver everything twice. A lease lasts ten seconds by the database's clock and is renewed before it expires.
 
 use std::time::Duration;
@@ -19,10 +19,10 @@ pub async fn acquire(
     holder: Uuid,
 ) -> sqlx::Result<bool> {
     let taken = sqlx::query!(
-        "insert into seats (tenant_id, name, holder, held_until)
+        "insert into leader_leases (tenant_id, name, holder, expires_at)
          values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
-         on conflict (tenant_id, name) do update set holder = excluded.holder, held_until = excluded.held_until
-         where seats.holder = excluded.holder or seats.held_until < clock_timestamp()",
+         on conflict (tenant_id, name) do update set holder = excluded.holder, expires_at = excluded.expires_at
+         where leader_leases.holder = excluded.holder or leader_leases.expires_at < clock_timestamp()",
         tenant.0,
         name,
         holder,
@@ -41,7 +41,7 @@ pub async fn release(
     holder: Uuid,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "delete from seats where tenant_id = $1 and name = $2 and holder = $3",
+        "delete from leader_leases where tenant_id = $1 and name = $2 and holder = $3",
         tenant.0,
         name,
         holder

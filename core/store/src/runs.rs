@@ -14,19 +14,18 @@ use nod_contract::tool::ToolResult;
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RunJob {
     /// The commit that applies the event also removes it from the job.
-    Advance { run: RunId, news: Option<RunEvent> },
+    AdvanceRun { run: RunId, event: Option<RunEvent> },
 }
 
 impl Job for RunJob {
-    const KINDS: &'static [&'static str] = &["advance"];
+    const KINDS: &'static [&'static str] = &["advance_run"];
 }
 
 /// An event for a waiting run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "news", rename_all = "snake_case")]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// An approval ended without an effect; `about` describes the approval in one line.
-    #[serde(alias = "verdict")]
     ApprovalClosed {
         approval: ApprovalId,
         verdict: Verdict,
@@ -34,32 +33,26 @@ pub enum RunEvent {
         about: Option<String>,
     },
     /// The person edited a pending approval; `changes` has the payload's new values by name.
-    #[serde(alias = "revised")]
     ApprovalEdited { approval: ApprovalId, changes: Value },
     /// An effect ended; `awaited_id` is its approval's id, or the effect's own id if it needed no approval.
-    #[serde(alias = "outcome")]
     EffectFinished {
         #[serde(alias = "ticket")]
         awaited_id: Uuid,
         result: ToolResult,
     },
     /// A question was answered, or expired (`None`).
-    #[serde(alias = "answer")]
     QuestionClosed { question: QuestionId, answer: Option<String> },
     /// An attempt to connect an account ended.
-    #[serde(alias = "connection")]
     ConnectFinished {
         provider: Provider,
         #[serde(alias = "ended")]
         outcome: ConnectOutcome,
     },
     /// The person asks for a retry of a failed run.
-    Retry,
+    RetryRequested,
     /// The message that began the run was edited.
-    #[serde(rename = "edited")]
     MessageEdited { text: String },
     /// The message that began the run was deleted.
-    #[serde(rename = "withdrawn")]
     MessageDeleted,
 }
 

@@ -64,10 +64,10 @@ impl World {
     async fn load_pending_work(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
-            "select coalesce(bool_or(l.due_at <= $1 or l.lease is not null), false), min(l.due_at) filter (
-                 where l.due_at > $1 and l.lease is null and 0 = (
+            "select coalesce(bool_or(l.due_at <= $1 or l.lease_id is not null), false), min(l.due_at) filter (
+                 where l.due_at > $1 and l.lease_id is null and 0 = (
                      select max(j.attempts) from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
-                         and j.work->>'work' = 'deliver'))
+                         and j.payload->>'work' = 'deliver_message'))
              from lanes l where l.due_at <= $1 + make_interval(secs => $2)",
         );
         looked
@@ -102,7 +102,7 @@ impl World {
     /// Lists the remaining jobs with their lanes, for debugging.
     async fn describe_jobs(&self) -> Vec<String> {
         let all = sqlx::query_scalar(
-            "select concat_ws(' ', j.work, 'try', j.attempts, j.last_error, 'due', l.due_at, 'leased until',
+            "select concat_ws(' ', j.payload, 'try', j.attempts, j.last_error, 'due', l.due_at, 'leased until',
                  coalesce(l.leased_until::text, '—'), 'now', clock_timestamp())
              from lanes l left join jobs j on j.tenant_id = l.tenant_id and j.lane_id = l.id order by j.id",
         );

@@ -54,7 +54,9 @@ impl World {
     pub(super) async fn wait_until_ingest_recorded(&self, since: chrono::DateTime<chrono::Utc>) {
         let until = tokio::time::Instant::now() + max_wait();
         loop {
-            let heard = sqlx::query_scalar("select exists (select 1 from hearings where heard_until >= $1)");
+            let heard = sqlx::query_scalar(
+                "select exists (select 1 from ingest_watermarks where received_until >= $1)",
+            );
             if heard.bind(since).fetch_one(&self.pool).await.unwrap_or_else(|e| panic!("{e}")) {
                 return;
             }

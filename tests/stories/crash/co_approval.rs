@@ -23,7 +23,7 @@ async fn with_pending_request(platform: Platform) -> (World, nod_tests::Program)
     // The rules name people, who are read from the platform first.
     wait_for_count(
         &world,
-        "select count(*) from people where full_name = 'Cho Park' and standing = 'member'",
+        "select count(*) from people where full_name = 'Cho Park' and membership = 'member'",
         1,
     )
     .await;

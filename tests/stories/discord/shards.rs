@@ -45,7 +45,7 @@ async fn what_one_shard_missed_is_looked_up_though_another_was_heard_on() {
     discord.post_message("bo", "general", None, "@nod are you with us?");
     world.clock.advance(TimeDelta::minutes(10));
     // The replica that receives the first shard keeps advancing the ingest watermark.
-    sqlx::query("update hearings set heard_until = $1 where workspace = $2")
+    sqlx::query("update ingest_watermarks set received_until = $1 where workspace = $2")
         .bind(nod_contract::clock::Clock::now(&world.clock))
         .bind(discord.read(|w| w.config.app.id.clone()))
         .execute(&world.pool)

@@ -89,7 +89,7 @@ pub(super) async fn resolve_attachments(
     for one in asked {
         let Some(id) = &one.message_id else {
             let file = mailbox.find_conversation_file(&one.name).await?;
-            found.push((file.name, file.kind, 0, AttachmentSource::InChat { file: file.id }));
+            found.push((file.name, file.media_type, 0, AttachmentSource::InChat { file: file.id }));
             continue;
         };
         let message =

@@ -553,7 +553,15 @@ pub async fn make(
 ) -> sqlx::Result<()> {
     let expires_at = now + core.offer_expires_after;
     sql::insert_request(conn, tenant, new, expires_at, now).await?;
-    jobs::enqueue(conn, tenant, new.id.0, &AccountJob::ExpireOffer { offer: new.id }, expires_at, now).await
+    jobs::enqueue(
+        conn,
+        tenant,
+        new.id.0,
+        &AccountJob::ExpireConnectRequest { offer: new.id },
+        expires_at,
+        now,
+    )
+    .await
 }
 
 /// The job: expires an offer whose link was not used in time or led to no account.

@@ -172,7 +172,7 @@ pub async fn enqueue_revocation(
         since: now,
     };
     sql::insert_revocation(conn, tenant, id, &revocation).await?;
-    jobs::enqueue(conn, tenant, id, &AccountJob::GiveBack { revocation: id }, now, now).await?;
+    jobs::enqueue(conn, tenant, id, &AccountJob::RevokeGrant { revocation: id }, now, now).await?;
     Ok(id)
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn schedule_warning(
     ends_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = AccountJob::WarnOfEnd { person, provider, conversation, grant_expires_at: ends_at };
+    let work = AccountJob::WarnGrantExpiry { person, provider, conversation, grant_expires_at: ends_at };
     jobs::enqueue(conn, tenant, core.id(), &work, ends_at - WARN_BEFORE, now).await
 }
 

@@ -288,7 +288,7 @@ pub async fn merge_connections(
             key_id: core.links.vault.key_id().to_owned(),
             expires_at: row.expires_at,
             scopes: Some(row.scopes.clone()),
-            grant_expires_at: row.ends_at,
+            grant_expires_at: row.grant_expires_at,
         };
         sql::upsert(conn, tenant, to, &name, &row.account, &sealed, now).await?;
         if row.status != "active" {

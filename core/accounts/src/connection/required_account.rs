@@ -60,7 +60,7 @@ pub async fn load_connected_account(
         account: row.account,
         scopes: row.scopes,
         granted_at: row.granted_at,
-        grant_expires_at: row.ends_at,
+        grant_expires_at: row.grant_expires_at,
     }))
 }
 

@@ -25,7 +25,7 @@ pub(super) struct ConnectionRow {
     pub(super) refresh_sealed: Option<String>,
     pub(super) expires_at: Timestamp,
     pub(super) granted_at: Option<Timestamp>,
-    pub(super) ends_at: Option<Timestamp>,
+    pub(super) grant_expires_at: Option<Timestamp>,
 }
 
 pub(super) struct SealedTokens {
@@ -45,7 +45,7 @@ pub(super) async fn load(
 ) -> sqlx::Result<Option<ConnectionRow>> {
     sqlx::query_as!(
         ConnectionRow,
-        "select account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, ends_at
+        "select account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, grant_expires_at
          from connections where tenant_id = $1 and person_id = $2 and provider = $3",
         tenant.0,
         person.0,
@@ -63,7 +63,7 @@ pub(super) async fn list_by_provider(
     provider: &str,
 ) -> sqlx::Result<Vec<(ConnectedAccount, Timestamp)>> {
     let rows = sqlx::query!(
-        r#"select account, scopes, status = 'active' as "works!", granted_at, ends_at, updated_at
+        r#"select account, scopes, status = 'active' as "works!", granted_at, grant_expires_at, updated_at
          from connections where tenant_id = $1 and provider = $2"#,
         tenant.0,
         provider
@@ -76,7 +76,7 @@ pub(super) async fn list_by_provider(
             scopes: row.scopes,
             is_working: row.works,
             granted_at: row.granted_at,
-            grant_expires_at: row.ends_at,
+            grant_expires_at: row.grant_expires_at,
         };
         (held, row.updated_at)
     });
@@ -92,7 +92,7 @@ pub(super) async fn delete_all_of_person(
     let rows = sqlx::query!(
         "delete from connections where tenant_id = $1 and person_id = $2
          returning provider, account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at,
-             ends_at",
+             grant_expires_at",
         tenant.0,
         person.0
     )
@@ -107,7 +107,7 @@ pub(super) async fn delete_all_of_person(
             refresh_sealed: r.refresh_sealed,
             expires_at: r.expires_at,
             granted_at: r.granted_at,
-            ends_at: r.ends_at,
+            grant_expires_at: r.grant_expires_at,
         };
         (r.provider, row)
     });
@@ -125,7 +125,7 @@ pub(super) async fn upsert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into connections (tenant_id, person_id, provider, account, status, scopes, access_sealed,
-             refresh_sealed, key_id, expires_at, created_at, updated_at, granted_at, ends_at)
+             refresh_sealed, key_id, expires_at, created_at, updated_at, granted_at, grant_expires_at)
          values ($1, $2, $3, $4, 'active', $5, $6, $7, $8, $9, $10, $10, $10, $11)
          on conflict (tenant_id, person_id, provider) do update set account = excluded.account,
              status = 'active', scopes = excluded.scopes, access_sealed = excluded.access_sealed,
@@ -133,8 +133,8 @@ pub(super) async fn upsert(
                  when connections.account = excluded.account and connections.status = 'active'
                  then connections.refresh_sealed end),
              key_id = excluded.key_id, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
-             granted_at = excluded.granted_at, ends_at = excluded.ends_at, renewing_by = null,
-             renewing_until = null",
+             granted_at = excluded.granted_at, grant_expires_at = excluded.grant_expires_at, refresh_lease_holder = null,
+             refresh_lease_until = null",
         tenant.0,
         person.0,
         provider,
@@ -165,9 +165,9 @@ pub(super) async fn acquire_refresh_lease(
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update connections
-         set renewing_by = $5, renewing_until = clock_timestamp() + make_interval(secs => $6)
+         set refresh_lease_holder = $5, refresh_lease_until = clock_timestamp() + make_interval(secs => $6)
          where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active' and expires_at = $4
-           and (renewing_until is null or renewing_until < clock_timestamp())",
+           and (refresh_lease_until is null or refresh_lease_until < clock_timestamp())",
         tenant.0,
         person.0,
         provider,
@@ -188,8 +188,8 @@ pub(super) async fn release_refresh_lease(
     by: Uuid,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update connections set renewing_by = null, renewing_until = null
-         where tenant_id = $1 and person_id = $2 and provider = $3 and renewing_by = $4",
+        "update connections set refresh_lease_holder = null, refresh_lease_until = null
+         where tenant_id = $1 and person_id = $2 and provider = $3 and refresh_lease_holder = $4",
         tenant.0,
         person.0,
         provider,
@@ -210,7 +210,7 @@ pub(super) async fn delete(
     sqlx::query_as!(
         ConnectionRow,
         "delete from connections where tenant_id = $1 and person_id = $2 and provider = $3
-         returning account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, ends_at",
+         returning account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, grant_expires_at",
         tenant.0,
         person.0,
         provider
@@ -328,7 +328,7 @@ pub(super) async fn update_tokens(
     sqlx::query!(
         "update connections set access_sealed = $4, refresh_sealed = coalesce($5, refresh_sealed),
              key_id = $6, expires_at = $7, scopes = coalesce($8, scopes), updated_at = $9,
-             ends_at = coalesce($11, ends_at), renewing_by = null, renewing_until = null
+             grant_expires_at = coalesce($11, grant_expires_at), refresh_lease_holder = null, refresh_lease_until = null
          where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active' and expires_at = $10",
         tenant.0,
         person.0,
@@ -356,7 +356,7 @@ pub(super) async fn mark_revoked(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update connections set status = 'revoked', updated_at = $4, renewing_by = null, renewing_until = null
+        "update connections set status = 'revoked', updated_at = $4, refresh_lease_holder = null, refresh_lease_until = null
          where tenant_id = $1 and person_id = $2 and provider = $3 and expires_at = $5",
         tenant.0,
         person.0,

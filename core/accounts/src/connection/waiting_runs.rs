@@ -85,7 +85,9 @@ async fn notify_run(
     ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work =
-        RunJob::Advance { run: run.run, news: Some(RunEvent::ConnectFinished { provider, outcome: ended }) };
+    let work = RunJob::AdvanceRun {
+        run: run.run,
+        event: Some(RunEvent::ConnectFinished { provider, outcome: ended }),
+    };
     jobs::sql::enqueue(conn, tenant, run.conversation.0, &work, now, now).await
 }

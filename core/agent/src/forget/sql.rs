@@ -9,7 +9,7 @@ use nod_store::steps;
 /// Returns false if the run has not ended.
 pub async fn purge_run(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
     let over = sqlx::query!(
-        "update runs set version = version + 1, node = 'recall', kept = 1,
+        "update runs set version = version + 1, node = 'recall', persisted_turns = 1,
              state = state || jsonb_build_object('context', null, 'history', '[]'::jsonb, 'pending', '[]'::jsonb,
                  'turns', jsonb_build_array(state->'turns'->0))
          where tenant_id = $1 and id = $2 and status in ('done', 'failed', 'stopped')",

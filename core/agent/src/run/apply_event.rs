@@ -13,8 +13,8 @@ use nod_requests::question;
 use nod_store::runs::{ConnectOutcome, RunEvent, Verdict};
 
 /// Applies an event to the state. Events that no call waits for are ignored, because events can be delivered twice.
-pub(super) fn apply(state: &mut AgentState, news: &RunEvent) {
-    match news {
+pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
+    match event {
         RunEvent::ApprovalClosed { approval, verdict, about } => {
             if let Some(call) = state.find_call_waiting_for(approval.0) {
                 let mut content = with_user_edits(state, &call, verdict_content(verdict));
@@ -53,7 +53,7 @@ pub(super) fn apply(state: &mut AgentState, news: &RunEvent) {
             }
         }
         // A change of the message that started the run is handled in `changed`.
-        RunEvent::Retry | RunEvent::MessageEdited { .. } | RunEvent::MessageDeleted => {}
+        RunEvent::RetryRequested | RunEvent::MessageEdited { .. } | RunEvent::MessageDeleted => {}
     }
 }
 

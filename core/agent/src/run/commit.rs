@@ -54,7 +54,7 @@ impl<'a> Commit<'a> {
         claim: &'a Claim,
         venue: &'a ConversationLocation,
         run: Run,
-        news: bool,
+        has_event: bool,
     ) -> Self {
         // Turns that the event added are not rows yet; it adds only tool turns.
         let kept = run.persisted_turns;
@@ -65,12 +65,12 @@ impl<'a> Commit<'a> {
             records: Vec::new(),
             // An earlier attempt might have posted it.
             has_progress_line: claim.attempt > 1,
-            was_waiting: news,
+            was_waiting: has_event,
             core,
             claim,
             venue,
             persisted_turns: kept,
-            has_event: news,
+            has_event,
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Commit<'a> {
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, None).await?;
         if self.has_event {
-            let work = RunJob::Advance { run: self.run.id, news: None };
+            let work = RunJob::AdvanceRun { run: self.run.id, event: None };
             jobs::update_payload(&mut tx, self.claim, &work).await?;
         }
         tx.commit().await?;
@@ -147,7 +147,7 @@ impl<'a> Commit<'a> {
         if self.outputs.iter().any(|emit| matches!(emit, NodeOutput::MemoryUpdate)) {
             // Locked before every row and every other lane, in the same order as the job itself.
             let lane = named_lane_id(&["memory", &self.run.conversation.to_string()]);
-            let work = MemoryJob::Remember { run: self.run.id };
+            let work = MemoryJob::UpdateMemory { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
         self.write_state(conn, status, error).await?;

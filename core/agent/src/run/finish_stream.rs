@@ -70,7 +70,7 @@ async fn close(
         Audience::Person(person) => Some(person),
         Audience::Channel => None,
     };
-    let deliver = PeopleJob::Deliver { delivery: open.id };
+    let deliver = PeopleJob::DeliverMessage { delivery: open.id };
     // The lane is locked before the row, as everywhere.
     jobs::enqueue(conn, tenant, delivery::lane(work.venue, None), &deliver, now, now).await?;
     Ok(open::mark_closed(conn, tenant, open.id, card, only_for).await?)

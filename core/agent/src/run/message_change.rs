@@ -28,9 +28,9 @@ pub(super) async fn apply_message_change(
     claim: &Claim,
     run: Run,
     venue: &ConversationLocation,
-    news: Option<&RunEvent>,
+    event: Option<&RunEvent>,
 ) -> Result<Option<Run>, WorkError> {
-    match news {
+    match event {
         Some(RunEvent::MessageEdited { text }) => {
             restart_with_edited_message(core, claim, run, venue, text).await.map(Some)
         }
@@ -78,7 +78,7 @@ async fn restart_with_edited_message(
     }
     "running".clone_into(&mut run.status);
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
-    jobs::update_payload(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
+    jobs::update_payload(&mut tx, claim, &RunJob::AdvanceRun { run: run.id, event: None }).await?;
     tx.commit().await?;
     core.jobs.wake();
     run.version += 1;
@@ -106,7 +106,7 @@ async fn stop_after_deletion(core: &Agent, claim: &Claim, mut run: Run) -> Resul
     }
     open_pages::enqueue_refresh(&mut tx, tenant, run.person, now).await?;
     if goes_on {
-        jobs::update_payload(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
+        jobs::update_payload(&mut tx, claim, &RunJob::AdvanceRun { run: run.id, event: None }).await?;
     } else {
         jobs::complete(&mut tx, claim).await?;
     }

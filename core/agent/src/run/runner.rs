@@ -48,7 +48,7 @@ pub async fn advance(
     core: &Agent,
     claim: &Claim,
     id: RunId,
-    news: Option<&RunEvent>,
+    event: Option<&RunEvent>,
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
@@ -62,17 +62,17 @@ pub async fn advance(
         streaming::cancel_stream(core, claim, &venue, id).await?;
         return commit::complete_job(core, claim).await;
     }
-    if let Some(news) = news {
-        apply(&mut run.state, news);
+    if let Some(event) = event {
+        apply(&mut run.state, event);
     }
-    if run.status == "failed" && news != Some(&RunEvent::Retry) {
+    if run.status == "failed" && event != Some(&RunEvent::RetryRequested) {
         // It is kept for a retry, which continues from here.
         return Commit::begin(core, claim, &venue, run, false).commit_and_finish("failed", None).await;
     }
     if claim.attempt > MAX_ATTEMPTS {
         return fail_run(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
     }
-    let Some(mut run) = message_change::apply_message_change(core, claim, run, &venue, news).await? else {
+    let Some(mut run) = message_change::apply_message_change(core, claim, run, &venue, event).await? else {
         return Ok(());
     };
     let person =
@@ -84,7 +84,7 @@ pub async fn advance(
     if run.node == Node::Recall {
         run.state.principal = person.principal();
     }
-    match Box::pin(run_nodes(core, claim, run, &venue, news.is_some())).await {
+    match Box::pin(run_nodes(core, claim, run, &venue, event.is_some())).await {
         // It was stopped during a step, so nothing of that step was committed.
         Err(_) if is_stopped(core, claim, id).await? => {
             streaming::cancel_stream(core, claim, &venue, id).await?;
@@ -118,9 +118,9 @@ async fn run_nodes(
     claim: &Claim,
     run: Run,
     venue: &ConversationLocation,
-    news: bool,
+    has_event: bool,
 ) -> Result<(), WorkError> {
-    let mut work = Commit::begin(core, claim, venue, run, news);
+    let mut work = Commit::begin(core, claim, venue, run, has_event);
     let directory = Rows::new(core, claim.tenant, venue);
     let mut asked = false;
     let mut status = progress::StatusLine::default();

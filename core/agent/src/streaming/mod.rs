@@ -168,7 +168,7 @@ pub(crate) async fn cancel_stream(
     let mut tx = core.begin().await?;
     let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
     jobs::assert_lease(&mut tx, claim).await?;
-    let deliver = PeopleJob::Deliver { delivery: open.id };
+    let deliver = PeopleJob::DeliverMessage { delivery: open.id };
     jobs::enqueue(&mut tx, tenant, delivery::lane(venue, None), &deliver, now, now).await?;
     open::mark_closed(&mut tx, tenant, open.id, None, None).await?;
     tx.commit().await?;

@@ -13,7 +13,7 @@ pub(crate) async fn list_dm_channels(
     workspace: &str,
 ) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!(
-        "select channel_ref from channels where tenant_id = $1 and platform = $2 and workspace = $3 and direct",
+        "select channel_ref from channels where tenant_id = $1 and platform = $2 and workspace = $3 and is_dm",
         tenant.0,
         platform,
         workspace
@@ -30,7 +30,7 @@ pub(crate) async fn load_watermark(
     workspace: &str,
 ) -> sqlx::Result<Option<Timestamp>> {
     sqlx::query_scalar!(
-        "select heard_until from hearings where tenant_id = $1 and platform = $2 and workspace = $3",
+        "select received_until from ingest_watermarks where tenant_id = $1 and platform = $2 and workspace = $3",
         tenant.0,
         platform,
         workspace
@@ -48,9 +48,9 @@ pub(crate) async fn advance_watermark(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "insert into hearings (tenant_id, platform, workspace, heard_until) values ($1, $2, $3, $4)
+        "insert into ingest_watermarks (tenant_id, platform, workspace, received_until) values ($1, $2, $3, $4)
          on conflict (tenant_id, platform, workspace)
-         do update set heard_until = greatest(hearings.heard_until, excluded.heard_until)",
+         do update set received_until = greatest(ingest_watermarks.received_until, excluded.received_until)",
         tenant.0,
         platform,
         workspace,

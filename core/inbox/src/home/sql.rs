@@ -19,7 +19,7 @@ pub(super) async fn list_approvals(
              select * from approvals where tenant_id = $1 and decider_id = $2
                  and (status = 'pending' or decided_at >= $3)
              union
-             select a.* from approvers s join approvals a on a.tenant_id = s.tenant_id and a.id = s.approval_id
+             select a.* from co_approvers s join approvals a on a.tenant_id = s.tenant_id and a.id = s.approval_id
              where s.tenant_id = $1 and s.person_id = $2 and s.delivery_id is not null
                  and (a.status = 'pending' or a.decided_at >= $3))
          (select id as "id!" from theirs where status = 'pending' order by created_at limit 10)

@@ -23,7 +23,7 @@ pub(super) async fn upsert_code(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "delete from joinings where tenant_id = $1 and (person_id = $2 or expires_at <= $3)",
+        "delete from link_codes where tenant_id = $1 and (person_id = $2 or expires_at <= $3)",
         tenant.0,
         shown.person.0,
         now
@@ -31,7 +31,7 @@ pub(super) async fn upsert_code(
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
-        "insert into joinings (tenant_id, id, person_id, conversation_id, code_mac, expires_at)
+        "insert into link_codes (tenant_id, id, person_id, conversation_id, code_mac, expires_at)
          values ($1, $2, $3, $4, $5, $6)",
         tenant.0,
         shown.id,
@@ -53,7 +53,7 @@ pub(super) async fn find_code_owner(
     now: Timestamp,
 ) -> sqlx::Result<Option<PersonId>> {
     let person = sqlx::query_scalar!(
-        "select person_id from joinings where tenant_id = $1 and code_mac = $2 and expires_at > $3",
+        "select person_id from link_codes where tenant_id = $1 and code_mac = $2 and expires_at > $3",
         tenant.0,
         mac,
         now
@@ -72,7 +72,7 @@ pub(super) async fn mark_entered(
     now: Timestamp,
 ) -> sqlx::Result<Option<Uuid>> {
     sqlx::query_scalar!(
-        "update joinings set entered_by = $3
+        "update link_codes set entered_by = $3
          where tenant_id = $1 and code_mac = $2 and expires_at > $4 and person_id <> $3
            and (entered_by is null or entered_by = $3)
          returning id",
@@ -94,7 +94,7 @@ pub(super) async fn load_entered(
     now: Timestamp,
 ) -> sqlx::Result<Option<(PersonId, ConversationId)>> {
     let row = sqlx::query!(
-        "select person_id, conversation_id from joinings
+        "select person_id, conversation_id from link_codes
          where tenant_id = $1 and id = $2 and entered_by = $3 and expires_at > $4 for update",
         tenant.0,
         id,
@@ -144,7 +144,7 @@ pub(super) async fn lock_both(
     .await?;
     sqlx::query_as!(
         Candidate,
-        r#"select p.id, p.address is not null as "told!",
+        r#"select p.id, p.email is not null as "told!",
              exists (select 1 from runs r where r.tenant_id = $1 and r.person_id = p.id
                  and r.status in ('queued', 'running', 'waiting'))
              or exists (select 1 from effects e where e.tenant_id = $1 and e.person_id = p.id
@@ -191,7 +191,7 @@ pub(super) async fn delete_duplicates(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with theirs as (
-             select id, kind, lower(name) as name, noted_at,
+             select id, kind, lower(name) as name, recorded_at,
                  case owner when $2 then $3 else owner end as owner,
                  case person_id when $2 then $3 else person_id end as person
              from facts
@@ -199,35 +199,35 @@ pub(super) async fn delete_duplicates(
          older as (
              select a.id from theirs a join theirs b
                  on b.owner = a.owner and coalesce(b.person, b.owner) = coalesce(a.person, a.owner)
-                 and b.kind = a.kind and b.name = a.name and (b.noted_at, b.id) > (a.noted_at, a.id)),
+                 and b.kind = a.kind and b.name = a.name and (b.recorded_at, b.id) > (a.recorded_at, a.id)),
          facts_gone as (delete from facts where tenant_id = $1 and id in (select id from older)),
          allowed as (
-             update other_accounts s set status = o.status, decided_by = o.decided_by, decided_at = o.decided_at
-             from other_accounts o
+             update account_reviews s set status = o.status, decided_by = o.decided_by, decided_at = o.decided_at
+             from account_reviews o
              where s.tenant_id = $1 and s.person_id = $3 and s.status <> 'allowed' and o.tenant_id = $1
-                 and o.person_id = $2 and o.provider = s.provider and o.address = s.address
+                 and o.person_id = $2 and o.provider = s.provider and o.email = s.email
                  and o.status = 'allowed'),
          accounts_gone as (
-             delete from other_accounts o where o.tenant_id = $1 and o.person_id = $2 and exists (
-                 select 1 from other_accounts s where s.tenant_id = $1 and s.person_id = $3
-                     and s.provider = o.provider and s.address = o.address)),
+             delete from account_reviews o where o.tenant_id = $1 and o.person_id = $2 and exists (
+                 select 1 from account_reviews s where s.tenant_id = $1 and s.person_id = $3
+                     and s.provider = o.provider and s.email = o.email)),
          hours_gone as (
              delete from working_hours o where o.tenant_id = $1 and o.person_id = $2 and exists (
                  select 1 from working_hours s where s.tenant_id = $1 and s.person_id = $3)),
-         -- Who turns out to be the owner, or to stand there already, is no second person.
+         -- Who turns out to be the owner, or to stand there already, is no co_approver_list person.
          approvers_gone as (
-             delete from approvers v where v.tenant_id = $1 and v.person_id in ($2, $3) and (exists (
+             delete from co_approvers v where v.tenant_id = $1 and v.person_id in ($2, $3) and (exists (
                  select 1 from approvals a where a.tenant_id = $1 and a.id = v.approval_id and a.status = 'pending'
                    and a.decider_id in ($2, $3))
                or v.person_id = $2 and exists (
-                 select 1 from approvers s where s.tenant_id = $1 and s.approval_id = v.approval_id
+                 select 1 from co_approvers s where s.tenant_id = $1 and s.approval_id = v.approval_id
                    and s.person_id = $3))),
          voters_gone as (
              delete from voters o where o.tenant_id = $1 and o.person_id = $2 and exists (
                  select 1 from voters s where s.tenant_id = $1 and s.person_id = $3
                      and s.question_id = o.question_id)),
          codes_gone as (
-             delete from joinings where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3))),
+             delete from link_codes where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3))),
          drafts_gone as (
              delete from drafts d where d.tenant_id = $1 and d.person_id = $2 and exists (
                  select 1 from drafts s where s.tenant_id = $1 and s.person_id = $3 and s.draft_ref = d.draft_ref))
@@ -257,7 +257,7 @@ pub(super) async fn move_rows(
     sqlx::query!(
         "with theirs as (select id from runs where tenant_id = $1 and person_id = $2),
          a as (update identities set person_id = $3 where tenant_id = $1 and person_id = $2),
-         b as (update conversations set alone_with = $3 where tenant_id = $1 and alone_with = $2),
+         b as (update conversations set private_with = $3 where tenant_id = $1 and private_with = $2),
          c as (
              update runs set person_id = $3,
                  state = case status
@@ -277,12 +277,12 @@ pub(super) async fn move_rows(
              update approvals set decider_id = case decider_id when $2 then $3 else decider_id end,
                  decided_by = case decided_by when $2 then $3 else decided_by end
              where tenant_id = $1 and (decider_id = $2 or decided_by = $2)),
-         p as (update approvers set person_id = $3 where tenant_id = $1 and person_id = $2),
+         p as (update co_approvers set person_id = $3 where tenant_id = $1 and person_id = $2),
          h as (update effects set person_id = $3 where tenant_id = $1 and person_id = $2),
          i as (update questions set person_id = $3 where tenant_id = $1 and person_id = $2),
-         j as (update offers set person_id = $3 where tenant_id = $1 and person_id = $2),
+         j as (update connect_requests set person_id = $3 where tenant_id = $1 and person_id = $2),
          k as (
-             update other_accounts set person_id = case person_id when $2 then $3 else person_id end,
+             update account_reviews set person_id = case person_id when $2 then $3 else person_id end,
                  decided_by = case decided_by when $2 then $3 else decided_by end
              where tenant_id = $1 and (person_id = $2 or decided_by = $2)),
          l as (
@@ -296,7 +296,7 @@ pub(super) async fn move_rows(
          q as (update working_hours set person_id = $3 where tenant_id = $1 and person_id = $2),
          r as (update voters set person_id = $3 where tenant_id = $1 and person_id = $2),
          o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
-         update panes set person_id = $3 where tenant_id = $1 and person_id = $2",
+         update assistant_threads set person_id = $3 where tenant_id = $1 and person_id = $2",
         tenant.0,
         gone.0,
         stays.0
@@ -316,17 +316,17 @@ pub(super) async fn delete_person(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with l as (delete from people where tenant_id = $1 and id = $2
-             returning name, full_name, title, address, own_account, zone, standing, profile_at,
-                 address is not null as told)
+             returning name, full_name, title, email, connected_email, zone, membership, profile_synced_at,
+                 email is not null as told)
          update people p set
-             name = case when l.told and p.address is null then l.name else p.name end,
-             full_name = case when l.told and p.address is null then l.full_name else p.full_name end,
-             title = case when l.told and p.address is null then l.title else coalesce(p.title, l.title) end,
-             zone = case when l.told and p.address is null then l.zone else coalesce(p.zone, l.zone) end,
-             profile_at = case when l.told and p.address is null then l.profile_at else p.profile_at end,
-             address = coalesce(p.address, l.address),
-             own_account = coalesce(p.own_account, l.own_account),
-             standing = case when l.standing = 'member' then l.standing else p.standing end
+             name = case when l.told and p.email is null then l.name else p.name end,
+             full_name = case when l.told and p.email is null then l.full_name else p.full_name end,
+             title = case when l.told and p.email is null then l.title else coalesce(p.title, l.title) end,
+             zone = case when l.told and p.email is null then l.zone else coalesce(p.zone, l.zone) end,
+             profile_synced_at = case when l.told and p.email is null then l.profile_synced_at else p.profile_synced_at end,
+             email = coalesce(p.email, l.email),
+             connected_email = coalesce(p.connected_email, l.connected_email),
+             membership = case when l.membership = 'member' then l.membership else p.membership end
          from l where p.tenant_id = $1 and p.id = $3",
         tenant.0,
         gone.0,

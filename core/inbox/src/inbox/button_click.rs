@@ -248,7 +248,7 @@ async fn handle_retry_click(
     match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
         Some(run) if run.status == "failed" => {
-            let work = RunJob::Advance { run: run.id, news: Some(RunEvent::Retry) };
+            let work = RunJob::AdvanceRun { run: run.id, event: Some(RunEvent::RetryRequested) };
             jobs::enqueue(conn, arrival.tenant, run.conversation.0, &work, arrival.now, arrival.now).await?;
             Ok(InteractionResponse::Ack)
         }

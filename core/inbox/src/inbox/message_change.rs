@@ -26,11 +26,11 @@ pub(super) async fn accept(
     }
     let mut tx = store::begin_on(conn).await?;
     if arrival.record_once(&mut tx, "changed").await? {
-        let news = match text {
+        let event = match text {
             Some(text) => RunEvent::MessageEdited { text: text.to_owned() },
             None => RunEvent::MessageDeleted,
         };
-        let work = RunJob::Advance { run, news: Some(news) };
+        let work = RunJob::AdvanceRun { run, event: Some(event) };
         jobs::enqueue(&mut tx, tenant, conversation.0, &work, now, now).await?;
     }
     tx.commit().await?;

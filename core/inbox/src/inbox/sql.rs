@@ -34,15 +34,15 @@ pub(super) async fn find_known(
                  select c.id from conversations c
                  join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
-                   and c.thread_ref = $5 and (c.alone_with is null or c.alone_with = (
+                   and c.thread_ref = $5 and (c.private_with is null or c.private_with = (
                      select person_id from identities
                      where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6))
-                   and (ch.user_ref is null or ch.user_ref = $6)) as followed, (
+                   and (ch.dm_user_ref is null or ch.dm_user_ref = $6)) as followed, (
                  select person_id from identities
                  where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6) as person, (
-                 select ch.follow from channels ch
+                 select ch.follow_mode from channels ch
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3
-                   and ch.channel_ref = $4) as follow"#,
+                   and ch.channel_ref = $4) as follow_mode"#,
         tenant.0,
         inbound.platform,
         inbound.workspace,
@@ -57,7 +57,7 @@ pub(super) async fn find_known(
         is_duplicate: known.seen,
         followed_conversation: known.followed.map(ConversationId),
         person: known.person.map(PersonId),
-        mention_only: known.follow.as_deref() == Some(FOLLOW_MENTIONS_ONLY),
+        mention_only: known.follow_mode.as_deref() == Some(FOLLOW_MENTIONS_ONLY),
     })
 }
 

@@ -180,7 +180,7 @@ async fn write(
     steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     if reading.batch.messages.len() >= MAX_MESSAGES {
         // There might be more messages than one reading takes.
-        let work = MemoryJob::Remember { run: reading.run };
+        let work = MemoryJob::UpdateMemory { run: reading.run };
         jobs::enqueue(&mut tx, tenant, claim.lane, &work, now, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;

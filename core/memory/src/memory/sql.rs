@@ -27,14 +27,14 @@ pub async fn load_for_prompt(
 ) -> sqlx::Result<(ConversationSummary, Vec<Fact>)> {
     let rows = sqlx::query!(
         r#"select s.text as "text?", s.covered_seq as "covered?", s.read_seq as "read?", s.only_for,
-             s.outside as "summary_outside?", f.id as "id?", f.person_id, f.kind as "kind?", f.name as "name?",
-             f.value as "value?", f.message_id as "message?", f.outside as "outside?"
+             s.untrusted_sources as "summary_untrusted_sources?", f.id as "id?", f.person_id, f.kind as "kind?", f.name as "name?",
+             f.value as "value?", f.message_id as "message?", f.untrusted_sources as "untrusted_sources?"
          from conversations c
          left join summaries s on s.tenant_id = c.tenant_id and s.conversation_id = c.id
          left join facts f on f.tenant_id = c.tenant_id and f.owner = $3
              and (f.person_id is null or f.person_id = $4)
          where c.tenant_id = $1 and c.id = $2
-         order by f.noted_at desc nulls last, f.id desc limit $5"#,
+         order by f.recorded_at desc nulls last, f.id desc limit $5"#,
         tenant.0,
         conversation.0,
         owner,
@@ -48,7 +48,7 @@ pub async fn load_for_prompt(
         covered_seq: row.covered.unwrap_or_default(),
         read_seq: row.read.unwrap_or_default(),
         only_for: row.only_for.map(PersonId),
-        untrusted_sources: row.summary_outside.clone().unwrap_or_default(),
+        untrusted_sources: row.summary_untrusted_sources.clone().unwrap_or_default(),
     });
     let facts = rows.into_iter().filter_map(|row| {
         Some(Fact {
@@ -59,7 +59,7 @@ pub async fn load_for_prompt(
             name: row.name?,
             value: row.value?,
             message: MessageId(row.message?),
-            untrusted_sources: row.outside.unwrap_or_default(),
+            untrusted_sources: row.untrusted_sources.unwrap_or_default(),
         })
     });
     Ok((summary.unwrap_or_default(), facts.collect()))
@@ -87,7 +87,7 @@ pub(super) async fn load_summary(
     conversation: ConversationId,
 ) -> sqlx::Result<ConversationSummary> {
     let row = sqlx::query!(
-        "select text, covered_seq, read_seq, only_for, outside from summaries
+        "select text, covered_seq, read_seq, only_for, untrusted_sources from summaries
          where tenant_id = $1 and conversation_id = $2",
         tenant.0,
         conversation.0
@@ -99,7 +99,7 @@ pub(super) async fn load_summary(
         covered_seq: row.covered_seq,
         read_seq: row.read_seq,
         only_for: row.only_for.map(PersonId),
-        untrusted_sources: row.outside,
+        untrusted_sources: row.untrusted_sources,
     }))
 }
 
@@ -113,7 +113,7 @@ pub(super) async fn list_messages_after(
     alone: Option<PersonId>,
 ) -> sqlx::Result<Vec<BatchMessage>> {
     let rows = sqlx::query!(
-        r#"select m.id, m.seq, m.person_id, m.turn->>'text' as "text!", m.only_for, m.outside,
+        r#"select m.id, m.seq, m.person_id, m.turn->>'text' as "text!", m.only_for, m.untrusted_sources,
              p.full_name as "full_name?", p.name as "name?"
          from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
          where m.tenant_id = $1 and m.conversation_id = $2 and m.seq > $3 and m.role in ('human', 'ai')
@@ -137,7 +137,7 @@ pub(super) async fn list_messages_after(
         },
         text: row.text,
         only_for: row.only_for.map(PersonId),
-        untrusted_sources: row.outside,
+        untrusted_sources: row.untrusted_sources,
     });
     Ok(heard.collect())
 }
@@ -150,9 +150,9 @@ pub(super) async fn list_facts(
     people: &[Uuid],
 ) -> sqlx::Result<Vec<Fact>> {
     let rows = sqlx::query!(
-        "select id, person_id, kind, name, value, message_id, outside from facts
+        "select id, person_id, kind, name, value, message_id, untrusted_sources from facts
          where tenant_id = $1 and owner = $2 and (person_id is null or person_id = any($3))
-         order by noted_at desc, id desc limit $4",
+         order by recorded_at desc, id desc limit $4",
         tenant.0,
         owner,
         people,
@@ -168,7 +168,7 @@ pub(super) async fn list_facts(
         name: row.name,
         value: row.value,
         message: MessageId(row.message_id),
-        untrusted_sources: row.outside,
+        untrusted_sources: row.untrusted_sources,
     });
     Ok(facts.collect())
 }
@@ -183,7 +183,7 @@ pub(super) async fn update_summary(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     sqlx::query!(
-        "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, outside, updated_at)
+        "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, untrusted_sources, updated_at)
          values ($1, $2, '', 0, 0, '{}', $3) on conflict do nothing",
         tenant.0,
         conversation.0,
@@ -192,7 +192,7 @@ pub(super) async fn update_summary(
     .execute(&mut *conn)
     .await?;
     let written = sqlx::query!(
-        "update summaries set text = $5, covered_seq = $6, read_seq = $7, only_for = $8, outside = $9, updated_at = $10
+        "update summaries set text = $5, covered_seq = $6, read_seq = $7, only_for = $8, untrusted_sources = $9, updated_at = $10
          where tenant_id = $1 and conversation_id = $2 and covered_seq = $3 and read_seq = $4",
         tenant.0,
         conversation.0,
@@ -220,11 +220,11 @@ pub(super) async fn upsert_fact(
     now: Timestamp,
 ) -> sqlx::Result<FactId> {
     let id = sqlx::query_scalar!(
-        "insert into facts (tenant_id, id, owner, person_id, kind, name, value, message_id, outside, noted_at)
+        "insert into facts (tenant_id, id, owner, person_id, kind, name, value, message_id, untrusted_sources, recorded_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (tenant_id, owner, coalesce(person_id, owner), kind, lower(name)) do update
          set value = excluded.value, message_id = excluded.message_id,
-             outside = excluded.outside, noted_at = excluded.noted_at
+             untrusted_sources = excluded.untrusted_sources, recorded_at = excluded.recorded_at
          returning id",
         tenant.0,
         id.0,
@@ -293,13 +293,13 @@ pub(super) async fn reset_conversations(
 ) -> sqlx::Result<()> {
     // In a fixed order, the same for every caller.
     sqlx::query!(
-        "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, outside, updated_at)
+        "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, untrusted_sources, updated_at)
          select m.tenant_id, m.conversation_id, '', max(m.seq), max(m.seq), '{}', $3 from messages m
          where m.tenant_id = $1 and m.conversation_id = any($2)
          group by m.tenant_id, m.conversation_id order by m.conversation_id
          on conflict (tenant_id, conversation_id) do update
          set text = '', covered_seq = excluded.covered_seq, read_seq = excluded.read_seq, only_for = null,
-             outside = '{}', updated_at = excluded.updated_at",
+             untrusted_sources = '{}', updated_at = excluded.updated_at",
         tenant.0,
         conversations,
         now
@@ -318,7 +318,7 @@ pub(super) async fn clear_summaries(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update summaries s set text = '', only_for = null, outside = '{}', updated_at = $4 from conversations c
+        "update summaries s set text = '', only_for = null, untrusted_sources = '{}', updated_at = $4 from conversations c
          where s.tenant_id = $1 and c.tenant_id = $1 and c.id = s.conversation_id and c.channel_id = any($2)
            and s.covered_seq >= $3 and s.text <> ''",
         tenant.0,
@@ -354,15 +354,15 @@ pub(super) async fn list_facts_with_source(
     person: PersonId,
 ) -> sqlx::Result<Vec<FactWithSource>> {
     let rows = sqlx::query!(
-        r#"select f.id, f.owner, f.person_id, f.kind, f.name, f.value, f.message_id, f.outside, m.at, m.message_ref,
-             p.name as "called?", p.full_name as "full_name?", ch.platform, ch.channel_ref, ch.direct, c.thread_ref
+        r#"select f.id, f.owner, f.person_id, f.kind, f.name, f.value, f.message_id, f.untrusted_sources, m.at, m.message_ref,
+             p.name as "called?", p.full_name as "full_name?", ch.platform, ch.channel_ref, ch.is_dm, c.thread_ref
          from facts f
          join messages m on m.tenant_id = f.tenant_id and m.id = f.message_id
          join conversations c on c.tenant_id = f.tenant_id and c.id = m.conversation_id
          join channels ch on ch.tenant_id = f.tenant_id and ch.id = c.channel_id
          left join people p on p.tenant_id = f.tenant_id and p.id = m.person_id
          where f.tenant_id = $1 and ((f.owner = $2 and f.person_id is null) or f.person_id = $3)
-         order by f.noted_at, f.id limit $4"#,
+         order by f.recorded_at, f.id limit $4"#,
         tenant.0,
         channel.0,
         person.0,
@@ -379,13 +379,13 @@ pub(super) async fn list_facts_with_source(
             name: row.name,
             value: row.value,
             message: MessageId(row.message_id),
-            untrusted_sources: row.outside,
+            untrusted_sources: row.untrusted_sources,
         },
         speaker: row.full_name.filter(|n| !n.is_empty()).or(row.called).unwrap_or_default(),
         at: row.at,
         platform: row.platform,
         channel: row.channel_ref,
-        is_dm: row.direct,
+        is_dm: row.is_dm,
         thread: row.thread_ref.filter(|thread| !thread.is_empty()),
         message_ref: row.message_ref,
     });
@@ -403,7 +403,7 @@ pub(super) async fn list_summaries(
         "select s.updated_at, s.text from summaries s
          join conversations c on c.tenant_id = s.tenant_id and c.id = s.conversation_id
          where s.tenant_id = $1 and c.channel_id = $2 and s.text <> ''
-           and (s.only_for is null or s.only_for = $3) and (c.alone_with is null or c.alone_with = $3)
+           and (s.only_for is null or s.only_for = $3) and (c.private_with is null or c.private_with = $3)
          order by s.updated_at desc, s.conversation_id limit $4",
         tenant.0,
         channel.0,

@@ -27,7 +27,7 @@ pub async fn enqueue_update(
     title: Option<String>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = PeopleJob::DressPane { conversation, title };
+    let work = PeopleJob::UpdateAssistantThread { conversation, title };
     jobs::enqueue(conn, tenant, lane(conversation), &work, now, now).await
 }
 

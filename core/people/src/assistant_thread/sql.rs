@@ -15,9 +15,9 @@ pub async fn upsert(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
-        r#"insert into panes (tenant_id, conversation_id, person_id, viewing, titled, created_at)
+        r#"insert into assistant_threads (tenant_id, conversation_id, person_id, viewed_channel_ref, has_title, created_at)
          values ($1, $2, $3, $4, false, $5)
-         on conflict (tenant_id, conversation_id) do update set viewing = excluded.viewing
+         on conflict (tenant_id, conversation_id) do update set viewed_channel_ref = excluded.viewed_channel_ref
          returning (xmax = 0) as "fresh!""#,
         tenant.0,
         conversation.0,
@@ -36,7 +36,7 @@ pub async fn find_viewed_channel(
     conversation: ConversationId,
 ) -> sqlx::Result<Option<String>> {
     let viewing = sqlx::query_scalar!(
-        "select viewing from panes where tenant_id = $1 and conversation_id = $2",
+        "select viewed_channel_ref from assistant_threads where tenant_id = $1 and conversation_id = $2",
         tenant.0,
         conversation.0
     )
@@ -52,7 +52,7 @@ pub async fn mark_titled(
     conversation: ConversationId,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update panes set titled = true where tenant_id = $1 and conversation_id = $2 and not titled",
+        "update assistant_threads set has_title = true where tenant_id = $1 and conversation_id = $2 and not has_title",
         tenant.0,
         conversation.0
     )

@@ -19,7 +19,7 @@ pub(super) async fn insert(
 ) -> sqlx::Result<()> {
     let shown = |text: &str| text.replace('\0', "\u{FFFD}");
     sqlx::query!(
-        "insert into files (tenant_id, id, conversation_id, run_id, name, kind, size, address, status, created_at)
+        "insert into attachments (tenant_id, id, conversation_id, run_id, name, media_type, size, url, status, created_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9)",
         tenant.0,
         id,
@@ -43,7 +43,7 @@ pub(super) async fn list_unread(
     run: RunId,
 ) -> sqlx::Result<Vec<(Uuid, Attachment)>> {
     let rows = sqlx::query!(
-        "select f.id, f.name, f.kind, f.size, f.address from files f
+        "select f.id, f.name, f.media_type, f.size, f.url from attachments f
          join runs r on r.tenant_id = f.tenant_id and r.id = f.run_id
          where f.tenant_id = $1 and f.run_id = $2 and f.conversation_id = r.conversation_id
              and f.status = 'waiting' order by f.created_at, f.id",
@@ -52,8 +52,8 @@ pub(super) async fn list_unread(
     )
     .fetch_all(conn)
     .await?;
-    let file = |name, kind, size, address| Attachment { name, media_type: kind, size, url: address };
-    Ok(rows.into_iter().map(|r| (r.id, file(r.name, r.kind, r.size, r.address))).collect())
+    let file = |name, media_type, size, url| Attachment { name, media_type, size, url };
+    Ok(rows.into_iter().map(|r| (r.id, file(r.name, r.media_type, r.size, r.url))).collect())
 }
 
 pub(super) async fn set_text(
@@ -67,7 +67,7 @@ pub(super) async fn set_text(
         Err(why) => ("unread", why),
     };
     sqlx::query!(
-        "update files set status = $3, content = $4 where tenant_id = $1 and id = $2",
+        "update attachments set status = $3, content = $4 where tenant_id = $1 and id = $2",
         tenant.0,
         id,
         status,
@@ -86,7 +86,7 @@ pub async fn list_by_conversation(
     run: RunId,
 ) -> sqlx::Result<Vec<AttachmentText>> {
     let rows = sqlx::query!(
-        r#"select name, run_id, status, coalesce(content, '') as "content!" from files
+        r#"select name, run_id, status, coalesce(content, '') as "content!" from attachments
          where tenant_id = $1 and conversation_id = $2 and status <> 'waiting'
          order by created_at desc, id desc limit 10"#,
         tenant.0,
@@ -111,7 +111,7 @@ pub(super) async fn find_by_name(
 ) -> sqlx::Result<Option<StoredAttachment>> {
     sqlx::query_as!(
         StoredAttachment,
-        "select id, name, kind from files where tenant_id = $1 and conversation_id = $2 and lower(trim(name)) = lower($3)
+        "select id, name, media_type from attachments where tenant_id = $1 and conversation_id = $2 and lower(trim(name)) = lower($3)
          order by created_at desc, id desc limit 1",
         tenant.0,
         conversation.0,
@@ -129,15 +129,15 @@ pub(super) async fn find_source(
     id: Uuid,
 ) -> sqlx::Result<Option<(String, String, String)>> {
     let row = sqlx::query!(
-        r#"select ch.platform, f.address as "address!", f.kind from files f
+        r#"select ch.platform, f.url as "url!", f.media_type from attachments f
          join conversations c on c.tenant_id = f.tenant_id and c.id = f.conversation_id
          join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
-         where f.tenant_id = $1 and f.conversation_id = $2 and f.id = $3 and f.address is not null"#,
+         where f.tenant_id = $1 and f.conversation_id = $2 and f.id = $3 and f.url is not null"#,
         tenant.0,
         conversation.0,
         id
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.platform, row.address, row.kind)))
+    Ok(row.map(|row| (row.platform, row.url, row.media_type)))
 }

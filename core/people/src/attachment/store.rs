@@ -28,7 +28,7 @@ pub struct StoredAttachment {
     /// Its file name.
     pub name: String,
     /// Its media type, as the platform reports it.
-    pub kind: String,
+    pub media_type: String,
 }
 
 impl fmt::Debug for AttachmentStore {

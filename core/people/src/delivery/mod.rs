@@ -44,7 +44,7 @@ pub async fn update_card(
     let (conversation, target, platform) = sql::load_delivery_target(conn, tenant, delivery).await?;
     // A message to a person elsewhere can be on another platform than its conversation.
     let venue = ConversationLocation { platform, ..sql::load_location(conn, tenant, conversation).await? };
-    let work = PeopleJob::Deliver { delivery };
+    let work = PeopleJob::DeliverMessage { delivery };
     // Locks the lane before the row, as the deliver job does; the other order could deadlock.
     jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
     sql::update_card(conn, tenant, delivery, card).await

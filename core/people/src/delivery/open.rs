@@ -16,7 +16,7 @@ pub async fn open_of(
     run: RunId,
 ) -> sqlx::Result<Option<StreamingMessage>> {
     let row = sqlx::query!(
-        "select id, posted, created_at from deliveries where tenant_id = $1 and run_id = $2 and streamed = 'open'",
+        "select id, posted_message, created_at from deliveries where tenant_id = $1 and run_id = $2 and stream_status = 'open'",
         tenant.0,
         run.0
     )
@@ -25,7 +25,7 @@ pub async fn open_of(
     row.map(|row| {
         Ok(StreamingMessage {
             id: DeliveryId(row.id),
-            posted: row.posted.map(from_json).transpose()?,
+            posted: row.posted_message.map(from_json).transpose()?,
             since: row.created_at,
             is_unconfirmed: true,
         })
@@ -46,7 +46,7 @@ pub async fn insert_open(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into deliveries (tenant_id, id, conversation_id, run_id, platform, opens_thread, card, version,
-             created_at, streamed)
+             created_at, stream_status)
          values ($1, $2, $3, $4, $5, false, $6, 1, $7, 'open')",
         tenant.0,
         id.0,
@@ -69,7 +69,7 @@ pub async fn update_open_card(
     card: &Card,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set card = $3 where tenant_id = $1 and id = $2 and streamed = 'open'",
+        "update deliveries set card = $3 where tenant_id = $1 and id = $2 and stream_status = 'open'",
         tenant.0,
         id.0,
         to_json(card)?
@@ -88,8 +88,8 @@ pub async fn mark_closed(
     only_for: Option<PersonId>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set card = coalesce($3, card), only_for = $4, version = version + 1, streamed = 'closed'
-         where tenant_id = $1 and id = $2 and streamed = 'open'",
+        "update deliveries set card = coalesce($3, card), only_for = $4, version = version + 1, stream_status = 'closed'
+         where tenant_id = $1 and id = $2 and stream_status = 'open'",
         tenant.0,
         id.0,
         card.map(to_json).transpose()?,

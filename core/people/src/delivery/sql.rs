@@ -57,7 +57,7 @@ impl ConversationLocation {
     }
 }
 
-/// A row of the view `venues`, as queries select it.
+/// A row of the view `conversation_locations`, as queries select it.
 #[derive(Deserialize)]
 struct ConversationLocationRow {
     conversation: Uuid,
@@ -65,11 +65,9 @@ struct ConversationLocationRow {
     platform: String,
     workspace: String,
     channel_ref: String,
-    #[serde(rename = "direct")]
     is_dm: bool,
-    user_ref: Option<String>,
+    dm_user_ref: Option<String>,
     thread_ref: Option<String>,
-    #[serde(rename = "alone_with")]
     private_with: Option<Uuid>,
 }
 
@@ -80,7 +78,7 @@ impl From<ConversationLocationRow> for ConversationLocation {
             channel: ChannelId(row.channel),
             platform: row.platform,
             workspace: row.workspace,
-            dm_user_id: row.user_ref,
+            dm_user_id: row.dm_user_ref,
             is_thread_pending: row.thread_ref.is_none(),
             channel_ref: ChannelRef {
                 channel: row.channel_ref,
@@ -126,7 +124,7 @@ pub(super) async fn insert(
         new.only_for.map(|p| p.0),
         now,
         lane,
-        to_json(&PeopleJob::Deliver { delivery: new.id })?
+        to_json(&PeopleJob::DeliverMessage { delivery: new.id })?
     )
     .execute(conn)
     .await?;
@@ -141,9 +139,9 @@ pub async fn load(
 ) -> sqlx::Result<Option<(Delivery, ConversationLocation)>> {
     let row = sqlx::query!(
         r#"select d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
-             d.posted_version, d.posted, d.only_for, d.streamed, d.created_at, to_jsonb(v) as "venue!: Json<ConversationLocation>"
+             d.posted_version, d.posted_message, d.only_for, d.stream_status, d.created_at, to_jsonb(v) as "location!: Json<ConversationLocation>"
          from deliveries d
-         join venues v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
+         join conversation_locations v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
          where d.tenant_id = $1 and d.id = $2"#,
         tenant.0,
         id.0
@@ -161,13 +159,13 @@ pub async fn load(
         file: row.file.map(from_json).transpose()?,
         version: row.version,
         posted_version: row.posted_version,
-        posted_message: row.posted.map(from_json).transpose()?,
+        posted_message: row.posted_message.map(from_json).transpose()?,
         run: row.run_id.map(RunId),
         only_for: row.only_for.map(PersonId),
-        was_streamed: row.streamed.is_some(),
+        was_streamed: row.stream_status.is_some(),
         created_at: row.created_at,
     };
-    Ok(Some((delivery, row.venue.0)))
+    Ok(Some((delivery, row.location.0)))
 }
 
 /// Returns a delivery's conversation, target and platform, which determine its lane.
@@ -231,7 +229,7 @@ pub async fn mark_posted(
     version: i32,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set posted = $3, posted_version = $4, version_posted_at = $5, error = null, file = null
+        "update deliveries set posted_message = $3, posted_version = $4, version_posted_at = $5, error = null, file = null
          where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
@@ -252,7 +250,7 @@ pub(super) async fn mark_removed(
     version: Option<i32>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set posted = null, posted_version = $3, version_posted_at = null
+        "update deliveries set posted_message = null, posted_version = $3, version_posted_at = null
          where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
@@ -301,9 +299,9 @@ pub async fn acquire_post_slot(
     now: Timestamp,
 ) -> sqlx::Result<Option<Timestamp>> {
     let taken = sqlx::query_scalar!(
-        "insert into paces (tenant_id, lane_id, free_at) values ($1, $2, $3)
-         on conflict (tenant_id, lane_id) do update set free_at = excluded.free_at where paces.free_at <= $4
-         returning free_at",
+        "insert into rate_limits (tenant_id, lane_id, next_post_at) values ($1, $2, $3)
+         on conflict (tenant_id, lane_id) do update set next_post_at = excluded.next_post_at where rate_limits.next_post_at <= $4
+         returning next_post_at",
         tenant.0,
         lane,
         now + pause,
@@ -314,9 +312,13 @@ pub async fn acquire_post_slot(
     if taken.is_some() {
         return Ok(None);
     }
-    sqlx::query_scalar!("select free_at from paces where tenant_id = $1 and lane_id = $2", tenant.0, lane)
-        .fetch_optional(conn)
-        .await
+    sqlx::query_scalar!(
+        "select next_post_at from rate_limits where tenant_id = $1 and lane_id = $2",
+        tenant.0,
+        lane
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Returns the current card, to be shown to one person on demand.
@@ -348,7 +350,7 @@ pub async fn is_posted_elsewhere(
     place: &ChannelRef,
 ) -> sqlx::Result<bool> {
     let row = sqlx::query!(
-        r#"select platform, posted as "posted: Json<PostedMessage>" from deliveries where tenant_id = $1 and id = $2"#,
+        r#"select platform, posted_message as "posted: Json<PostedMessage>" from deliveries where tenant_id = $1 and id = $2"#,
         tenant.0,
         id.0
     )
@@ -371,10 +373,10 @@ pub async fn find_or_create_channel(
     now: Timestamp,
 ) -> sqlx::Result<ChannelId> {
     let id = sqlx::query_scalar!(
-        "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, user_ref, created_at)
+        "insert into channels (tenant_id, id, platform, workspace, channel_ref, is_dm, dm_user_ref, created_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (tenant_id, platform, workspace, channel_ref)
-             do update set direct = excluded.direct, user_ref = coalesce(channels.user_ref, excluded.user_ref)
+             do update set is_dm = excluded.is_dm, dm_user_ref = coalesce(channels.dm_user_ref, excluded.dm_user_ref)
          returning id",
         tenant.0,
         fresh,
@@ -399,7 +401,7 @@ pub async fn find_dm_channel(
     user: &str,
 ) -> sqlx::Result<Option<ChannelId>> {
     let id = sqlx::query_scalar!(
-        "select id from channels where tenant_id = $1 and platform = $2 and workspace = $3 and direct and user_ref = $4
+        "select id from channels where tenant_id = $1 and platform = $2 and workspace = $3 and is_dm and dm_user_ref = $4
          order by created_at limit 1",
         tenant.0,
         platform,
@@ -441,13 +443,13 @@ pub async fn load_channel_settings(
     channel: ChannelId,
 ) -> sqlx::Result<Option<(String, bool)>> {
     let row = sqlx::query!(
-        "select channel_ref, follow from channels where tenant_id = $1 and id = $2",
+        "select channel_ref, follow_mode from channels where tenant_id = $1 and id = $2",
         tenant.0,
         channel.0
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.channel_ref, row.follow == FOLLOW_MENTIONS_ONLY)))
+    Ok(row.map(|row| (row.channel_ref, row.follow_mode == FOLLOW_MENTIONS_ONLY)))
 }
 
 pub async fn set_follow_mode(
@@ -458,7 +460,7 @@ pub async fn set_follow_mode(
 ) -> sqlx::Result<()> {
     let follow = if mention_only { FOLLOW_MENTIONS_ONLY } else { "thread" };
     sqlx::query!(
-        "update channels set follow = $3 where tenant_id = $1 and id = $2",
+        "update channels set follow_mode = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         channel.0,
         follow
@@ -509,7 +511,7 @@ pub async fn load_location(
     conversation: ConversationId,
 ) -> sqlx::Result<ConversationLocation> {
     let venue = sqlx::query_scalar!(
-        r#"select to_jsonb(v) as "venue!: Json<ConversationLocation>" from venues v where v.tenant_id = $1 and v.conversation = $2"#,
+        r#"select to_jsonb(v) as "location!: Json<ConversationLocation>" from conversation_locations v where v.tenant_id = $1 and v.conversation = $2"#,
         tenant.0,
         conversation.0
     )
@@ -572,7 +574,7 @@ pub async fn set_private_with(
     person: PersonId,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update conversations set alone_with = $3 where tenant_id = $1 and id = $2",
+        "update conversations set private_with = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         conversation.0,
         person.0
@@ -590,7 +592,7 @@ pub async fn set_private_with_requester(
     run: Option<RunId>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update conversations c set alone_with = r.person_id from runs r
+        "update conversations c set private_with = r.person_id from runs r
          where c.tenant_id = $1 and c.id = $2 and r.tenant_id = $1 and r.id = $3",
         tenant.0,
         conversation.0,

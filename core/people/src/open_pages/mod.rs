@@ -19,11 +19,11 @@ pub(crate) const REFRESH_WINDOW: TimeDelta = TimeDelta::hours(1);
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum PageJob {
     /// Update a person's home page; in a lane of its own.
-    ShowHome { person: PersonId, platform: String, workspace: String },
+    PublishHome { person: PersonId, platform: String, workspace: String },
 }
 
 impl Job for PageJob {
-    const KINDS: &'static [&'static str] = &["show_home"];
+    const KINDS: &'static [&'static str] = &["publish_home"];
 }
 
 /// A home page that a person has opened.
@@ -67,7 +67,7 @@ pub(crate) async fn enqueue_publish(
 ) -> sqlx::Result<()> {
     let Home { person, platform, workspace, .. } = home;
     let work =
-        PageJob::ShowHome { person: *person, platform: platform.clone(), workspace: workspace.clone() };
+        PageJob::PublishHome { person: *person, platform: platform.clone(), workspace: workspace.clone() };
     jobs::enqueue_once(conn, tenant, lane(platform, workspace, *person), &work, now).await
 }
 

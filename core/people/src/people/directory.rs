@@ -61,7 +61,7 @@ pub async fn sync(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
         }
     }
     let now = core.now();
-    let again = PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+    let again = PeopleJob::SyncDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     sql::mark_directory_synced(&mut tx, claim.tenant, platform, workspace, now).await?;

@@ -71,7 +71,7 @@ impl<'a> Lists<'a> {
             if asked_at.max(synced_at).is_some_and(|at| at >= stale) {
                 continue;
             }
-            let work = PeopleJob::ReadDirectory { platform: platform.clone(), workspace: workspace.clone() };
+            let work = PeopleJob::SyncDirectory { platform: platform.clone(), workspace: workspace.clone() };
             let lane = directory::lane(&platform, &workspace);
             let mut tx = store::begin(self.pool).await?;
             // The lane before the row, as the job that reads the list locks them.

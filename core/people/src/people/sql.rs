@@ -16,11 +16,11 @@ pub struct PersonRow {
     name: String,
     full_name: String,
     title: Option<String>,
-    address: Option<String>,
-    own_account: Option<String>,
+    email: Option<String>,
+    connected_email: Option<String>,
     zone: Option<String>,
-    standing: String,
-    profile_at: Option<Timestamp>,
+    membership: String,
+    profile_synced_at: Option<Timestamp>,
 }
 
 impl From<PersonRow> for Person {
@@ -30,10 +30,10 @@ impl From<PersonRow> for Person {
             name: row.name,
             full_name: row.full_name,
             title: row.title,
-            email: row.address.or(row.own_account),
+            email: row.email.or(row.connected_email),
             zone: row.zone,
-            membership: Membership::from_name(&row.standing),
-            has_profile: row.profile_at.is_some(),
+            membership: Membership::from_name(&row.membership),
+            has_profile: row.profile_synced_at.is_some(),
         }
     }
 }
@@ -64,7 +64,7 @@ pub async fn find_or_create(
     }
     // Two first events of one person can race: the identity row decides, and the loser's person row is deleted.
     sqlx::query!(
-        "insert into people (tenant_id, id, name, full_name, standing, created_at)
+        "insert into people (tenant_id, id, name, full_name, membership, created_at)
          values ($1, $2, $3, '', 'unknown', $4)",
         tenant.0,
         fresh.0,
@@ -100,8 +100,8 @@ pub async fn load(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         PersonRow,
-        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
-             coalesce(h.zone, p.zone) as zone, p.standing, p.profile_at
+        "select p.id, p.name, p.full_name, p.title, p.email, p.connected_email,
+             coalesce(h.zone, p.zone) as zone, p.membership, p.profile_synced_at
          from people p
          left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          where p.tenant_id = $1 and p.id = $2",
@@ -123,8 +123,8 @@ pub async fn load_with_membership(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         PersonRow,
-        r#"select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
-             coalesce(h.zone, p.zone) as zone, coalesce(i.standing, 'unknown') as "standing!", p.profile_at
+        r#"select p.id, p.name, p.full_name, p.title, p.email, p.connected_email,
+             coalesce(h.zone, p.zone) as zone, coalesce(i.membership, 'unknown') as "membership!", p.profile_synced_at
          from people p
          left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = $3
@@ -184,8 +184,8 @@ pub async fn find_by_user(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         PersonRow,
-        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
-             coalesce(h.zone, p.zone) as zone, i.standing, p.profile_at
+        "select p.id, p.name, p.full_name, p.title, p.email, p.connected_email,
+             coalesce(h.zone, p.zone) as zone, i.membership, p.profile_synced_at
          from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4",
@@ -208,8 +208,8 @@ pub(crate) async fn lock_reported_membership(
     user: &str,
 ) -> sqlx::Result<Option<Membership>> {
     let told = sqlx::query_scalar!(
-        "select standing from identities
-         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4 and told_at is not null
+        "select membership from identities
+         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4 and profile_synced_at is not null
          for no key update",
         tenant.0,
         platform,
@@ -236,25 +236,25 @@ pub async fn update_profile(
     // The identity is locked before the person, as in `meet` if two first events of a person race.
     sqlx::query!(
         "with here as (
-             update identities set standing = $8, told_at = $9
+             update identities set membership = $8, profile_synced_at = $9
              where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11
-               and coalesce(told_at <= $9, true) returning 1),
+               and coalesce(profile_synced_at <= $9, true) returning 1),
          first as (select count(*) from here),
          elsewhere as (
-             select coalesce(bool_or(standing = 'member'), false) as belongs, count(*) > 0 as known
+             select coalesce(bool_or(membership = 'member'), false) as belongs, count(*) > 0 as known
              from identities
              where tenant_id = $1 and person_id = $2 and (platform, workspace) <> ($10, $11)),
          told as (
-             select p.id, e.belongs, e.known and p.address is not null and $6::text is null as better
+             select p.id, e.belongs, e.known and p.email is not null and $6::text is null as better
              from people p, elsewhere e, first where p.tenant_id = $1 and p.id = $2 and first.count > 0)
          update people p set
              name = case when better then p.name else $3 end,
              full_name = case when better then p.full_name else $4 end,
              title = case when better then p.title else $5 end,
-             address = case when better then p.address else $6 end,
+             email = case when better then p.email else $6 end,
              zone = case when better then p.zone else $7 end,
-             standing = case when belongs then 'member' else $8 end,
-             profile_at = $9
+             membership = case when belongs then 'member' else $8 end,
+             profile_synced_at = $9
          from told where p.tenant_id = $1 and p.id = told.id",
         tenant.0,
         person.0,
@@ -281,7 +281,7 @@ pub async fn set_connected_email(
     account: &str,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update people set own_account = $3 where tenant_id = $1 and id = $2",
+        "update people set connected_email = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         person.0,
         account
@@ -298,18 +298,17 @@ pub async fn load_member(
     person: PersonId,
 ) -> sqlx::Result<Option<Member>> {
     let row = sqlx::query!(
-        r#"select p.address, array_agg(i.platform order by i.platform, i.user_ref) as "platforms!",
+        r#"select p.email, array_agg(i.platform order by i.platform, i.user_ref) as "platforms!",
              array_agg(i.user_ref order by i.platform, i.user_ref) as "users!"
          from people p join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id
          where p.tenant_id = $1 and p.id = $2
-         group by p.address having bool_and(i.standing = 'member')"#,
+         group by p.email having bool_and(i.membership = 'member')"#,
         tenant.0,
         person.0
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row
-        .map(|row| Member { email: row.address, users: row.platforms.into_iter().zip(row.users).collect() }))
+    Ok(row.map(|row| Member { email: row.email, users: row.platforms.into_iter().zip(row.users).collect() }))
 }
 
 /// Returns the address of any member at one of these domains, in lower case.
@@ -319,9 +318,9 @@ pub async fn find_member_email_at(
     domains: &[String],
 ) -> sqlx::Result<Option<String>> {
     let found = sqlx::query_scalar!(
-        r#"select address as "address!" from people
-         where tenant_id = $1 and standing = 'member' and lower(split_part(address, '@', 2)) = any($2)
-         order by address limit 1"#,
+        r#"select email as "address!" from people
+         where tenant_id = $1 and membership = 'member' and lower(split_part(email, '@', 2)) = any($2)
+         order by email limit 1"#,
         tenant.0,
         domains
     );
@@ -360,11 +359,11 @@ pub async fn link_user_by_email(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with known as (
-             select id from people where tenant_id = $1 and lower(address) = lower($4) and standing = 'member')
-         insert into identities (tenant_id, platform, workspace, user_ref, person_id, standing)
+             select id from people where tenant_id = $1 and lower(email) = lower($4) and membership = 'member')
+         insert into identities (tenant_id, platform, workspace, user_ref, person_id, membership)
          select $1, $2, $3, $4, id, 'member' from known where (select count(*) from known) = 1
          on conflict (tenant_id, platform, workspace, user_ref) do update set person_id = excluded.person_id,
-             standing = excluded.standing",
+             membership = excluded.membership",
         tenant.0,
         platform,
         workspace,
@@ -394,12 +393,12 @@ pub async fn find_by_name(
                  join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform
                      and d.workspace = i.workspace
                  where i.tenant_id = $1 and i.person_id = p.id having count(*) > 0) i on true
-             where p.tenant_id = $1 and p.standing = 'member'
+             where p.tenant_id = $1 and p.membership = 'member'
                and string_to_array(lower(p.full_name || ' ' || p.name), ' ') @> $2)
-         select id as "id!", name as "name!", full_name as "full_name!", title, address, own_account, zone,
-             standing as "standing!", profile_at
+         select id as "id!", name as "name!", full_name as "full_name!", title, email, connected_email, zone,
+             membership as "membership!", profile_synced_at
          from fits
-         where here or not exists (select 1 from fits where here and coalesce(address, own_account) is not null)
+         where here or not exists (select 1 from fits where here and coalesce(email, connected_email) is not null)
          order by full_name, id limit 50"#,
         tenant.0,
         words,
@@ -423,7 +422,7 @@ pub(crate) async fn list_stale_members(
         "select p.id, i.user_ref from identities i
          join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3
-           and i.standing in ('member', 'guest', 'unknown') and i.told_at < $4
+           and i.membership in ('member', 'guest', 'unknown') and i.profile_synced_at < $4
          order by p.id",
         tenant.0,
         platform,
@@ -480,11 +479,11 @@ pub async fn reset_memberships(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with here as (
-             update identities set standing = 'unknown', told_at = $4
-             where tenant_id = $1 and platform = $2 and workspace = $3 and told_at is not null returning person_id)
-         update people p set standing = 'unknown' from here
+             update identities set membership = 'unknown', profile_synced_at = $4
+             where tenant_id = $1 and platform = $2 and workspace = $3 and profile_synced_at is not null returning person_id)
+         update people p set membership = 'unknown' from here
          where p.tenant_id = $1 and p.id = here.person_id and not exists (
-             select 1 from identities i where i.tenant_id = $1 and i.person_id = p.id and i.standing = 'member'
+             select 1 from identities i where i.tenant_id = $1 and i.person_id = p.id and i.membership = 'member'
                and (i.platform, i.workspace) <> ($2, $3))",
         tenant.0,
         platform,
@@ -570,10 +569,10 @@ pub(super) async fn find_by_emails(
 ) -> sqlx::Result<Vec<(String, PersonId, String)>> {
     let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
     let rows = sqlx::query!(
-        r#"select id, lower(coalesce(address, own_account)) as "address!",
+        r#"select id, lower(coalesce(email, connected_email)) as "address!",
              coalesce(nullif(full_name, ''), name) as "name!"
          from people
-         where tenant_id = $1 and lower(coalesce(address, own_account)) = any ($2) and standing = 'member'"#,
+         where tenant_id = $1 and lower(coalesce(email, connected_email)) = any ($2) and membership = 'member'"#,
         tenant.0,
         &lower
     )
@@ -590,8 +589,8 @@ pub async fn find_known_emails(
 ) -> sqlx::Result<Vec<String>> {
     let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
     sqlx::query_scalar!(
-        r#"select lower(coalesce(address, own_account)) as "address!" from people
-         where tenant_id = $1 and lower(coalesce(address, own_account)) = any($2)"#,
+        r#"select lower(coalesce(email, connected_email)) as "address!" from people
+         where tenant_id = $1 and lower(coalesce(email, connected_email)) = any($2)"#,
         tenant.0,
         &lower
     )

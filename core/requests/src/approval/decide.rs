@@ -296,12 +296,12 @@ pub(super) async fn notify_run(
     verdict: Verdict,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let news = RunEvent::ApprovalClosed {
+    let event = RunEvent::ApprovalClosed {
         approval: approval.id,
         verdict,
         about: Some(card::redacted_summary(approval)),
     };
-    let work = RunJob::Advance { run: approval.run, news: Some(news) };
+    let work = RunJob::AdvanceRun { run: approval.run, event: Some(event) };
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }
 

@@ -181,8 +181,8 @@ async fn insert_revision(
     });
     audit::insert_entry(conn, tenant, Some(by), "approval.edited", old.id.0, Some(&digest), &detail, now)
         .await?;
-    let news = RunEvent::ApprovalEdited { approval: old.id, changes: Value::Object(changes) };
-    let work = RunJob::Advance { run: old.run, news: Some(news) };
+    let event = RunEvent::ApprovalEdited { approval: old.id, changes: Value::Object(changes) };
+    let work = RunJob::AdvanceRun { run: old.run, event: Some(event) };
     jobs::enqueue(conn, tenant, old.conversation.0, &work, now, now).await?;
     move_to_own_card(core, conn, tenant, old.id, now).await?;
     Ok(InteractionResponse::Ack)

@@ -59,7 +59,7 @@ pub async fn request_recheck(
     if !jobs::is_lane_idle(conn, tenant, effect.0).await? {
         return Ok(InteractionResponse::ephemeral("I am looking already; the card will say what I find."));
     }
-    jobs::enqueue(conn, tenant, effect.0, &RequestJob::LookAgain { effect }, now, now).await?;
+    jobs::enqueue(conn, tenant, effect.0, &RequestJob::RecheckEffect { effect }, now, now).await?;
     Ok(InteractionResponse::Ack)
 }
 

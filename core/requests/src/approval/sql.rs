@@ -22,7 +22,7 @@ pub async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into approvals (tenant_id, id, conversation_id, run_id, call_id, tool, revision, preview, digest,
-             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of, second,
+             risks, decider_id, status, expires_at, delivery_id, created_at, undo_window_seconds, untrusted_in_view, retry_of, co_approver_list,
              sources)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17, $18, $19)",
         tenant.0,
@@ -74,17 +74,17 @@ struct Row {
     status: String,
     decided_at: Option<Timestamp>,
     decided_by: Option<String>,
-    second: Option<String>,
-    approvers: serde_json::Value,
-    first_at: Option<Timestamp>,
+    co_approver_list: Option<String>,
+    co_approvers: serde_json::Value,
+    owner_approved_at: Option<Timestamp>,
     reason: Option<String>,
     expires_at: Timestamp,
     delivery_id: Uuid,
-    undo_seconds: i32,
-    outside: bool,
+    undo_window_seconds: i32,
+    untrusted_in_view: bool,
     reminder_id: Option<Uuid>,
-    ticked: bool,
-    again_of: Option<Uuid>,
+    selected: bool,
+    retry_of: Option<Uuid>,
     asked_again: bool,
     first_done: bool,
     effect_id: Option<Uuid>,
@@ -92,8 +92,8 @@ struct Row {
     effect_at: Option<Timestamp>,
     starts_at: Option<Timestamp>,
     released: Option<bool>,
-    waits_for: Option<String>,
-    waits_until: Option<Timestamp>,
+    rate_limited_by: Option<String>,
+    retry_at: Option<Timestamp>,
 }
 
 impl Row {
@@ -117,17 +117,17 @@ impl Row {
             status,
             decided_at: self.decided_at,
             decided_by: self.decided_by,
-            co_approver_list: self.second,
-            co_approvers: from_json(self.approvers)?,
-            owner_approved_at: self.first_at,
+            co_approver_list: self.co_approver_list,
+            co_approvers: from_json(self.co_approvers)?,
+            owner_approved_at: self.owner_approved_at,
             reason: self.reason,
             expires_at: self.expires_at,
             delivery: DeliveryId(self.delivery_id),
-            undo_window: TimeDelta::seconds(self.undo_seconds.into()),
-            untrusted_in_view: self.outside,
+            undo_window: TimeDelta::seconds(self.undo_window_seconds.into()),
+            untrusted_in_view: self.untrusted_in_view,
             reminder: self.reminder_id.map(DeliveryId),
-            selected: self.ticked,
-            retry_of: self.again_of.map(ApprovalId),
+            selected: self.selected,
+            retry_of: self.retry_of.map(ApprovalId),
             was_retried: self.asked_again,
             original_done: self.first_done,
             effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectState {
@@ -137,10 +137,10 @@ impl Row {
                 released: self.released.unwrap_or(true),
                 outcome,
                 rate_limited_until: self
-                    .waits_for
+                    .rate_limited_by
                     .as_deref()
                     .and_then(Provider::from_name)
-                    .zip(self.waits_until),
+                    .zip(self.retry_at),
             }),
         })
     }
@@ -159,13 +159,13 @@ pub async fn load(
                  p.zone) as zone, a.status,
              a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
                  where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
-             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
-             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
+             a.co_approver_list, case when a.co_approver_list is null then '[]' else co_approvers_of(a.tenant_id, a.id) end as "co_approvers!", a.owner_approved_at, a.reason, a.expires_at, a.delivery_id, a.undo_window_seconds, a.untrusted_in_view, a.reminder_id, a.selected, a.retry_of,
+             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.retry_of = a.id)
                  as "asked_again!",
-             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
+             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.retry_of
                  and f.status = 'done') as "first_done!",
              e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
-             e.released as "released?", e.waits_for as "waits_for?", e.waits_until as "waits_until?"
+             e.released as "released?", e.rate_limited_by as "rate_limited_by?", e.retry_at as "retry_at?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -192,13 +192,13 @@ pub(crate) async fn list_on_card(
                  p.zone) as zone, a.status,
              a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
                  where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
-             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
-             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
+             a.co_approver_list, case when a.co_approver_list is null then '[]' else co_approvers_of(a.tenant_id, a.id) end as "co_approvers!", a.owner_approved_at, a.reason, a.expires_at, a.delivery_id, a.undo_window_seconds, a.untrusted_in_view, a.reminder_id, a.selected, a.retry_of,
+             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.retry_of = a.id)
                  as "asked_again!",
-             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
+             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.retry_of
                  and f.status = 'done') as "first_done!",
              e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
-             e.released as "released?", e.waits_for as "waits_for?", e.waits_until as "waits_until?"
+             e.released as "released?", e.rate_limited_by as "rate_limited_by?", e.retry_at as "retry_at?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -244,16 +244,16 @@ pub async fn list_pending(
                  p.zone) as zone, a.status,
              a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
                  where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
-             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             a.co_approver_list, case when a.co_approver_list is null then '[]' else co_approvers_of(a.tenant_id, a.id) end as "co_approvers!", a.owner_approved_at, a.reason, a.expires_at, a.delivery_id, a.undo_window_seconds, a.untrusted_in_view, a.reminder_id, a.selected, a.retry_of,
              false as "asked_again!", false as "first_done!", null::uuid as "effect_id?", null::jsonb as "outcome?",
              null::timestamptz as "effect_at?", null::timestamptz as "starts_at?", null::boolean as "released?",
-             null::text as "waits_for?", null::timestamptz as "waits_until?"
+             null::text as "rate_limited_by?", null::timestamptz as "retry_at?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
          where a.tenant_id = $1 and a.status = 'pending'
-           and (a.decider_id = $2 or $3::uuid is null and a.first_at is not null and exists (
-               select 1 from approvers s where s.tenant_id = $1 and s.approval_id = a.id and s.person_id = $2
+           and (a.decider_id = $2 or $3::uuid is null and a.owner_approved_at is not null and exists (
+               select 1 from co_approvers s where s.tenant_id = $1 and s.approval_id = a.id and s.person_id = $2
                  and s.delivery_id is not null))
            and ($3::uuid is null or a.conversation_id = $3) and (not $4 or d.only_for is null)
          order by a.created_at limit 20"#,
@@ -347,17 +347,17 @@ pub async fn mark_decided(
         "update approvals set status = $3,
              decided_by = case when $8 then decided_by else $4 end,
              decided_at = case when $8 then decided_at else $5 end,
-             first_at = case when $8 then $5 else first_at end, reason = $7
+             owner_approved_at = case when $8 then $5 else owner_approved_at end, reason = $7
          where tenant_id = $1 and id = $2 and status = 'pending' and expires_at > $5 and revision = $6
            and case
                when decider_id = $4 then case $3
-                   when 'pending' then second is not null and first_at is null
-                   when 'approved' then second is null
+                   when 'pending' then co_approver_list is not null and owner_approved_at is null
+                   when 'approved' then co_approver_list is null
                    else true end
-               else second is not null and first_at is not null and not $8 and exists (
-                   select 1 from approvers s
+               else co_approver_list is not null and owner_approved_at is not null and not $8 and exists (
+                   select 1 from co_approvers s
                    join identities i on i.tenant_id = s.tenant_id and i.person_id = s.person_id
-                       and i.platform = s.platform and i.workspace = s.workspace and i.standing = 'member'
+                       and i.platform = s.platform and i.workspace = s.workspace and i.membership = 'member'
                    where s.tenant_id = $1 and s.approval_id = $2 and s.person_id = $4
                      and s.delivery_id is not null) end",
         tenant.0,
@@ -383,8 +383,8 @@ pub(super) async fn set_co_approver_list(
     second: &str,
 ) -> sqlx::Result<bool> {
     let wanted = sqlx::query!(
-        "update approvals set second = $3
-         where tenant_id = $1 and id = $2 and status = 'pending' and revision = $4 and second is null",
+        "update approvals set co_approver_list = $3
+         where tenant_id = $1 and id = $2 and status = 'pending' and revision = $4 and co_approver_list is null",
         tenant.0,
         id.0,
         second,
@@ -438,8 +438,8 @@ pub async fn update_revision(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let revised = sqlx::query!(
-        "update approvals set revision = $3, preview = $4, digest = $5, risks = $6, undo_seconds = $9,
-             second = $10, first_at = null
+        "update approvals set revision = $3, preview = $4, digest = $5, risks = $6, undo_window_seconds = $9,
+             co_approver_list = $10, owner_approved_at = null
          where tenant_id = $1 and id = $2 and status = 'pending' and decider_id = $7 and expires_at > $8
            and revision = $3 - 1",
         tenant.0,
@@ -488,7 +488,7 @@ pub(super) async fn set_reminder(
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update approvals set reminder_id = $3 where tenant_id = $1 and delivery_id = $2
-             and status = 'pending' and first_at is null and reminder_id is null",
+             and status = 'pending' and owner_approved_at is null and reminder_id is null",
         tenant.0,
         card.0,
         reminder.0
@@ -504,15 +504,15 @@ pub(super) async fn set_selected(
     tenant: TenantId,
     id: ApprovalId,
     by: PersonId,
-    ticked: bool,
+    selected: bool,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update approvals set ticked = $4
+        "update approvals set selected = $4
          where tenant_id = $1 and id = $2 and decider_id = $3 and status = 'pending'",
         tenant.0,
         id.0,
         by.0,
-        ticked
+        selected
     )
     .execute(conn)
     .await?;
@@ -539,7 +539,7 @@ pub(super) async fn find_pending_retry(
 ) -> sqlx::Result<Option<ApprovalId>> {
     let again = sqlx::query_scalar!(
         "select id from approvals
-         where tenant_id = $1 and again_of = $2 and status in ('pending', 'approved')",
+         where tenant_id = $1 and retry_of = $2 and status in ('pending', 'approved')",
         tenant.0,
         id.0
     )
@@ -575,7 +575,7 @@ pub(super) async fn load_referenced_card(
 ) -> sqlx::Result<Option<ReferencedCard>> {
     sqlx::query_as!(
         ReferencedCard,
-        r#"select d.posted->>'message' as "card!", (c.strangers_at >= d.version_posted_at) is true or exists (
+        r#"select d.posted_message->>'message' as "card!", (c.strangers_at >= d.version_posted_at) is true or exists (
              select 1 from messages m
              where m.tenant_id = a.tenant_id and m.conversation_id = a.conversation_id and m.role = 'human'
                and m.person_id is distinct from $3 and coalesce(m.said_at, m.at) >= d.version_posted_at) as "others!"

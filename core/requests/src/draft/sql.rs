@@ -46,12 +46,12 @@ pub async fn upsert(
     let draft = &keep.open_draft.draft;
     let outside = keep.open_draft.provenance.sources();
     sqlx::query!(
-        "insert into drafts (tenant_id, id, conversation_id, person_id, run_id, draft_ref, draft, only_for, outside,
+        "insert into drafts (tenant_id, id, conversation_id, person_id, run_id, draft_ref, draft, only_for, untrusted_sources,
              status, delivery_id, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11, $11)
          on conflict (tenant_id, person_id, draft_ref) do update set conversation_id = excluded.conversation_id,
              run_id = excluded.run_id, draft = excluded.draft, only_for = excluded.only_for,
-             outside = excluded.outside, status = 'open', delivery_id = excluded.delivery_id,
+             untrusted_sources = excluded.untrusted_sources, status = 'open', delivery_id = excluded.delivery_id,
              updated_at = excluded.updated_at, closed_at = null",
         tenant.0,
         keep.id.0,
@@ -78,7 +78,7 @@ struct DraftRow {
     draft: Value,
     status: String,
     delivery_id: Uuid,
-    outside: Vec<String>,
+    untrusted_sources: Vec<String>,
 }
 
 impl DraftRow {
@@ -91,7 +91,7 @@ impl DraftRow {
             draft: from_json(self.draft)?,
             status: self.status,
             delivery: DeliveryId(self.delivery_id),
-            outside: !self.outside.is_empty(),
+            outside: !self.untrusted_sources.is_empty(),
         })
     }
 }
@@ -103,7 +103,7 @@ pub async fn load(
 ) -> sqlx::Result<Option<StoredDraft>> {
     let raw = sqlx::query_as!(
         DraftRow,
-        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
+        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, untrusted_sources
          from drafts where tenant_id = $1 and id = $2",
         tenant.0,
         id.0
@@ -122,7 +122,7 @@ pub async fn find_by_provider_id(
 ) -> sqlx::Result<Option<StoredDraft>> {
     let raw = sqlx::query_as!(
         DraftRow,
-        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
+        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, untrusted_sources
          from drafts where tenant_id = $1 and person_id = $2 and draft_ref = $3",
         tenant.0,
         person.0,
@@ -156,7 +156,7 @@ pub async fn load_open_drafts(
              where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
              order by r.created_at desc limit 1)
          select (select thread from last) as thread, d.draft as "draft?", d.only_for as "only_for?",
-             d.outside as "outside?", coalesce(d.run_id = (select id from last), false) as "latest!",
+             d.untrusted_sources as "untrusted_sources?", coalesce(d.run_id = (select id from last), false) as "latest!",
              exists (
                  select 1 from effects e
                  where e.tenant_id = $1 and e.person_id = $3 and e.conversation_id = d.conversation_id and e.status = 'done'
@@ -176,7 +176,7 @@ pub async fn load_open_drafts(
     let mut open = Vec::new();
     for row in rows {
         let Some(draft) = row.draft else { continue };
-        let outside = row.outside.unwrap_or_default();
+        let outside = row.untrusted_sources.unwrap_or_default();
         open.push(OpenDraft {
             draft: from_json(draft)?,
             audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),

@@ -23,6 +23,6 @@ pub async fn insert(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sql::insert(conn, tenant, new, now).await?;
-    let work = RequestJob::Perform { effect: new.id };
+    let work = RequestJob::PerformEffect { effect: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, now + new.undo_window, now).await
 }

@@ -64,7 +64,7 @@ pub async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into effects (tenant_id, id, conversation_id, run_id, call_id, approval_id, person_id, tool,
-             payload, digest, recipients, status, attempt, looks, created_at, updated_at, starts_at, released,
+             payload, digest, recipients, status, attempt, lookup_count, created_at, updated_at, starts_at, released,
              draft)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'planned', 0, 0, $12, $12, $13, $14, $15)",
         tenant.0,
@@ -91,8 +91,8 @@ pub async fn insert(
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<Option<Effect>> {
     let row = sqlx::query!(
         r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.draft,
-             coalesce(a.digest, e.digest) as "digest!", e.status, e.attempt, e.handle, e.looks, e.starts_at,
-             e.released, e.updated_at, e.waits_until is not null as "waits!"
+             coalesce(a.digest, e.digest) as "digest!", e.status, e.attempt, e.handle, e.lookup_count, e.starts_at,
+             e.released, e.updated_at, e.retry_at is not null as "waits!"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
              left join approvals a on a.tenant_id = e.tenant_id and a.id = e.approval_id
          where e.tenant_id = $1 and e.id = $2"#,
@@ -115,7 +115,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         status: row.status,
         attempt: row.attempt,
         handle: row.handle,
-        lookup_count: row.looks,
+        lookup_count: row.lookup_count,
         starts_at: row.starts_at,
         released: row.released,
         updated_at: row.updated_at,
@@ -190,7 +190,7 @@ pub async fn set_waiting(
     until: Option<(Provider, Timestamp)>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update effects set waits_for = $3, waits_until = $4 where tenant_id = $1 and id = $2",
+        "update effects set rate_limited_by = $3, retry_at = $4 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
         until.map(|(provider, _)| provider.as_str()),
@@ -203,9 +203,13 @@ pub async fn set_waiting(
 
 /// Counts an inconclusive lookup.
 pub async fn increment_lookups(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
-    sqlx::query!("update effects set looks = looks + 1 where tenant_id = $1 and id = $2", tenant.0, id.0)
-        .execute(conn)
-        .await?;
+    sqlx::query!(
+        "update effects set lookup_count = lookup_count + 1 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -76,8 +76,8 @@ pub(super) async fn count_known_members(
 ) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"select count(distinct p.id) as "known!" from people p
-         join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.standing = 'member'
-         where p.tenant_id = $1 and (lower(p.address) = any($2) or i.platform || ':' || i.user_ref = any($3))"#,
+         join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.membership = 'member'
+         where p.tenant_id = $1 and (lower(p.email) = any($2) or i.platform || ':' || i.user_ref = any($3))"#,
         tenant.0,
         addresses,
         users

@@ -166,8 +166,8 @@ async fn resolve(
     if !sql::resolve(conn, tenant, question.id, "answered", Some(&kept), now).await? {
         return Ok(false);
     }
-    let news = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
-    let work = RunJob::Advance { run: question.run, news: Some(news) };
+    let event = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
+    let work = RunJob::AdvanceRun { run: question.run, event: Some(event) };
     jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
     let label = picked.map_or(none_label(&question.topic), |c| c.label.as_str());
     delivery::update_card(conn, tenant, question.delivery, &closed_card(&question.topic, Some(label)), now)
@@ -210,8 +210,8 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
     if let Some(question) = question
         && sql::resolve(&mut tx, tenant, id, "expired", None, now).await?
     {
-        let news = RunEvent::QuestionClosed { question: id, answer: None };
-        let work = RunJob::Advance { run: question.run, news: Some(news) };
+        let event = RunEvent::QuestionClosed { question: id, answer: None };
+        let work = RunJob::AdvanceRun { run: question.run, event: Some(event) };
         jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
         delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question.topic, None), now)
             .await?;

@@ -47,8 +47,8 @@ pub async fn insert(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "insert into questions (tenant_id, id, conversation_id, run_id, call_id, person_id, about, choices,
-             status, expires_at, delivery_id, created_at, vote)
+        "insert into questions (tenant_id, id, conversation_id, run_id, call_id, person_id, topic, choices,
+             status, expires_at, delivery_id, created_at, vote_proposal)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $13, $9, $10, $11, $12)",
         tenant.0,
         question.id.0,
@@ -75,8 +75,8 @@ pub async fn load(
     id: QuestionId,
 ) -> sqlx::Result<Option<Question>> {
     let row = sqlx::query!(
-        r#"select conversation_id, run_id, call_id, person_id, about, choices, expires_at, delivery_id,
-             vote, opened_at is not null as "opened!", status, answer
+        r#"select conversation_id, run_id, call_id, person_id, topic, choices, expires_at, delivery_id,
+             vote_proposal, vote_opened_at is not null as "opened!", status, answer
          from questions where tenant_id = $1 and id = $2"#,
         tenant.0,
         id.0
@@ -90,9 +90,9 @@ pub async fn load(
             run: RunId(row.run_id),
             call_id: row.call_id,
             person: PersonId(row.person_id),
-            topic: row.about,
+            topic: row.topic,
             choices: from_json(row.choices)?,
-            vote_proposal: row.vote.map(from_json).transpose()?,
+            vote_proposal: row.vote_proposal.map(from_json).transpose()?,
             is_vote_open: row.opened,
             status: row.status,
             answer: row.answer,

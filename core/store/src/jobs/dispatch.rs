@@ -152,7 +152,7 @@ impl Dispatcher {
             let mut tx = store::begin(&self.pool).await?;
             sql::assert_lease(&mut tx, claim).await?;
             // The job of a started effect is never given up: the effect needs its receipt, however long that takes.
-            let may_end = claim.payload["work"] != "perform";
+            let may_end = claim.payload["work"] != "perform_effect";
             if claim.attempt >= MAX_ATTEMPTS && may_end {
                 tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "job dead-lettered");
                 sql::dead_letter(&mut tx, claim, failure, now).await?;

@@ -84,7 +84,7 @@ pub async fn enqueue_once(
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
-        "insert into jobs (tenant_id, lane_id, work, run_at, created_at)
+        "insert into jobs (tenant_id, lane_id, payload, run_at, created_at)
          select $1, $2, $3, $4, $4 where not exists (
              select 1 from jobs j where j.tenant_id = $1 and j.lane_id = $2 and j.attempts = 0)",
         tenant.0,
@@ -108,7 +108,7 @@ pub async fn bring_forward(
 ) -> sqlx::Result<bool> {
     let moved = sqlx::query!(
         "with lane as (
-             update lanes set due_at = $4 where tenant_id = $1 and id = $2 and lease is null and due_at > $3
+             update lanes set due_at = $4 where tenant_id = $1 and id = $2 and lease_id is null and due_at > $3
              returning tenant_id, id)
          update jobs j set run_at = $4 from lane
          where j.tenant_id = lane.tenant_id and j.lane_id = lane.id and j.run_at > $3",
@@ -120,7 +120,7 @@ pub async fn bring_forward(
     Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
 
-/// Leases the lanes that have waited longest, at most `most` of them, and returns the first job of each (`claim` in the
+/// Leases the lanes that have waited longest, at most `most` of them, and returns the first job of each (`claim_jobs` in the
 /// migrations).
 pub(super) async fn claim(
     conn: &mut PgConnection,
@@ -129,8 +129,8 @@ pub(super) async fn claim(
     now: Timestamp,
 ) -> sqlx::Result<Vec<Claim>> {
     let rows = sqlx::query!(
-        r#"select tenant_id as "tenant_id!", id as "id!", lane_id as "lane_id!", work as "work!",
-             attempts as "attempts!" from claim($1, $2, $3, $4)"#,
+        r#"select tenant_id as "tenant_id!", id as "id!", lane_id as "lane_id!", payload as "payload!",
+             attempts as "attempts!" from claim_jobs($1, $2, $3, $4)"#,
         lease,
         now,
         seconds(LEASE),
@@ -146,7 +146,7 @@ pub(super) async fn claim(
             lane: row.lane_id,
             lease,
             attempt: row.attempts,
-            payload: row.work,
+            payload: row.payload,
         })
         .collect())
 }
@@ -155,7 +155,7 @@ pub(super) async fn claim(
 pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update lanes set leased_until = clock_timestamp() + make_interval(secs => $4)
-         where tenant_id = $1 and id = $2 and lease = $3",
+         where tenant_id = $1 and id = $2 and lease_id = $3",
         claim.tenant.0,
         claim.lane,
         claim.lease,
@@ -169,7 +169,7 @@ pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
 /// Locks the lane and checks that the lease is still held. It is the first statement of every commit of a job.
 pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let held = sqlx::query!(
-        "select 1 as held from lanes where tenant_id = $1 and id = $2 and lease = $3 for update",
+        "select 1 as held from lanes where tenant_id = $1 and id = $2 and lease_id = $3 for update",
         claim.tenant.0,
         claim.lane,
         claim.lease
@@ -184,7 +184,7 @@ pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
 /// statement of a commit.
 pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let held = sqlx::query_scalar!(
-        r#"select finish($1, $2, $3, $4) as "held!""#,
+        r#"select complete_job($1, $2, $3, $4) as "held!""#,
         claim.tenant.0,
         claim.lane,
         claim.lease,
@@ -207,8 +207,8 @@ pub async fn reschedule(
 ) -> sqlx::Result<()> {
     let done = sqlx::query!(
         "with lane as (
-             update lanes set lease = null, leased_until = null, due_at = $4
-             where tenant_id = $1 and id = $2 and lease = $7 returning tenant_id)
+             update lanes set lease_id = null, leased_until = null, due_at = $4
+             where tenant_id = $1 and id = $2 and lease_id = $7 returning tenant_id)
          update jobs j set run_at = $4, last_error = $5, attempts = attempts - $6
          from lane where j.tenant_id = lane.tenant_id and j.id = $3",
         claim.tenant.0,
@@ -232,8 +232,8 @@ pub(super) async fn dead_letter(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "insert into dead_jobs (tenant_id, id, lane_id, work, attempts, error, died_at)
-         select tenant_id, id, lane_id, work, attempts, $3, $4 from jobs where tenant_id = $1 and id = $2",
+        "insert into dead_jobs (tenant_id, id, lane_id, payload, attempts, error, dead_lettered_at)
+         select tenant_id, id, lane_id, payload, attempts, $3, $4 from jobs where tenant_id = $1 and id = $2",
         claim.tenant.0,
         claim.job,
         error,
@@ -258,7 +258,7 @@ pub async fn is_lane_idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid)
 /// Replaces the payload of a job with what is left to do, without ending the job.
 pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl Job) -> sqlx::Result<()> {
     sqlx::query!(
-        "update jobs set work = $3 where tenant_id = $1 and id = $2",
+        "update jobs set payload = $3 where tenant_id = $1 and id = $2",
         claim.tenant.0,
         claim.job,
         to_json(work)?
@@ -276,8 +276,8 @@ pub async fn has_pending_message_change(
 ) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select exists (
-             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3 and work->>'run' = $4
-               and work->'news'->>'news' in ('edited', 'withdrawn')) as "changed!""#,
+             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3 and payload->>'run' = $4
+               and payload->'event'->>'event' in ('message_edited', 'message_deleted')) as "changed!""#,
         claim.tenant.0,
         claim.lane,
         claim.job,
@@ -292,13 +292,13 @@ pub async fn has_pending_message_change(
 /// its own.
 pub async fn move_run_event_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
     let moved = sqlx::query!(
-        "with news as (
-             select id, work from jobs
-             where tenant_id = $1 and lane_id = $2 and id > $3 and work->>'news' is not null order by id limit 1),
+        "with next as (
+             select id, payload from jobs
+             where tenant_id = $1 and lane_id = $2 and id > $3 and payload->>'event' is not null order by id limit 1),
          moved as (
-             select j.id, coalesce(lag(j.work) over (order by j.id), n.work) as work from jobs j, news n
+             select j.id, coalesce(lag(j.payload) over (order by j.id), n.payload) as payload from jobs j, next n
              where j.tenant_id = $1 and j.lane_id = $2 and j.id between $3 and n.id)
-         update jobs j set work = m.work from moved m where j.tenant_id = $1 and j.id = m.id",
+         update jobs j set payload = m.payload from moved m where j.tenant_id = $1 and j.id = m.id",
         claim.tenant.0,
         claim.lane,
         claim.job

@@ -18,7 +18,7 @@ pub(in crate::connection) async fn insert_request(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "insert into offers (tenant_id, id, person_id, provider, conversation_id, run_id, delivery_id, status,
+        "insert into connect_requests (tenant_id, id, person_id, provider, conversation_id, run_id, delivery_id, status,
              expires_at, created_at, scopes)
          values ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $9, $10)",
         tenant.0,
@@ -44,12 +44,12 @@ pub(in crate::connection) async fn load_request(
     id: OfferId,
 ) -> sqlx::Result<Option<ConnectRequest>> {
     let row = sqlx::query!(
-        r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
+        r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.email,
              d.name as "workspace_name?", ch.platform, ch.workspace, o.provider, o.conversation_id, o.delivery_id,
-             o.status, o.signed_in, o.expires_at, o.run_id, o.scopes, held.account as "account?",
+             o.status, o.platform_verified, o.expires_at, o.run_id, o.scopes, held.account as "account?",
              held.scopes as "held?", held.status = 'active' as "works?", held.granted_at as "granted_at?",
-             held.ends_at as "ends_at?"
-         from offers o
+             held.grant_expires_at as "grant_expires_at?"
+         from connect_requests o
          left join connections held on held.tenant_id = o.tenant_id and held.person_id = o.person_id
              and held.provider = o.provider
          join people p on p.tenant_id = o.tenant_id and p.id = o.person_id
@@ -71,7 +71,7 @@ pub(in crate::connection) async fn load_request(
             scopes,
             is_working: works,
             granted_at: row.granted_at,
-            grant_expires_at: row.ends_at,
+            grant_expires_at: row.grant_expires_at,
         }),
         _ => None,
     };
@@ -79,7 +79,7 @@ pub(in crate::connection) async fn load_request(
         id,
         person: PersonId(row.person_id),
         person_name: row.person_name,
-        email: row.address,
+        email: row.email,
         platform: row.platform,
         workspace: row.workspace,
         workspace_name: row.workspace_name,
@@ -90,7 +90,7 @@ pub(in crate::connection) async fn load_request(
         scopes: core.scopes(provider).or_legacy_scopes(row.scopes),
         connected: held,
         status: row.status,
-        signed_in: row.signed_in,
+        signed_in: row.platform_verified,
         expires_at: row.expires_at,
     }))
 }
@@ -105,7 +105,7 @@ pub(in crate::connection) async fn mark_authorizing(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update offers set status = 'begun', state_hash = $3, verifier_sealed = $4
+        "update connect_requests set status = 'begun', state_hash = $3, verifier_sealed = $4
          where tenant_id = $1 and id = $2 and status = 'open' and expires_at > $5",
         tenant.0,
         id.0,
@@ -128,7 +128,7 @@ pub(in crate::connection) async fn mark_signed_in(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update offers set status = 'begun', signed_in = true, state_hash = $3, verifier_sealed = $4
+        "update connect_requests set status = 'begun', platform_verified = true, state_hash = $3, verifier_sealed = $4
          where tenant_id = $1 and id = $2 and status = 'resumed' and expires_at > $5",
         tenant.0,
         id.0,
@@ -149,8 +149,8 @@ pub(in crate::connection) async fn mark_callback_received(
     now: Timestamp,
 ) -> sqlx::Result<Option<(OfferId, String, Vec<String>, String)>> {
     let row = sqlx::query!(
-        r#"update offers o set status = 'resumed', verifier_sealed = null
-         from (select id, verifier_sealed from offers where tenant_id = $1 and state_hash = $2 for update) before
+        r#"update connect_requests o set status = 'resumed', verifier_sealed = null
+         from (select id, verifier_sealed from connect_requests where tenant_id = $1 and state_hash = $2 for update) before
          where o.tenant_id = $1 and o.id = before.id and o.status = 'begun' and o.expires_at > $3
          returning o.id, o.provider, o.scopes, before.verifier_sealed as "verifier_sealed!""#,
         tenant.0,
@@ -168,9 +168,14 @@ pub(in crate::connection) async fn set_status(
     id: OfferId,
     status: &str,
 ) -> sqlx::Result<()> {
-    sqlx::query!("update offers set status = $3 where tenant_id = $1 and id = $2", tenant.0, id.0, status)
-        .execute(conn)
-        .await?;
+    sqlx::query!(
+        "update connect_requests set status = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        status
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -181,7 +186,7 @@ pub(in crate::connection) async fn mark_expired(
     id: OfferId,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update offers set status = 'expired', verifier_sealed = null
+        "update connect_requests set status = 'expired', verifier_sealed = null
          where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed', 'other_account')",
         tenant.0,
         id.0
@@ -204,7 +209,7 @@ pub(in crate::connection) async fn list_waiting_runs(
              coalesce(o.status in ('open', 'begun', 'resumed') and o.expires_at > $4, false) as "has_link!"
          from runs r
          left join lateral (
-             select scopes, status, expires_at from offers
+             select scopes, status, expires_at from connect_requests
              where tenant_id = r.tenant_id and person_id = r.person_id and run_id = r.id and provider = $3
              order by created_at desc, id desc limit 1) o on true
          where r.tenant_id = $1 and r.person_id = $2 and r.status in ('queued', 'running', 'waiting')"#,
@@ -234,10 +239,10 @@ pub(in crate::connection) async fn has_other_route(
 ) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select exists (
-             select 1 from offers o
+             select 1 from connect_requests o
              where o.tenant_id = $1 and o.person_id = $2 and o.provider = $3 and o.expires_at > $4
                and (o.status in ('open', 'begun', 'resumed') or o.status = 'other_account' and exists (
-                 select 1 from other_accounts a
+                 select 1 from account_reviews a
                  where a.tenant_id = $1 and a.person_id = $2 and a.provider = $3 and a.status = 'pending'))
          ) as "another!""#,
         tenant.0,
@@ -257,8 +262,8 @@ pub(in crate::connection) async fn is_review_allowed(
     address: &str,
 ) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
-        r#"select exists (select 1 from other_accounts where tenant_id = $1 and person_id = $2 and provider = $3
-             and address = $4 and status = 'allowed') as "allowed!""#,
+        r#"select exists (select 1 from account_reviews where tenant_id = $1 and person_id = $2 and provider = $3
+             and email = $4 and status = 'allowed') as "allowed!""#,
         tenant.0,
         person.0,
         provider,
@@ -285,9 +290,9 @@ pub(in crate::connection) async fn insert_review(
 ) -> sqlx::Result<bool> {
     let deliveries: Vec<Uuid> = new.deliveries.iter().map(|d| d.0).collect();
     let done = sqlx::query!(
-        "insert into other_accounts (tenant_id, id, person_id, provider, address, status, delivery_ids, created_at)
+        "insert into account_reviews (tenant_id, id, person_id, provider, email, status, delivery_ids, created_at)
          values ($1, $2, $3, $4, $5, 'pending', $6, $7)
-         on conflict (tenant_id, person_id, provider, address) do nothing",
+         on conflict (tenant_id, person_id, provider, email) do nothing",
         tenant.0,
         new.id,
         new.person.0,
@@ -319,9 +324,9 @@ pub(in crate::connection) async fn mark_review_decided(
     now: Timestamp,
 ) -> sqlx::Result<Option<AccountReview>> {
     let row = sqlx::query!(
-        "update other_accounts set status = $3, decided_by = $4, decided_at = $5
+        "update account_reviews set status = $3, decided_by = $4, decided_at = $5
          where tenant_id = $1 and id = $2 and status = 'pending'
-         returning person_id, provider, address, delivery_ids",
+         returning person_id, provider, email, delivery_ids",
         tenant.0,
         id,
         status,
@@ -333,7 +338,7 @@ pub(in crate::connection) async fn mark_review_decided(
     Ok(row.map(|row| AccountReview {
         person: PersonId(row.person_id),
         provider: row.provider,
-        email: row.address,
+        email: row.email,
         deliveries: row.delivery_ids.into_iter().map(DeliveryId).collect(),
     }))
 }

@@ -34,14 +34,12 @@ pub struct CoApprover {
     pub platform: String,
     pub workspace: String,
     /// How much of a request a card shows there.
-    #[serde(rename = "room")]
     pub display_limit: usize,
     /// Their card, once they were asked about the current revision.
     pub delivery: Option<DeliveryId>,
     /// The message that reminded them.
     pub reminder: Option<DeliveryId>,
     /// When they approved.
-    #[serde(rename = "agreed_at")]
     pub(crate) approved_at: Option<Timestamp>,
 }
 

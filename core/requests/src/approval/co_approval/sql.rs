@@ -29,28 +29,28 @@ pub(super) async fn list_candidates(
     let (addresses, users) = list.to_lookup_keys();
     let rows = sqlx::query!(
         r#"with own as (
-             select lower($3) as address
-             union select lower(address) from people where tenant_id = $1 and id = $2
-             union select lower(own_account) from people where tenant_id = $1 and id = $2),
+             select lower($3) as email
+             union select lower(email) from people where tenant_id = $1 and id = $2
+             union select lower(connected_email) from people where tenant_id = $1 and id = $2),
          listed as (
-             select exists (select 1 from own where address = any($4)) or exists (
+             select exists (select 1 from own where email = any($4)) or exists (
                  select 1 from identities o where o.tenant_id = $1 and o.person_id = $2
                    and o.platform || ':' || o.user_ref = any($5)) as owner)
          select distinct on (p.id) p.id, coalesce(nullif(p.full_name, ''), p.name) as "name!",
              coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
                  p.zone, 'UTC') as "zone!", i.platform, i.workspace
          from people p
-         join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.standing = 'member'
+         join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.membership = 'member'
          join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform and d.workspace = i.workspace
          where p.tenant_id = $1 and p.id <> $2
-           and not exists (select 1 from own where address in (lower(p.address), lower(p.own_account)))
-           and (coalesce(p.address, p.own_account) is not null or not (select owner from listed) or exists (
+           and not exists (select 1 from own where email in (lower(p.email), lower(p.connected_email)))
+           and (coalesce(p.email, p.connected_email) is not null or not (select owner from listed) or exists (
                select 1 from identities t
                join identities o on o.tenant_id = t.tenant_id and o.platform = t.platform
                    and o.workspace = t.workspace and o.person_id = $2
                where t.tenant_id = $1 and t.person_id = p.id))
-           and (lower(p.address) = any($4) or exists (
-               select 1 from identities u where u.tenant_id = $1 and u.person_id = p.id and u.standing = 'member'
+           and (lower(p.email) = any($4) or exists (
+               select 1 from identities u where u.tenant_id = $1 and u.person_id = p.id and u.membership = 'member'
                  and u.platform || ':' || u.user_ref = any($5)))
          order by p.id, (i.platform = $6 and i.workspace = $7) desc, i.platform, i.workspace"#,
         tenant.0,
@@ -103,11 +103,11 @@ pub async fn replace_co_approvers(
     let workspaces: Vec<_> = all.iter().map(|one| one.workspace.clone()).collect();
     let rooms: Vec<i64> =
         all.iter().map(|one| i64::try_from(one.display_limit).unwrap_or(i64::MAX)).collect();
-    sqlx::query!("delete from approvers where tenant_id = $1 and approval_id = $2", tenant.0, id.0)
+    sqlx::query!("delete from co_approvers where tenant_id = $1 and approval_id = $2", tenant.0, id.0)
         .execute(&mut *conn)
         .await?;
     sqlx::query!(
-        "insert into approvers (tenant_id, approval_id, person_id, platform, workspace, room)
+        "insert into co_approvers (tenant_id, approval_id, person_id, platform, workspace, display_limit)
          select $1, $2, * from unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[])",
         tenant.0,
         id.0,
@@ -130,7 +130,7 @@ pub(super) async fn is_still_member(
     sqlx::query_scalar!(
         r#"select exists (
              select 1 from identities where tenant_id = $1 and person_id = $2 and platform = $3 and workspace = $4
-               and standing = 'member') as "belongs!""#,
+               and membership = 'member') as "belongs!""#,
         tenant.0,
         one.person.0,
         one.platform,
@@ -149,7 +149,7 @@ pub(super) async fn mark_asked(
     card: DeliveryId,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update approvers set delivery_id = $4, reminder_id = null
+        "update co_approvers set delivery_id = $4, reminder_id = null
          where tenant_id = $1 and approval_id = $2 and person_id = $3",
         tenant.0,
         id.0,
@@ -170,7 +170,7 @@ pub async fn mark_approved(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update approvers set agreed_at = $4 where tenant_id = $1 and approval_id = $2 and person_id = $3",
+        "update co_approvers set approved_at = $4 where tenant_id = $1 and approval_id = $2 and person_id = $3",
         tenant.0,
         id.0,
         person.0,
@@ -188,7 +188,7 @@ pub(crate) async fn lock_for_reminder(
     id: ApprovalId,
 ) -> sqlx::Result<bool> {
     let waits = sqlx::query_scalar!(
-        "select id from approvals where tenant_id = $1 and id = $2 and status = 'pending' and first_at is not null
+        "select id from approvals where tenant_id = $1 and id = $2 and status = 'pending' and owner_approved_at is not null
          for update",
         tenant.0,
         id.0
@@ -205,7 +205,7 @@ pub async fn set_reminder(
     reminder: DeliveryId,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update approvers set reminder_id = $4 where tenant_id = $1 and approval_id = $2 and person_id = $3",
+        "update co_approvers set reminder_id = $4 where tenant_id = $1 and approval_id = $2 and person_id = $3",
         tenant.0,
         id.0,
         person.0,

@@ -132,7 +132,8 @@ pub async fn open_vote(
         return whisper("There is nobody to ask. Nothing was done.");
     }
     // The lane is locked before the row, as in the job. The question's own lane waits for the expiry, for a day.
-    jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
+    jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::RefreshVote { question: id }, now, now)
+        .await?;
     match sql::mark_open(conn, tenant, id, now).await? {
         true => Ok(InteractionResponse::Ack),
         false => whisper("They were asked already, or this was answered. Nothing more was done."),
@@ -162,7 +163,8 @@ pub async fn handle_vote_click(
     if choice > none {
         return Ok(InteractionResponse::ephemeral("That is none of the times. Nothing was counted."));
     }
-    jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
+    jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::RefreshVote { question: id }, now, now)
+        .await?;
     if !sql::lock_if_open(conn, tenant, id, now).await? {
         let words = closed_vote_text(conn, tenant, id, &voters, by, now).await?;
         return Ok(InteractionResponse::ephemeral(words));

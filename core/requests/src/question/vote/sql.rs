@@ -23,15 +23,15 @@ pub(super) async fn list_eligible_voters(
     let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
     let rows = sqlx::query!(
         r#"with me as (
-             select id, lower(coalesce(address, own_account)) as address from people where tenant_id = $1 and id = $2)
-         select distinct on (lower(coalesce(p.address, p.own_account)), p.id = $2)
+             select id, lower(coalesce(email, connected_email)) as address from people where tenant_id = $1 and id = $2)
+         select distinct on (lower(coalesce(p.email, p.connected_email)), p.id = $2)
              p.id, coalesce(nullif(p.full_name, ''), p.name) as "name!",
-             coalesce(lower(coalesce(p.address, p.own_account)), '') as "address!"
+             coalesce(lower(coalesce(p.email, p.connected_email)), '') as "address!"
          from people p, me
          where p.tenant_id = $1 and (p.id = $2 or (
-             lower(coalesce(p.address, p.own_account)) = any ($3) and p.standing = 'member'
-             and lower(coalesce(p.address, p.own_account)) is distinct from me.address))
-         order by lower(coalesce(p.address, p.own_account)), p.id = $2, exists (
+             lower(coalesce(p.email, p.connected_email)) = any ($3) and p.membership = 'member'
+             and lower(coalesce(p.email, p.connected_email)) is distinct from me.address))
+         order by lower(coalesce(p.email, p.connected_email)), p.id = $2, exists (
              select 1 from identities i where i.tenant_id = $1 and i.person_id = p.id and i.platform = $4
                  and i.workspace = $5) desc, p.id"#,
         tenant.0,
@@ -75,7 +75,7 @@ pub(super) async fn list_voters(
 ) -> sqlx::Result<Vec<Voter>> {
     let rows = sqlx::query!(
         r#"select p.id, coalesce(nullif(p.full_name, ''), p.name) as "name!",
-             coalesce(lower(coalesce(p.address, p.own_account)), '') as "address!",
+             coalesce(lower(coalesce(p.email, p.connected_email)), '') as "address!",
              array(select choice from votes c where c.tenant_id = $1 and c.question_id = $2
                  and c.person_id = p.id order by choice) as "choices!"
          from voters v join people p on p.tenant_id = v.tenant_id and p.id = v.person_id
@@ -104,8 +104,8 @@ pub(super) async fn mark_open(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let opened = sqlx::query!(
-        "update questions set opened_at = $3
-         where tenant_id = $1 and id = $2 and status = 'pending' and opened_at is null and expires_at > $3",
+        "update questions set vote_opened_at = $3
+         where tenant_id = $1 and id = $2 and status = 'pending' and vote_opened_at is null and expires_at > $3",
         tenant.0,
         id.0,
         now
@@ -124,7 +124,7 @@ pub(super) async fn lock_if_open(
 ) -> sqlx::Result<bool> {
     let open = sqlx::query_scalar!(
         "select id from questions
-         where tenant_id = $1 and id = $2 and status = 'pending' and opened_at is not null and expires_at > $3
+         where tenant_id = $1 and id = $2 and status = 'pending' and vote_opened_at is not null and expires_at > $3
          for update",
         tenant.0,
         id.0,
@@ -222,7 +222,7 @@ pub(super) async fn list_decided_votes(
 ) -> sqlx::Result<Vec<QuestionId>> {
     let ids = sqlx::query_scalar!(
         "select id from questions
-         where tenant_id = $1 and run_id = $2 and opened_at is not null and status = 'answered'",
+         where tenant_id = $1 and run_id = $2 and vote_opened_at is not null and status = 'answered'",
         tenant.0,
         run.0
     )
@@ -256,7 +256,7 @@ pub(super) async fn find_other_identity(
 ) -> sqlx::Result<Option<(String, String, String)>> {
     let row = sqlx::query!(
         "select platform, workspace, user_ref from identities
-         where tenant_id = $1 and person_id = $2 and standing = 'member' order by 1, 2, 3 limit 1",
+         where tenant_id = $1 and person_id = $2 and membership = 'member' order by 1, 2, 3 limit 1",
         tenant.0,
         person.0
     )
