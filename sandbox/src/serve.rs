@@ -1,6 +1,6 @@
 //! Serves a router on a loopback port, and can close a connection without an answer.
 //!
-//! `axum::serve` always answers; a vendor that crashes does not. A response that carries [`Dropped`] in its
+//! `axum::serve` always answers; a vendor that crashes does not. A response that carries [`DropConnection`] in its
 //! extensions closes the connection instead.
 
 use std::convert::Infallible;

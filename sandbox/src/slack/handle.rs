@@ -339,7 +339,7 @@ impl Slack {
         self.change(|w| w.sockets.drops_events_while_disconnected = lose);
     }
 
-    /// Sends the events held back by [`super::Deliver::Held`].
+    /// Sends the events held back by `EventDelivery::Held`.
     pub fn release(&self) {
         self.change(|w| {
             for payload in std::mem::take(&mut w.sockets.held_events) {

@@ -42,8 +42,8 @@ pub(super) struct GuardedRequest<'a> {
 }
 
 impl GuardedRequest<'_> {
-    /// Sends the change. Returns [`Trouble::Refused`] with status 412 if the event changed since it was seen. After a
-    /// 401 it retries once, with another token.
+    /// Sends the change. Returns [`GoogleApiError::Rejected`] with status 412 if the event changed since it was seen.
+    /// After a 401 it retries once, with another token.
     pub(super) async fn send(
         &self,
         act: EventWrite<'_>,

@@ -14,7 +14,7 @@ pub(super) struct UserLabel {
 }
 
 /// Returns a person's own labels, by name. Gmail's own (inbox, unread, …) are not labels to people: the actions of
-/// `Deed` cover them.
+/// `LabelAction` cover them.
 pub(super) fn list_user_labels(all: Vec<Label>) -> Vec<UserLabel> {
     let user = |label: &Label| label.type_.as_deref() == Some("user");
     let own = |label: Label| Some(UserLabel { id: label.id?, name: label.name? });

@@ -65,7 +65,7 @@ pub(super) async fn notify_presser(
     };
     let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, delivery).await?;
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
-    // The venue is that of the copy, so that this delivery is in the order of that place.
+    // The location is that of the copy, so that this delivery is in the order of that place.
     let here = ConversationLocation { platform: platform.clone(), workspace: workspace.clone(), ..venue };
     let target = DeliveryTarget::Ephemeral {
         workspace: workspace.clone(),

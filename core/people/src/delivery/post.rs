@@ -157,7 +157,7 @@ async fn target(
     }
 }
 
-/// Returns the DM target of a person on the venue's platform.
+/// Returns the DM target of a person on the location's platform.
 pub async fn dm_target(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,

@@ -131,7 +131,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Loads a message with the venue of its conversation.
+/// Loads a message with the location of its conversation.
 pub async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
