@@ -152,8 +152,8 @@ async fn who_asked_and_who_decided_is_kept_for_good(platform: Platform) {
     let kept = column(&world, lines).await.join("\n");
     insta::allow_duplicates! {
         insta::assert_snapshot!(kept, @r"
-            account.connected by Ana Silva
-            approval.asked by Ana Silva db435d
+            connection.created by Ana Silva
+            approval.requested by Ana Silva db435d
             approval.approved by Ana Silva db435d
             effect.done by Ana Silva db435d
         ");
@@ -181,9 +181,9 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
     let kept = column(&world, lines).await.join("\n");
     insta::allow_duplicates! {
         insta::assert_snapshot!(kept, @r"
-            approval.asked
+            approval.requested
             approval.denied
-            approval.asked
+            approval.requested
             approval.expired
         ");
     }

@@ -162,7 +162,7 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
             .fetch_all(&world.pool)
             .await
             .unwrap();
-    assert_eq!(audit, ["approval.asked", "approval.first_approved", "approval.approved"]);
+    assert_eq!(audit, ["approval.requested", "approval.owner_approved", "approval.approved"]);
     world.finish().await;
 }
 
@@ -355,7 +355,7 @@ async fn whoever_has_left_is_no_second_person(platform: Platform) {
     assert_eq!(received_count(&world), 0);
     // If no co-approver is left, the owner is notified when she approves.
     world.edit_request("ana", "general", &[("Subject", "Very late")]).await;
-    sqlx::query("update identities set membership = 'gone' where person_id in (select id from people where full_name = 'Bob Stone')")
+    sqlx::query("update identities set membership = 'deactivated' where person_id in (select id from people where full_name = 'Bob Stone')")
         .execute(&world.pool)
         .await
         .unwrap();
@@ -551,7 +551,7 @@ async fn tenant_rules_apply_last_and_never_stays_final(platform: Platform) {
     // Without rules of the tenant, only the installation's rules apply.
     own.set("", &[], "ana", world.clock.now()).await.unwrap();
     assert_eq!(own.load().await.unwrap(), None);
-    let set: i64 = sqlx::query_scalar("select count(*) from audit where action = 'policy.set'")
+    let set: i64 = sqlx::query_scalar("select count(*) from audit where action = 'policy.updated'")
         .fetch_one(&world.pool)
         .await
         .unwrap();

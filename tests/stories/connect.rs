@@ -297,8 +297,8 @@ async fn only_an_admin_allows_another_account() {
         user: "ana".to_owned(),
         channel: world.slack.dm("ana"),
         ts: "1.1".to_owned(),
-        action_id: "allow".to_owned(),
-        value: format!("allow:{id}"),
+        action_id: "allow_account".to_owned(),
+        value: format!("allow_account:{id}"),
         ..Default::default()
     };
     world.slack.click_forged(forged).unwrap().wait_for_acknowledgement(nod_tests::max_wait()).await;

@@ -107,7 +107,7 @@ async fn a_mail_can_be_changed_before_the_nod(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(told.iter().map(|(a, d)| format!("{a} {d}\n")).collect::<String>(), @r#"
             approval.approved {"revision":2,"tool":"gmail_send_email"}
-            approval.asked {"revision":1,"tool":"gmail_send_email"}
+            approval.requested {"revision":1,"tool":"gmail_send_email"}
             approval.edited {"changed":["body","subject","to"],"revision":2,"tool":"gmail_send_email","was":"db435dfbd27c2c84cfca6040c11045fece92f4f25185ae05ad3ba479bd4d1be1"}
         "#);
     }
@@ -458,7 +458,7 @@ async fn what_is_private_is_shown_to_nobody_else(platform: Platform) {
     world.say("ana", "dm:ana", "read my mail and send Bo the long mail").await;
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     let mut said = String::new();
-    for verb in ["whole", "edit", "deny"] {
+    for verb in ["show_full_text", "edit", "deny"] {
         let value = format!("{verb}:{id}:1");
         let press = Click::forged("bo", "general", value);
         said.push_str(&send_click(&mut world, &press).await);

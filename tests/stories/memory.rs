@@ -302,7 +302,7 @@ async fn forget_that_takes_it_away_and_nothing_brings_it_back(platform: Platform
             .fetch_all(&world.pool)
             .await
             .unwrap();
-    assert_eq!(audit, ["memory.noted", "memory.forgotten"]);
+    assert_eq!(audit, ["memory.fact_saved", "memory.fact_deleted"]);
     world.read_new("general");
     world.finish().await;
 }

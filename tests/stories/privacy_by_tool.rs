@@ -385,7 +385,7 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: Platform) {
     }
     assert_eq!(find_leak(&shown), None, "{shown}");
     world.read_new("dm:ana");
-    let (rows, ana) = (world.dump_rows().await, anas_id(&world).await);
+    let (rows, ana) = (world.dump_rows().await, load_ana_id(&world).await);
     world.finish().await;
     // Not earlier: checking all rows takes seconds, in which nothing else of this test can run.
     assert_rows_owned_by_ana(&rows, &ana);
@@ -415,7 +415,7 @@ const OWNED_ROWS: [(&str, &str, &[&str]); 9] = [
     ("effects", "person_id", &["payload", "recipients", "handle", "outcome"]),
 ];
 
-async fn anas_id(world: &World) -> String {
+async fn load_ana_id(world: &World) -> String {
     let id = sqlx::query_scalar("select id::text from people where full_name = 'Ana Silva'");
     id.fetch_one(&world.pool).await.unwrap()
 }

@@ -88,7 +88,7 @@ async fn settings_are_changed_where_they_count(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(ana only) nod: I know of no such channel here. Nothing was changed.");
     }
-    assert_eq!(load_follow_mode(&world).await, "thread");
+    assert_eq!(load_follow_mode(&world).await, "all");
     world.finish().await;
 }
 
@@ -198,7 +198,7 @@ async fn settings_are_changed_by_members() {
     let press = world.prepare_ephemeral_click("ana", "Only when mentioned");
     world.send_click(&Click { user: "gus".to_owned(), ..press }).await;
     insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
-    assert_eq!(load_follow_mode(&world).await, "thread");
+    assert_eq!(load_follow_mode(&world).await, "all");
     world.finish().await;
 }
 

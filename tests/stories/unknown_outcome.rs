@@ -142,7 +142,7 @@ async fn send_again_asks_once_more_and_warns(platform: Platform) {
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     let keys: i64 =
         sqlx::query_scalar("select count(distinct id) from effects").fetch_one(&world.pool).await.unwrap();
-    let asked: i64 = sqlx::query_scalar("select count(*) from audit where action = 'approval.asked'")
+    let asked: i64 = sqlx::query_scalar("select count(*) from audit where action = 'approval.requested'")
         .fetch_one(&world.pool)
         .await
         .unwrap();

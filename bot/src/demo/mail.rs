@@ -135,7 +135,7 @@ const LETTERS: [SeedEmail; 14] = [
 ];
 
 /// Delivers every letter to its mailbox.
-pub(super) fn deliver(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
+pub(super) fn seed_mailboxes(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
     for letter in &LETTERS {
         google.deliver_mail(&IncomingMail {
             to: letter.to.to_owned(),

@@ -43,7 +43,7 @@ impl DemoSandbox {
         let (client_id, client_secret) = (config.client_id.clone(), config.client_secret.clone());
         let google = Google::start(config).await?;
         let now = chrono::Utc::now();
-        mail::deliver(&google, now).map_err(anyhow::Error::msg)?;
+        mail::seed_mailboxes(&google, now).map_err(anyhow::Error::msg)?;
         calendar::seed_calendars(&google, now).map_err(anyhow::Error::msg)?;
         let model = match rules_stand_in {
             true => Some(Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await?),

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn choosing(many: u16) -> Vec<Button> {
-        let verb = |at| Action { argument: Some(at), ..Action::new("choose", Uuid::from_u128(7)) };
+        let verb = |at| Action { argument: Some(at), ..Action::new("answer_question", Uuid::from_u128(7)) };
         let button = |at| Button {
             label: format!("Bob {at}"),
             style: Style::Plain,
@@ -184,7 +184,7 @@ mod tests {
         let of = rows(&choosing(8));
         let menu = &of.rows[0]["components"][0];
         let chosen = json!({"custom_id": menu["custom_id"], "values": [menu["options"][3]["value"]]});
-        let button = Action { argument: Some(3), ..Action::new("choose", Uuid::from_u128(7)) };
+        let button = Action { argument: Some(3), ..Action::new("answer_question", Uuid::from_u128(7)) };
         assert_eq!(parse_action(&chosen).as_ref(), Some(&button));
         let others = json!({"custom_id": menu["custom_id"], "values": [Action::new("approve", Uuid::from_u128(7)).to_string()]});
         assert_eq!(parse_action(&others), None);

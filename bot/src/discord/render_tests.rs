@@ -354,7 +354,7 @@ fn any_request() -> impl Strategy<Value = (Preview, Card)> {
                 .with_button("Approve & send", Style::Primary, press("approve"))
                 .with_button("Edit", Style::Plain, press("edit"))
                 .with_button("Deny", Style::Danger, press("deny"))
-                .with_button("Show all", Style::Plain, press("whole"));
+                .with_button("Show all", Style::Plain, press("show_full_text"));
             Some((preview, card))
         },
     )

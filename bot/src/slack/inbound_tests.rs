@@ -192,7 +192,7 @@ fn button_clicks_are_parsed() {
         (payload!("button_click"), format!("U0ANA00001 Unknown | D0ANA00001 direct - | approve:{verb}")),
         (
             payload!("button_click_in_thread"),
-            format!("U0ANA00001 External | C0GENERAL1 1764842400.000100 | choose:{verb}:2"),
+            format!("U0ANA00001 External | C0GENERAL1 1764842400.000100 | answer_question:{verb}:2"),
         ),
         (payload!("button_click_of_other_app"), "U0ANA00001 Unknown | D0ANA00001 direct - | -".into()),
         (payload!("button_click_link"), "ignored: link button".into()),

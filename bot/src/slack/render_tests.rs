@@ -252,8 +252,9 @@ fn approval_card_shows_everything_and_its_buttons_carry_actions() {
 
 #[test]
 fn buttons_of_one_action_have_unique_ids() {
-    let choice =
-        |n| OnClick::Action(Action { kind: "choose".into(), subject: Uuid::nil(), argument: Some(n) });
+    let choice = |n| {
+        OnClick::Action(Action { kind: "answer_question".into(), subject: Uuid::nil(), argument: Some(n) })
+    };
     let card = Card::from_markdown("Which Bob?").with_button("A", Style::Plain, choice(0)).with_button(
         "B",
         Style::Plain,
@@ -261,9 +262,9 @@ fn buttons_of_one_action_have_unique_ids() {
     );
     let blocks = blocks(&card);
     let elements = blocks[1]["elements"].as_array().unwrap();
-    assert_eq!(elements[0]["action_id"], "choose");
-    assert_eq!(elements[1]["action_id"], "choose:1");
-    assert_eq!(elements[1]["value"], "choose:00000000-0000-0000-0000-000000000000:1");
+    assert_eq!(elements[0]["action_id"], "answer_question");
+    assert_eq!(elements[1]["action_id"], "answer_question:1");
+    assert_eq!(elements[1]["value"], "answer_question:00000000-0000-0000-0000-000000000000:1");
 }
 
 #[test]
@@ -356,7 +357,7 @@ fn any_request() -> impl Strategy<Value = (Preview, Card)> {
                 .with_button("Approve & send", Style::Primary, press("approve"))
                 .with_button("Edit", Style::Plain, press("edit"))
                 .with_button("Deny", Style::Danger, press("deny"))
-                .with_button("Show all", Style::Plain, press("whole"));
+                .with_button("Show all", Style::Plain, press("show_full_text"));
             Some((preview, card))
         },
     )

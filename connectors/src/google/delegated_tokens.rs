@@ -132,7 +132,7 @@ impl DelegatedTokenProvider {
     }
 
     /// Returns whether any account is delegated.
-    pub(super) fn lends(&self) -> bool {
+    pub(super) fn is_enabled(&self) -> bool {
         self.loans.delegated_access().is_enabled()
     }
 

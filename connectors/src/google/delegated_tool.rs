@@ -24,7 +24,7 @@ struct DelegatedTool<T: ?Sized> {
     tokens: Arc<DelegatedTokenProvider>,
 }
 
-pub(super) fn borrowing(tool: Tool, lent: &Arc<DelegatedTokenProvider>) -> Tool {
+pub(super) fn with_delegated_access(tool: Tool, lent: &Arc<DelegatedTokenProvider>) -> Tool {
     let lent = lent.clone();
     match tool {
         Tool::Read(tool) => Tool::Read(Arc::new(DelegatedTool { tool, tokens: lent })),

@@ -66,7 +66,9 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
     let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || acts().contains(&tool.spec().name);
     debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
     match accounts.delegated_tokens() {
-        lent if lent.lends() => tools.into_iter().map(|tool| delegated_tool::borrowing(tool, lent)).collect(),
+        lent if lent.is_enabled() => {
+            tools.into_iter().map(|tool| delegated_tool::with_delegated_access(tool, lent)).collect()
+        }
         _ => tools,
     }
 }

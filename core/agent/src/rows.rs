@@ -284,14 +284,14 @@ impl NewMessage<'_> {
     }
 }
 
-/// Returns the last `most` messages of people and of Nod in a conversation, before this run and after the message
-/// `after`, that `reader` is allowed to read, oldest first. Tool turns stay in the record.
-pub async fn list_recent_messages(
+/// Returns the last `most` turns of people and of Nod in a conversation, before this run and after the sequence number
+/// `after_seq`, that `reader` is allowed to read, oldest first. Tool turns stay in the record.
+pub async fn list_recent_turns(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
     before: RunId,
-    after: i64,
+    after_seq: i64,
     reader: PersonId,
     most: i64,
 ) -> sqlx::Result<Vec<AttributedTurn>> {
@@ -307,7 +307,7 @@ pub async fn list_recent_messages(
         before.0,
         reader.0,
         most,
-        after
+        after_seq
     )
     .fetch_all(conn)
     .await?;

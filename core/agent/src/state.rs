@@ -290,7 +290,7 @@ impl AgentState {
         let content = content.to_string();
         if self.close(call_id, &content) {
             // No model made the call, so none describes how it ended; but a failure goes to the model.
-            match draft::card::rule_outcome_text(&content)
+            match draft::card::result_text_without_model(&content)
                 .filter(|_| self.is_routed_by_rule() && self.model_turns == 0)
             {
                 Some(words) => self.results.verbatim.push(Verbatim { is_on_card: words.is_empty(), words }),

@@ -3,6 +3,7 @@
 //! Text is one of two kinds. *Markdown* is written by Nod or by a model and is formatted; nothing in it can ping or
 //! hide a link. *Literal* text is shown exactly, without formatting: names, addresses, the body of a mail.
 
+mod earlier_kinds;
 pub mod reconnect;
 
 use serde::{Deserialize, Serialize};
@@ -110,8 +111,8 @@ pub enum OnClick {
 /// An object's id and what to do with it. Serialised as `kind:id`, or `kind:id:n` if one of several is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// `approve`, `deny`, `choose`, `retry`, …
-    #[serde(alias = "verb")]
+    /// `approve`, `deny`, `answer_question`, `retry_run`, …
+    #[serde(alias = "verb", deserialize_with = "earlier_kinds::deserialize_kind")]
     pub kind: String,
     /// The id of an approval, question, run or delivery.
     pub subject: Uuid,
@@ -221,7 +222,11 @@ impl Action {
         }
         let subject = parts.next()?.parse().ok()?;
         let choice = parts.next().map(str::parse).transpose().ok()?;
-        parts.next().is_none().then(|| Self { kind: verb.to_owned(), subject, argument: choice })
+        parts.next().is_none().then(|| Self {
+            kind: earlier_kinds::current_kind(verb),
+            subject,
+            argument: choice,
+        })
     }
 }
 

@@ -68,7 +68,7 @@ impl Membership {
             Self::Guest => "guest",
             Self::External => "external",
             Self::Bot => "bot",
-            Self::Deactivated => "gone",
+            Self::Deactivated => "deactivated",
         }
     }
 

@@ -27,22 +27,36 @@ use nod_store::runs::RunJob;
 
 /// Names of variants that an earlier version wrote, each with the current one.
 const RENAMED: &[(&str, &str)] = &[
+    ("again", "send_again"),
+    ("allow", "allow_account"),
+    ("ask_others", "open_vote"),
     ("broken", "internal"),
+    ("choose", "answer_question"),
     ("closed", "draft_closed"),
     ("direct", "direct_message"),
     ("gone", "deactivated"),
     ("gone", "deleted_externally"),
     ("invalid", "invalid_arguments"),
     ("late", "expired"),
+    ("look", "recheck"),
     ("not_allowed", "denied_by_admin"),
     ("ours", "trusted"),
     ("outdated", "conflict"),
     ("outside", "untrusted"),
     ("place", "channel"),
+    ("refuse", "deny_account"),
+    ("retry", "retry_run"),
+    ("share", "share_answer"),
+    ("show", "show_privately"),
+    ("stop", "stop_run"),
+    ("tick", "select"),
     ("times", "time_options"),
     ("too_little", "insufficient_scopes"),
     ("unknown", "unknown_outcome"),
+    ("untick", "unselect"),
+    ("vote_none", "vote_none_of_these"),
     ("whisper", "ephemeral"),
+    ("whole", "show_full_text"),
 ];
 
 /// Returns every string, number and boolean of a value, in order.

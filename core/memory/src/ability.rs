@@ -87,7 +87,7 @@ struct Forgetting(Chat);
 #[async_trait]
 impl Buttons for Forgetting {
     fn action_kinds(&self) -> &'static [&'static str] {
-        &["forget", "forget_all", "forget_yes"]
+        &["forget_fact", "ask_forget_all", "confirm_forget_all"]
     }
 
     async fn handle_click(

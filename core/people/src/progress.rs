@@ -17,7 +17,7 @@ fn progress_card(run: RunId, words: String) -> Card {
     Card { body: vec![Block::Note(words)], ..Card::default() }.with_button(
         "Stop",
         Style::Plain,
-        OnClick::Action(Action::new("stop", run)),
+        OnClick::Action(Action::new("stop_run", run)),
     )
 }
 

@@ -74,7 +74,7 @@ pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(),
     match work.effect.status.as_str() {
         "planned" if !work.effect.released => work.release(tool).await,
         "planned" => work.prepare_and_start(tool).await,
-        "started" => work.look(tool).await,
+        "started" => work.look_up(tool).await,
         _ => work.complete_job().await,
     }
 }
@@ -116,7 +116,7 @@ impl EffectExecution<'_> {
             );
             return self.record_outcome(Err(ToolError::internal(said))).await;
         }
-        if let Some(fault) = self.altered() {
+        if let Some(fault) = self.payload_mismatch() {
             return self.record_outcome(Err(fault)).await;
         }
         // The claim's attempt counts crashes too, so `prepare` looks for what an earlier attempt left behind.
@@ -144,7 +144,7 @@ impl EffectExecution<'_> {
     }
 
     /// Returns an error if the payload is no longer the one that was approved: its digest must still match.
-    fn altered(&self) -> Option<ToolError> {
+    fn payload_mismatch(&self) -> Option<ToolError> {
         let effect = &self.effect;
         if digest(&effect.payload).is_ok_and(|found| found == effect.digest) {
             return None;
@@ -156,7 +156,7 @@ impl EffectExecution<'_> {
     /// Commits *started* and mints the permit. No other code does.
     async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
         // Checked here too, because an effect found in *started* gets here without `begin`.
-        if let Some(fault) = self.altered() {
+        if let Some(fault) = self.payload_mismatch() {
             return self.record_outcome(Err(fault)).await;
         }
         let mut tx = self.core.begin().await?;
@@ -186,7 +186,7 @@ impl EffectExecution<'_> {
     }
 
     /// Looks up whether an effect found in *started* happened.
-    async fn look(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+    async fn look_up(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
         let cx = self.scope();
@@ -260,7 +260,7 @@ impl EffectExecution<'_> {
             let (detail, digest) =
                 (json!({ "tool": effect.tool, "found": status }), Some(effect.digest.as_str()));
             let (by, id) = (Some(effect.person), effect.id.0);
-            audit::insert_entry(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
+            audit::insert_entry(&mut tx, tenant, by, "effect.rechecked", id, digest, &detail, now).await?;
             if let Some(approval) = effect.approval {
                 if status == "done" {
                     let worked_on = effect.draft.as_deref();

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(super) fn router() -> Router<Arc<State>> {
     Router::new()
         .route("/state", get(state))
-        .route("/events", get(events))
+        .route("/events", get(wait_for_change))
         .route("/say", post(say))
         .route("/edit", post(edit))
         .route("/delete", post(delete))
@@ -64,7 +64,7 @@ struct Since {
 }
 
 /// Answers once the version is later than `since`, or with the same version after `READ_TIMEOUT`.
-async fn events(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
+async fn wait_for_change(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
     let mut version = state.version.subscribe();
     let newer = version.wait_for(|v| *v > since.since);
     let _ = tokio::time::timeout(PATIENCE, newer).await.is_ok();

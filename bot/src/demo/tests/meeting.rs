@@ -43,7 +43,7 @@ async fn three_people_in_three_zones_find_a_time_and_are_booked() {
     visit.post("slack/say", json!({"user": "ana", "channel": "launch", "text": text})).await;
     let (_, connect) = visit.wait_for_button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
-    let ask = visit.wait_for_button("ask_others").await;
+    let ask = visit.wait_for_button("open_vote").await;
     visit.press("ana", &ask).await;
 
     for (who, label) in [("bo", "1"), ("cho", "2"), ("bo", "1"), ("bo", "2"), ("ana", "2")] {

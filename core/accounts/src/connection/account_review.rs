@@ -88,7 +88,7 @@ pub async fn handle_click(
     if !core.admins_on(by.platform).any(|admin| admin == by.user) {
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
-    let status = if allow { "allowed" } else { "refused" };
+    let status = if allow { "allowed" } else { "denied" };
     let Some(request) = sql::mark_review_decided(conn, tenant, id, status, by.person, now).await? else {
         return whisper("This was decided already. Nothing more was done.");
     };

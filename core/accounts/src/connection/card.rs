@@ -311,8 +311,8 @@ pub(crate) fn account_review_request_card(
         .with_block(Block::Note(
             "Nod would read and send mail of that account on this person's behalf.".to_owned(),
         ))
-        .with_button("Allow", Style::Primary, OnClick::Action(Action::new("allow", id)))
-        .with_button("Refuse", Style::Danger, OnClick::Action(Action::new("refuse", id)))
+        .with_button("Allow", Style::Primary, OnClick::Action(Action::new("allow_account", id)))
+        .with_button("Refuse", Style::Danger, OnClick::Action(Action::new("deny_account", id)))
 }
 
 /// The admin's card after the decision.

@@ -370,7 +370,7 @@ impl ConnectRequests {
             None => offer.signed_in,
         };
         if !own && !account_review::is_allowed(&mut tx, tenant, offer.person, provider, account).await? {
-            sql::set_status(&mut tx, tenant, offer.id, "other_account").await?;
+            sql::set_status(&mut tx, tenant, offer.id, "needs_review").await?;
             let admin_asked =
                 account_review::request_review(core, &mut tx, tenant, &offer, account, now).await?;
             let card = card::other_account(account, offer.email.as_deref(), admin_asked);
@@ -415,7 +415,7 @@ impl ConnectRequests {
             &mut tx,
             tenant,
             Some(offer.person),
-            "account.connected",
+            "connection.created",
             offer.id.0,
             None,
             &detail,
@@ -575,7 +575,7 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
         let (person, provider) = (offer.person, offer.provider);
         resume_unless_other_route(&mut tx, tenant, person, provider, ConnectOutcome::Expired, now).await?;
         // If an admin was asked, the card says so already.
-        if offer.delivery.is_some() && offer.status != "other_account" {
+        if offer.delivery.is_some() && offer.status != "needs_review" {
             let card = match offer.connected.as_ref().filter(|held| held.is_working) {
                 // Granted through another link.
                 Some(held)

@@ -50,7 +50,7 @@ pub async fn list(
                 true => before,
                 false => with_reconnect(before, person, provider),
             };
-            let disconnect = account_action("disconnect", person, provider);
+            let disconnect = account_action("ask_disconnect", person, provider);
             card = Some(card::account(before, provider, core.scopes(provider), &held, disconnect));
         }
     }
@@ -74,7 +74,7 @@ pub async fn confirm_disconnect(
         provider,
         &held,
         lent,
-        account_action("disconnect_yes", person, provider),
+        account_action("confirm_disconnect", person, provider),
     )))
 }
 
@@ -113,7 +113,7 @@ pub async fn disconnect(
     let over = EndedGrant::from_row(core, tenant, person, provider, row);
     let id = enqueue_revocation(core, conn, tenant, &over, conversation, now).await?;
     let detail = json!({ "provider": provider.as_str() });
-    audit::insert_entry(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
+    audit::insert_entry(conn, tenant, Some(person), "connection.deleted", id, None, &detail, now).await?;
     open_pages::enqueue_refresh(conn, tenant, person, now).await?;
     Ok(InteractionResponse::ephemeral(card::disconnected_text(provider)))
 }

@@ -273,8 +273,14 @@ impl<'a> Commit<'a> {
             match audience {
                 Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
                 Audience::Person(_) if at == 0 => {
-                    self.enqueue_private_with_placeholder(conn, id, page, share::line(self.name(), id), now)
-                        .await?;
+                    self.enqueue_private_with_placeholder(
+                        conn,
+                        id,
+                        page,
+                        share::share_offer_card(self.name(), id),
+                        now,
+                    )
+                    .await?;
                 }
                 Audience::Person(_) => self.enqueue_private(conn, id, page, now).await?,
             }

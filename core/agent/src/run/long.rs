@@ -43,7 +43,7 @@ pub(super) fn truncate_answer(card: &Card) -> TruncatedAnswer {
         match markdown(block) {
             Some(_) if left == 0 => {}
             Some(text) => {
-                shown.body.push(Block::Markdown(delivery::beginning(text, left)));
+                shown.body.push(Block::Markdown(delivery::truncate_as_message(text, left)));
                 left = left.saturating_sub(letters(text));
             }
             None => shown.body.push(block.clone()),

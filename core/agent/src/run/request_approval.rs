@@ -131,7 +131,7 @@ impl Commit<'_> {
         jobs::enqueue(conn, tenant, id.0, &work, approval.expires_at, now).await?;
         let detail = json!({ "tool": approval.tool, "revision": approval.revision });
         let (by, digest) = (Some(self.run.person), Some(approval.digest.as_str()));
-        Ok(audit::insert_entry(conn, tenant, by, "approval.asked", id.0, digest, &detail, now).await?)
+        Ok(audit::insert_entry(conn, tenant, by, "approval.requested", id.0, digest, &detail, now).await?)
     }
 }
 

@@ -313,7 +313,7 @@ async fn load_recalled_context(
     let (summary, facts) =
         memory::load_for_prompt(&mut conn, claim.tenant, venue.conversation, owner, run.person).await?;
     let after = summary.covered_seq;
-    let said = sql::list_recent_messages(
+    let said = sql::list_recent_turns(
         &mut conn,
         claim.tenant,
         venue.conversation,
@@ -406,7 +406,7 @@ async fn finish_with_model_error(mut work: Commit<'_>, error: &ModelError) -> Re
     let done = graph::progress_summary(&work.run.state);
     let card = Card::from_markdown(format!("{happened} {done}"))
         .with_block(Block::Note(format!("run {}", work.run.id.short())))
-        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry", work.run.id)));
+        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry_run", work.run.id)));
     let audience = work.run.state.audience;
     work.outputs.push(NodeOutput::Message { card, audience });
     work.commit_and_finish("failed", Some(&error.to_string())).await
@@ -447,7 +447,7 @@ async fn fail_run(
     let done = graph::progress_summary(&work.run.state);
     let card = Card::from_markdown(format!("I could not finish this: {why}. {done}"))
         .with_block(Block::Note(format!("run {}", work.run.id.short())))
-        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry", work.run.id)));
+        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry_run", work.run.id)));
     let audience = work.run.state.audience;
     work.outputs.push(NodeOutput::Message { card, audience });
     work.commit_and_finish("failed", Some(why)).await

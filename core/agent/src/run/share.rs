@@ -15,10 +15,10 @@ use nod_people::people;
 use nod_store::audit;
 
 /// The button's action kind; its subject is the answer's first message.
-pub const SHARE_ACTION: &str = "share";
+pub const SHARE_ACTION: &str = "share_answer";
 
 /// Creates the thread's line for an answer that was sent to one person only.
-pub(super) fn line(name: &str, answer: DeliveryId) -> Card {
+pub(super) fn share_offer_card(name: &str, answer: DeliveryId) -> Card {
     placeholder_card(format!("Answered {name} privately.")).with_button(
         "Share here",
         Style::Plain,

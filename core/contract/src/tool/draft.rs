@@ -79,7 +79,7 @@ impl CloseReason {
         match self {
             Self::Sent => "sent",
             Self::Discarded => "discarded",
-            Self::DeletedExternally => "gone",
+            Self::DeletedExternally => "deleted_externally",
         }
     }
 }

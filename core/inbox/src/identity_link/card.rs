@@ -28,7 +28,7 @@ pub(super) fn confirm_card(id: Uuid, there: &str, here: &str) -> Card {
              mail."
                 .to_owned(),
         ))
-        .with_button("That is me", Style::Primary, OnClick::Action(Action::new("join", id)))
+        .with_button("That is me", Style::Primary, OnClick::Action(Action::new("merge_identities", id)))
 }
 
 /// Confirms the link to the person who entered the code.

@@ -131,7 +131,7 @@ pub(crate) async fn confirm_merge(
     sql::move_rows(conn, tenant, gone, stays).await?;
     sql::delete_person(conn, tenant, gone, stays).await?;
     let detail = json!({ "was": gone });
-    audit::insert_entry(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
+    audit::insert_entry(conn, tenant, Some(stays), "person.merged", stays.0, None, &detail, now).await?;
     connection::resume_runs_with_gained_accounts(
         &core.accounts,
         conn,

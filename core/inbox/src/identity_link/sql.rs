@@ -231,7 +231,7 @@ pub(super) async fn delete_duplicates(
          drafts_gone as (
              delete from drafts d where d.tenant_id = $1 and d.person_id = $2 and exists (
                  select 1 from drafts s where s.tenant_id = $1 and s.person_id = $3 and s.draft_ref = d.draft_ref))
-         update drafts d set status = 'gone', closed_at = $5, updated_at = $5
+         update drafts d set status = 'deleted_externally', closed_at = $5, updated_at = $5
          where $4 and d.tenant_id = $1 and d.person_id = $2 and d.status = 'open' and not exists (
              select 1 from drafts s where s.tenant_id = $1 and s.person_id = $3 and s.draft_ref = d.draft_ref)",
         tenant.0,

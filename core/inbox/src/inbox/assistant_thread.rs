@@ -23,7 +23,7 @@ pub(super) async fn accept_thread_opened(
     viewing: Option<&str>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if arrival.record_once(&mut tx, "pane").await? {
+    if arrival.record_once(&mut tx, "assistant_thread").await? {
         let person = arrival.find_or_create_person(&mut tx).await?;
         let conversation =
             message::find_or_create_conversation(arrival, &mut tx, place, place.thread.as_deref(), person)
@@ -71,7 +71,7 @@ pub(super) async fn accept_message_action(
     picked: &MessageAction<'_>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "picked").await? {
+    if !arrival.record_once(&mut tx, "message_action").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }

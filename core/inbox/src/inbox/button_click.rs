@@ -24,28 +24,28 @@ use nod_store::runs::{RunEvent, RunJob};
 enum Does {
     Approve,
     OpenForm,
-    ShowWhole,
-    Tick(bool),
+    ShowFullText,
+    Select(bool),
     Decide(BatchDecision),
-    Look,
-    Again,
+    Recheck,
+    SendAgain,
     Undo,
-    Choose,
-    AskOthers,
+    AnswerQuestion,
+    OpenVote,
     Vote,
-    Share,
-    Show,
+    ShareAnswer,
+    ShowPrivately,
     SendDraft,
     DiscardDraft,
-    Retry,
-    Stop,
-    OnlyMentions(bool),
-    Hours,
-    Disconnect,
-    Disconnected,
+    RetryRun,
+    StopRun,
+    FollowMentions(bool),
+    EditWorkingHours,
+    AskDisconnect,
+    ConfirmDisconnect,
     Reconnect,
-    Join,
-    Allow(bool),
+    MergeIdentities,
+    AllowAccount(bool),
 }
 
 /// The action name of each.
@@ -53,34 +53,34 @@ const OWN: &[(&str, Does)] = &[
     ("approve", Does::Approve),
     ("edit", Does::OpenForm),
     ("deny", Does::OpenForm),
-    ("whole", Does::ShowWhole),
-    ("tick", Does::Tick(true)),
-    ("untick", Does::Tick(false)),
+    ("show_full_text", Does::ShowFullText),
+    ("select", Does::Select(true)),
+    ("unselect", Does::Select(false)),
     ("approve_all", Does::Decide(BatchDecision::All)),
     ("approve_selected", Does::Decide(BatchDecision::Selected)),
     ("deny_all", Does::Decide(BatchDecision::None)),
-    ("look", Does::Look),
-    ("again", Does::Again),
+    ("recheck", Does::Recheck),
+    ("send_again", Does::SendAgain),
     ("undo", Does::Undo),
-    ("choose", Does::Choose),
-    ("ask_others", Does::AskOthers),
+    ("answer_question", Does::AnswerQuestion),
+    ("open_vote", Does::OpenVote),
     ("vote", Does::Vote),
-    ("vote_none", Does::Vote),
-    (share::SHARE_ACTION, Does::Share),
-    ("show", Does::Show),
+    ("vote_none_of_these", Does::Vote),
+    (share::SHARE_ACTION, Does::ShareAnswer),
+    ("show_privately", Does::ShowPrivately),
     ("send_draft", Does::SendDraft),
     ("discard_draft", Does::DiscardDraft),
-    ("retry", Does::Retry),
-    ("stop", Does::Stop),
-    (settings::FOLLOW_ALL_ACTION, Does::OnlyMentions(false)),
-    (settings::FOLLOW_MENTIONS_ACTION, Does::OnlyMentions(true)),
-    (working_hours::EDIT_HOURS_ACTION, Does::Hours),
-    ("disconnect", Does::Disconnect),
-    ("disconnect_yes", Does::Disconnected),
+    ("retry_run", Does::RetryRun),
+    ("stop_run", Does::StopRun),
+    (settings::FOLLOW_ALL_ACTION, Does::FollowMentions(false)),
+    (settings::FOLLOW_MENTIONS_ACTION, Does::FollowMentions(true)),
+    (working_hours::EDIT_HOURS_ACTION, Does::EditWorkingHours),
+    ("ask_disconnect", Does::AskDisconnect),
+    ("confirm_disconnect", Does::ConfirmDisconnect),
     (reconnect::VERB, Does::Reconnect),
-    ("join", Does::Join),
-    ("allow", Does::Allow(true)),
-    ("refuse", Does::Allow(false)),
+    ("merge_identities", Does::MergeIdentities),
+    ("allow_account", Does::AllowAccount(true)),
+    ("deny_account", Does::AllowAccount(false)),
 ];
 
 /// Returns the names that no ability's button can have.
@@ -94,7 +94,7 @@ pub(super) async fn accept(
     verb: Option<&Action>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "pressed").await? {
+    if !arrival.record_once(&mut tx, "button_click").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
@@ -141,39 +141,41 @@ async fn dispatch_click(
             approval::handle_decision_click(core, conn, tenant, &yes, now).await
         }
         Does::OpenForm => approval::open(conn, tenant, verb, person, now).await,
-        Does::ShowWhole => approval::show(conn, tenant, verb, person, place).await,
-        Does::Tick(ticked) => {
+        Does::ShowFullText => approval::show(conn, tenant, verb, person, place).await,
+        Does::Select(ticked) => {
             approval::set_selected(conn, tenant, ApprovalId(subject), ticked, person, now).await
         }
         Does::Decide(which) => {
             let handle = approval::handle_batch_click;
             handle(core, conn, tenant, DeliveryId(subject), which, verb.argument, person, now).await
         }
-        Does::Look => approval::request_recheck(conn, tenant, ApprovalId(subject), person, now).await,
-        Does::Again => approval::request_retry(core, conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Recheck => approval::request_recheck(conn, tenant, ApprovalId(subject), person, now).await,
+        Does::SendAgain => {
+            approval::request_retry(core, conn, tenant, ApprovalId(subject), person, now).await
+        }
         Does::Undo => approval::handle_undo_click(conn, tenant, ApprovalId(subject), person, now).await,
-        Does::Choose => {
+        Does::AnswerQuestion => {
             question::handle_choice_click(conn, tenant, QuestionId(subject), verb.argument, person, now).await
         }
-        Does::AskOthers => question::vote::open_vote(conn, tenant, QuestionId(subject), person, now).await,
+        Does::OpenVote => question::vote::open_vote(conn, tenant, QuestionId(subject), person, now).await,
         Does::Vote => {
             let handle = question::vote::handle_vote_click;
             handle(conn, tenant, QuestionId(subject), verb.argument, person, now).await
         }
-        Does::Share => share::handle_share_click(conn, tenant, DeliveryId(subject), person, now).await,
-        Does::Show => handle_show_click(arrival, conn, DeliveryId(subject), person).await,
+        Does::ShareAnswer => share::handle_share_click(conn, tenant, DeliveryId(subject), person, now).await,
+        Does::ShowPrivately => handle_show_click(arrival, conn, DeliveryId(subject), person).await,
         Does::SendDraft => draft::handle_send_click(arrival, conn, DraftId(subject), person).await,
         Does::DiscardDraft => draft::handle_discard_click(arrival, conn, DraftId(subject), person).await,
-        Does::Retry => handle_retry_click(arrival, conn, RunId(subject), person).await,
-        Does::Stop => handle_stop_click(arrival, conn, RunId(subject), person).await,
-        Does::OnlyMentions(mentions) => {
+        Does::RetryRun => handle_retry_click(arrival, conn, RunId(subject), person).await,
+        Does::StopRun => handle_stop_click(arrival, conn, RunId(subject), person).await,
+        Does::FollowMentions(mentions) => {
             settings::set_follow_mode(arrival, conn, ChannelId(subject), mentions, person).await
         }
-        Does::Hours => working_hours::open(arrival, conn, PersonId(subject), person).await,
-        Does::Disconnect => {
+        Does::EditWorkingHours => working_hours::open(arrival, conn, PersonId(subject), person).await,
+        Does::AskDisconnect => {
             disconnect::handle_click(conn, &core.accounts.lending, tenant, verb, person).await
         }
-        Does::Disconnected => {
+        Does::ConfirmDisconnect => {
             let conversation =
                 message::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
                     .await?;
@@ -186,10 +188,10 @@ async fn dispatch_click(
             connection::reconnect::handle_click(&core.accounts, conn, tenant, verb, person, conversation, now)
                 .await
         }
-        Does::Join => {
+        Does::MergeIdentities => {
             identity_link::confirm_merge(&arrival.identity_link_requester(person), conn, subject).await
         }
-        Does::Allow(allows) => {
+        Does::AllowAccount(allows) => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Reviewer { person, user: &author.user, platform };
             account_review::handle_click(&core.accounts, conn, tenant, subject, allows, &by, now).await

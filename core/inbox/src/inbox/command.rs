@@ -293,7 +293,7 @@ async fn handle_approvals(
             .with_button(
                 format!("Show {}", at + 1),
                 Style::Plain,
-                OnClick::Action(Action::new("show", approval.card_for_person(person))),
+                OnClick::Action(Action::new("show_privately", approval.card_for_person(person))),
             );
     }
     Ok(InteractionResponse::Ephemeral(card))

@@ -24,7 +24,7 @@ fn copy_notice(verb: &Action) -> Option<CopyNotice> {
     match verb.kind.as_str() {
         _ if verb.is_approval() => Some(CopyNotice::Decided("Approved")),
         "deny" | "deny_all" => Some(CopyNotice::Decided("Denied")),
-        "edit" | "tick" | "untick" | "look" | "again" | "undo" => Some(CopyNotice::Changed),
+        "edit" | "select" | "unselect" | "recheck" | "send_again" | "undo" => Some(CopyNotice::Changed),
         _ => None,
     }
 }

@@ -15,7 +15,7 @@ pub(super) async fn accept(
     values: &BTreeMap<String, String>,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "submitted").await? {
+    if !arrival.record_once(&mut tx, "form_submission").await? {
         tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }

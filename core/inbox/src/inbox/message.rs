@@ -41,7 +41,7 @@ pub(super) async fn accept(
         return Ok(InteractionResponse::Ack);
     }
     let mut tx = store::begin_on(conn).await?;
-    if arrival.record_once(&mut tx, "said").await? {
+    if arrival.record_once(&mut tx, "message").await? {
         let person = match known.person {
             Some(person) => person,
             None => arrival.find_or_create_person(&mut tx).await?,

@@ -25,7 +25,7 @@ pub(super) async fn accept(
         return Ok(InteractionResponse::Ack);
     }
     let mut tx = store::begin_on(conn).await?;
-    if arrival.record_once(&mut tx, "changed").await? {
+    if arrival.record_once(&mut tx, "message_change").await? {
         let event = match text {
             Some(text) => RunEvent::MessageEdited { text: text.to_owned() },
             None => RunEvent::MessageDeleted,

@@ -259,7 +259,7 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
 async fn accept_home_opened(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionResponse> {
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let mut tx = arrival.begin().await?;
-    if arrival.record_once(&mut tx, "home").await? {
+    if arrival.record_once(&mut tx, "home_opened").await? {
         let person = arrival.find_or_create_person(&mut tx).await?;
         let home = Home {
             person,
@@ -283,7 +283,7 @@ async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
 /// Requests fresh lists of people when a form with recipients opens: submitting it must be answered at once, and it
 /// should find those who joined today.
 async fn request_lists(core: &App) {
-    if let Err(error) = people::refresh::Lists::at_the_door(core).request().await {
+    if let Err(error) = people::refresh::Lists::at_the_door(core).request_stale().await {
         tracing::warn!(%error, "could not request a refresh of the people");
     }
 }

@@ -44,7 +44,7 @@ fn card(runs: &[RunListItem], zone: &str) -> Card {
     let card = card.with_block(Block::Fields(runs.iter().enumerate().map(line).collect()));
     let failed = runs.iter().enumerate().filter(|(_, run)| run.status == "failed");
     failed.fold(card, |card, (at, run)| {
-        let again = OnClick::Action(Action::new("retry", run.id));
+        let again = OnClick::Action(Action::new("retry_run", run.id));
         card.with_button(format!("Try again {}", at + 1), Style::Plain, again)
     })
 }

@@ -12,8 +12,8 @@ use nod_people::delivery;
 use nod_store::audit;
 
 /// The actions of the two buttons.
-pub(super) const FOLLOW_ALL_ACTION: &str = "hear_all";
-pub(super) const FOLLOW_MENTIONS_ACTION: &str = "hear_mentions";
+pub(super) const FOLLOW_ALL_ACTION: &str = "follow_all";
+pub(super) const FOLLOW_MENTIONS_ACTION: &str = "follow_mentions";
 
 /// Shows the current settings, with a button that changes them.
 pub(super) async fn show(
@@ -70,7 +70,7 @@ pub(super) async fn set_follow_mode(
                 conn,
                 tenant,
                 Some(person),
-                "channel.settings",
+                "channel.settings_changed",
                 channel.0,
                 None,
                 &detail,

@@ -13,7 +13,7 @@ use nod_people::people::working_hours::{self, WorkingHours};
 use nod_store::audit;
 
 /// The action of the button, and of the form that it opens.
-pub(super) const EDIT_HOURS_ACTION: &str = "hours";
+pub(super) const EDIT_HOURS_ACTION: &str = "edit_working_hours";
 
 const NOT_YOUR_HOURS: &str = "Those are somebody else's hours. Nothing was changed.";
 
@@ -69,7 +69,17 @@ pub(super) async fn save(
         Err(errors) => return Ok(InteractionResponse::FormErrors(errors)),
     };
     working_hours::save(conn, tenant, person, &settings, now).await?;
-    audit::insert_entry(conn, tenant, Some(person), "person.hours", person.0, None, &json!({}), now).await?;
+    audit::insert_entry(
+        conn,
+        tenant,
+        Some(person),
+        "person.working_hours_changed",
+        person.0,
+        None,
+        &json!({}),
+        now,
+    )
+    .await?;
     let (settings, told) = working_hours::load(conn, tenant, person).await?;
     let saved = format!("Saved. {}", hours_sentence(&settings, told.as_deref()));
     Ok(InteractionResponse::Form(Box::new(form(person, vec![Block::Markdown(saved)]))))

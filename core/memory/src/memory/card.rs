@@ -92,7 +92,7 @@ pub(super) fn list_card(all: &MemoryList<'_>, before: Option<String>) -> Card {
             }
             // Writing to a String cannot fail.
             let _ = write!(lines, "\n\n**{number}** · {}", line(shown, all.zone));
-            let verb = Action::new("forget", shown.fact.fact.id);
+            let verb = Action::new("forget_fact", shown.fact.fact.id);
             card = card.with_button(format!("Forget {number}"), Style::Plain, OnClick::Action(verb));
         }
         if !lines.is_empty() {
@@ -112,7 +112,7 @@ pub(super) fn list_card(all: &MemoryList<'_>, before: Option<String>) -> Card {
     card.with_block(Block::Note(format!("{export} sends you all of it as a file."))).with_button(
         "Forget all",
         Style::Danger,
-        OnClick::Action(Action::new("forget_all", all.channel)),
+        OnClick::Action(Action::new("ask_forget_all", all.channel)),
     )
 }
 
@@ -168,7 +168,7 @@ pub(super) fn confirm_forget_all_card(all: &MemoryList<'_>) -> Card {
     .with_button(
         "Yes, forget all",
         Style::Danger,
-        OnClick::Action(Action::new("forget_yes", all.channel)),
+        OnClick::Action(Action::new("confirm_forget_all", all.channel)),
     )
 }
 

@@ -26,7 +26,7 @@ pub async fn handle_command(
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     if let Some(fact) = text.strip_prefix("forget ").and_then(|fact| fact.trim().parse::<Uuid>().ok()) {
-        return handle_click(core, asker, conn, &Action::new("forget", fact)).await;
+        return handle_click(core, asker, conn, &Action::new("forget_fact", fact)).await;
     }
     match text.to_lowercase().as_str() {
         "" | "show" => show(core, asker, conn, None).await,
@@ -50,7 +50,7 @@ pub async fn handle_click(
     verb: &Action,
 ) -> sqlx::Result<InteractionResponse> {
     let all = load_all(core, asker, conn).await?;
-    if verb.kind == "forget" {
+    if verb.kind == "forget_fact" {
         let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
             return whisper("I know of no such thing here, or it is forgotten already. Nothing was done.");
         };
@@ -61,7 +61,7 @@ pub async fn handle_click(
     if all.channel.0 != verb.subject {
         return whisper("I know of no such thing here. Nothing was done.");
     }
-    if verb.kind == "forget_all" {
+    if verb.kind == "ask_forget_all" {
         return Ok(InteractionResponse::Ephemeral(card::confirm_forget_all_card(&all.to_list(core, asker))));
     }
     let facts: Vec<_> = all.facts.iter().map(|sourced| sourced.fact.id.0).collect();

@@ -30,7 +30,8 @@ pub(super) async fn delete_facts(
     }
     let gone = sql::delete_facts(conn, tenant, facts).await?;
     for fact in &gone {
-        audit::insert_entry(conn, tenant, Some(by), "memory.forgotten", *fact, None, &json!({}), now).await?;
+        audit::insert_entry(conn, tenant, Some(by), "memory.fact_deleted", *fact, None, &json!({}), now)
+            .await?;
     }
     Ok(gone.len())
 }
@@ -46,5 +47,5 @@ pub(super) async fn reset_conversations(
     let mut conversations = sql::list_conversations(conn, tenant, channel).await?;
     conversations.sort_unstable();
     sql::reset_conversations(conn, tenant, &conversations, now).await?;
-    audit::insert_entry(conn, tenant, Some(by), "memory.emptied", channel.0, None, &json!({}), now).await
+    audit::insert_entry(conn, tenant, Some(by), "memory.cleared", channel.0, None, &json!({}), now).await
 }

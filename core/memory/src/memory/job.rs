@@ -175,7 +175,7 @@ async fn write(
             .find(|heard| heard.id == new.message)
             .and_then(|heard| heard.person);
         let detail = json!({ "kind": new.kind.as_str(), "message": new.message });
-        audit::insert_entry(&mut tx, tenant, by, "memory.noted", fact.0, None, &detail, now).await?;
+        audit::insert_entry(&mut tx, tenant, by, "memory.fact_saved", fact.0, None, &detail, now).await?;
     }
     steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     if reading.batch.messages.len() >= MAX_MESSAGES {

@@ -20,7 +20,7 @@ pub(super) async fn insert(
     let shown = |text: &str| text.replace('\0', "\u{FFFD}");
     sqlx::query!(
         "insert into attachments (tenant_id, id, conversation_id, run_id, name, media_type, size, url, status, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9)",
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', $9)",
         tenant.0,
         id,
         conversation.0,
@@ -46,7 +46,7 @@ pub(super) async fn list_unread(
         "select f.id, f.name, f.media_type, f.size, f.url from attachments f
          join runs r on r.tenant_id = f.tenant_id and r.id = f.run_id
          where f.tenant_id = $1 and f.run_id = $2 and f.conversation_id = r.conversation_id
-             and f.status = 'waiting' order by f.created_at, f.id",
+             and f.status = 'pending' order by f.created_at, f.id",
         tenant.0,
         run.0
     )
@@ -63,8 +63,8 @@ pub(super) async fn set_text(
     read: &Result<String, String>,
 ) -> sqlx::Result<()> {
     let (status, content) = match read {
-        Ok(words) => ("read", words),
-        Err(why) => ("unread", why),
+        Ok(words) => ("extracted", words),
+        Err(why) => ("failed", why),
     };
     sqlx::query!(
         "update attachments set status = $3, content = $4 where tenant_id = $1 and id = $2",
@@ -87,7 +87,7 @@ pub async fn list_by_conversation(
 ) -> sqlx::Result<Vec<AttachmentText>> {
     let rows = sqlx::query!(
         r#"select name, run_id, status, coalesce(content, '') as "content!" from attachments
-         where tenant_id = $1 and conversation_id = $2 and status <> 'waiting'
+         where tenant_id = $1 and conversation_id = $2 and status <> 'pending'
          order by created_at desc, id desc limit 10"#,
         tenant.0,
         conversation.0
@@ -97,7 +97,7 @@ pub async fn list_by_conversation(
     let file = |name, of: Uuid, status: String, content| AttachmentText {
         name,
         is_from_this_run: of == run.0,
-        text: if status == "read" { Ok(content) } else { Err(content) },
+        text: if status == "extracted" { Ok(content) } else { Err(content) },
     };
     Ok(rows.into_iter().rev().map(|r| file(r.name, r.run_id, r.status, r.content)).collect())
 }

@@ -11,7 +11,7 @@ pub mod sql;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub use pages::{beginning, split_into_messages};
+pub use pages::{split_into_messages, truncate_as_message};
 pub use post::{deliver, dm_target};
 pub use sql::{ConversationLocation, NewDelivery};
 

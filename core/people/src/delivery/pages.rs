@@ -36,7 +36,7 @@ pub fn split_into_messages(card: &Card, most: usize, fits: impl Fn(&Card) -> boo
 }
 
 /// Returns the beginning of a text, at most `most` characters, cut as a message is.
-pub fn beginning(text: &str, most: usize) -> String {
+pub fn truncate_as_message(text: &str, most: usize) -> String {
     let mut left = most;
     let mut shown = Vec::new();
     for unit in units(text) {

@@ -196,10 +196,10 @@ fn cutting_is_linear() {
 
 #[test]
 fn a_beginning_is_whole_in_itself() {
-    assert_eq!(beginning("One.\n\nTwo.", 100), "One.\n\nTwo.");
+    assert_eq!(truncate_as_message("One.\n\nTwo.", 100), "One.\n\nTwo.");
     let code = format!("Before.\n\n```sh\n{}```", "line of it\n".repeat(100));
-    let shown = beginning(&code, 200);
+    let shown = truncate_as_message(&code, 200);
     assert!(shown.starts_with("Before.\n\n```sh\nline") && shown.ends_with("\n```"), "{shown}");
     assert!(shown.chars().count() <= 200, "{shown}");
-    assert!(beginning(&"x".repeat(500), 200).len() >= 100);
+    assert!(truncate_as_message(&"x".repeat(500), 200).len() >= 100);
 }

@@ -304,5 +304,5 @@ fn show_me(name: &str, delivery: DeliveryId) -> Card {
         ))],
         ..Card::default()
     }
-    .with_button("Show me", Style::Plain, OnClick::Action(Action::new("show", delivery)))
+    .with_button("Show me", Style::Plain, OnClick::Action(Action::new("show_privately", delivery)))
 }

@@ -434,7 +434,7 @@ pub async fn find_channel(
 }
 
 /// The stored value for a channel that wants only those follow-ups handled that mention Nod.
-pub const FOLLOW_MENTIONS_ONLY: &str = "mention";
+pub const FOLLOW_MENTIONS_ONLY: &str = "mentions";
 
 /// Returns the platform's id of a channel, and whether only those follow-ups are handled that mention Nod.
 pub async fn load_channel_settings(
@@ -458,7 +458,7 @@ pub async fn set_follow_mode(
     channel: ChannelId,
     mention_only: bool,
 ) -> sqlx::Result<()> {
-    let follow = if mention_only { FOLLOW_MENTIONS_ONLY } else { "thread" };
+    let follow = if mention_only { FOLLOW_MENTIONS_ONLY } else { "all" };
     sqlx::query!(
         "update channels set follow_mode = $3 where tenant_id = $1 and id = $2",
         tenant.0,

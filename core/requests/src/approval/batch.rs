@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::card::{add_details, by_whom, escape, mark, receipt, show_all};
+use super::card::{add_details, by_whom, escape, receipt, revision_mark, show_all};
 use super::co_approval::DecisionStep;
 use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
 use super::headline::headline;
@@ -63,7 +63,8 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
         Status::Pending => checkbox(approval),
         _ => "",
     };
-    let heading = format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), mark(approval));
+    let heading =
+        format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), revision_mark(approval));
     let before = card.buttons.len();
     let mut card = show_all(add_details(card.with_block(Block::Markdown(heading)), approval), approval);
     if approval.status != Status::Pending {
@@ -100,7 +101,7 @@ fn to_whom(recipients: &[String]) -> String {
 /// Adds a tick button per pending request, then the decisions. The approve buttons carry the stamp of what was shown.
 fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
-        let verb = if approval.selected { "untick" } else { "tick" };
+        let verb = if approval.selected { "unselect" } else { "select" };
         let label = format!("{}{}{}", checkbox(approval), at + 1, to_whom(&approval.preview.recipients));
         card = card.with_button(label, Style::Plain, OnClick::Action(Action::new(verb, approval.id)));
     }

@@ -40,7 +40,7 @@ pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
 
 /// Renders the card of one request, for its owner or a co-approver.
 pub(super) fn single(approval: &Approval, reader: Role) -> Card {
-    let title = format!("{} · {}", headline(approval), mark(approval));
+    let title = format!("{} · {}", headline(approval), revision_mark(approval));
     let card = add_details(Card::default().with_title(title), approval);
     let card = match approval.status {
         Status::Pending if reader == Role::CoApprover => co_approval::add_decision_buttons(card, approval),
@@ -55,12 +55,12 @@ pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
     if !display_limits::has_hidden_text(&approval.preview, &approval.risks, &approval.sources) {
         return card;
     }
-    let all = OnClick::Action(Action::on_revision("whole", approval.id, approval.revision));
+    let all = OnClick::Action(Action::on_revision("show_full_text", approval.id, approval.revision));
     card.with_button("Show all", Style::Plain, all)
 }
 
 /// Returns the revision and the first digits of the payload's digest.
-pub(super) fn mark(approval: &Approval) -> String {
+pub(super) fn revision_mark(approval: &Approval) -> String {
     format!("rev {} · {}", approval.revision, &approval.digest[..6])
 }
 
@@ -74,9 +74,9 @@ pub(super) fn add_details(card: Card, approval: &Approval) -> Card {
             preview.account, approval.decider_name
         )));
     }
-    card = payload(card, preview, &approval.risks);
+    card = with_payload(card, preview, &approval.risks);
     if approval.status == Status::Pending {
-        card = careful(card, &approval.risks);
+        card = with_risks(card, &approval.risks);
     }
     card
 }
@@ -85,10 +85,10 @@ pub(super) fn add_details(card: Card, approval: &Approval) -> Card {
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
     let fields = Block::Fields(hidden_chars::fields(&preview.fields));
-    careful(payload(Card::default().with_block(fields), preview, risks), risks)
+    with_risks(with_payload(Card::default().with_block(fields), preview, risks), risks)
 }
 
-fn careful(card: Card, risks: &[String]) -> Card {
+fn with_risks(card: Card, risks: &[String]) -> Card {
     if risks.is_empty() {
         return card;
     }
@@ -97,7 +97,7 @@ fn careful(card: Card, risks: &[String]) -> Card {
 }
 
 /// Adds the body, or its beginning.
-fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
+fn with_payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
     match display_limits::excerpt(preview, risks) {
         None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
@@ -220,7 +220,7 @@ fn lapsed(card: Card, approval: &Approval) -> Card {
     if approval.was_retried {
         return card;
     }
-    card.with_button("Ask again", Style::Plain, OnClick::Action(Action::new("again", approval.id)))
+    card.with_button("Ask again", Style::Plain, OnClick::Action(Action::new("send_again", approval.id)))
 }
 
 fn outcome(
@@ -292,7 +292,7 @@ fn add_unknown_outcome(card: Card, approval: &Approval) -> Card {
     }
     // The label's verb comes from the question: "Send this email?" gives "Send again".
     let does = approval.preview.question.split_whitespace().next().unwrap_or("Do it");
-    card.with_button(format!("{does} again"), Style::Danger, verb("again"))
+    card.with_button(format!("{does} again"), Style::Danger, verb("send_again"))
 }
 
 /// Until it starts, it can be undone. The card shows the time: a number of seconds would not count down.
@@ -367,9 +367,11 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     let card = Card { body: vec![Block::Note(line)], ..Card::default() };
     match address {
         Some(address) => card.with_button("Go to the card", Style::Plain, OnClick::Link(address)),
-        None => {
-            card.with_button("Show it", Style::Plain, OnClick::Action(Action::new("show", first.delivery)))
-        }
+        None => card.with_button(
+            "Show it",
+            Style::Plain,
+            OnClick::Action(Action::new("show_privately", first.delivery)),
+        ),
     }
 }
 

@@ -166,7 +166,7 @@ pub(super) async fn apply_decision(
         return Ok(DecisionResult::Rejected);
     }
     let action = match step {
-        DecisionStep::OwnerApproved => "approval.first_approved",
+        DecisionStep::OwnerApproved => "approval.owner_approved",
         DecisionStep::Approved => "approval.approved",
         DecisionStep::Denied | DecisionStep::Ignored => "approval.denied",
     };

@@ -154,7 +154,7 @@ fn full_text_form(approval: &Approval, decides: bool) -> Form {
     body.push(Block::Note(format!("Revision {}, SHA-256 {}.", approval.revision, approval.digest)));
     Form {
         title: format!("The whole {}", preview.labels.noun),
-        verb: Action::on_revision("whole", approval.id, approval.revision),
+        verb: Action::on_revision("show_full_text", approval.id, approval.revision),
         body,
         fields: Vec::new(),
         submit: String::new(),

@@ -148,8 +148,17 @@ pub async fn request_retry(
     let work = RequestJob::ExpireApproval { approval: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
     let detail = json!({ "tool": new.tool, "revision": new.revision, "again_of": id });
-    audit::insert_entry(conn, tenant, Some(by), "approval.asked", new.id.0, Some(&new.digest), &detail, now)
-        .await?;
+    audit::insert_entry(
+        conn,
+        tenant,
+        Some(by),
+        "approval.requested",
+        new.id.0,
+        Some(&new.digest),
+        &detail,
+        now,
+    )
+    .await?;
     Ok(InteractionResponse::Ack)
 }
 

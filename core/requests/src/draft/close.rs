@@ -73,7 +73,7 @@ pub async fn discard(
         conn,
         tenant,
         Some(row.person),
-        "draft.discard",
+        "draft.discard_requested",
         row.id.0,
         Some(&digest),
         &detail,

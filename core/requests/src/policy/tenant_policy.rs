@@ -78,8 +78,17 @@ impl TenantPolicyStore {
         }
         let detail = json!({ "by": by, "rules": rules.len(), "was": was });
         let digest = Some(own.digest.as_str());
-        audit::insert_entry(&mut tx, self.tenant, None, "policy.set", self.tenant.0, digest, &detail, now)
-            .await?;
+        audit::insert_entry(
+            &mut tx,
+            self.tenant,
+            None,
+            "policy.updated",
+            self.tenant.0,
+            digest,
+            &detail,
+            now,
+        )
+        .await?;
         tx.commit().await?;
         Ok(own)
     }

@@ -103,7 +103,7 @@ fn none_label(name: &str) -> &'static str {
 
 fn choice_button(id: QuestionId, at: usize) -> OnClick {
     let choice = u16::try_from(at).unwrap_or(u16::MAX);
-    OnClick::Action(Action { argument: Some(choice), ..Action::new("choose", id) })
+    OnClick::Action(Action { argument: Some(choice), ..Action::new("answer_question", id) })
 }
 
 /// Renders the card after the answer, or without one.

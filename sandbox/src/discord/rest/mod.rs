@@ -143,7 +143,7 @@ fn answer(
     let outcome = free
         .and_then(|()| authorised(w, operation, request))
         .and(read)
-        .and_then(|()| proper(operation, request))
+        .and_then(|()| check_query_and_body(operation, request))
         .and_then(|()| judged(state, operation, request))
         .and_then(|()| (operation.run)(w, request));
     let mut response = finish(w, request, operation.id, outcome);
@@ -199,7 +199,7 @@ fn authorised(w: &World, operation: &Operation, request: &Request) -> Result<(),
 }
 
 /// Rejects unknown query parameters, and a body where none belongs.
-fn proper(operation: &Operation, request: &Request) -> Result<(), Rejection> {
+fn check_query_and_body(operation: &Operation, request: &Request) -> Result<(), Rejection> {
     if let Some(odd) = request.query.keys().find(|k| !operation.query.contains(&k.as_str())) {
         return Err(Rejection::field(odd, "There is no such query parameter."));
     }

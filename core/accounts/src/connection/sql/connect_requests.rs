@@ -105,7 +105,7 @@ pub(in crate::connection) async fn mark_authorizing(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update connect_requests set status = 'begun', state_hash = $3, verifier_sealed = $4
+        "update connect_requests set status = 'authorizing', state_hash = $3, verifier_sealed = $4
          where tenant_id = $1 and id = $2 and status = 'open' and expires_at > $5",
         tenant.0,
         id.0,
@@ -128,8 +128,8 @@ pub(in crate::connection) async fn mark_signed_in(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update connect_requests set status = 'begun', platform_verified = true, state_hash = $3, verifier_sealed = $4
-         where tenant_id = $1 and id = $2 and status = 'resumed' and expires_at > $5",
+        "update connect_requests set status = 'authorizing', platform_verified = true, state_hash = $3, verifier_sealed = $4
+         where tenant_id = $1 and id = $2 and status = 'callback_received' and expires_at > $5",
         tenant.0,
         id.0,
         state_hash,
@@ -149,9 +149,9 @@ pub(in crate::connection) async fn mark_callback_received(
     now: Timestamp,
 ) -> sqlx::Result<Option<(OfferId, String, Vec<String>, String)>> {
     let row = sqlx::query!(
-        r#"update connect_requests o set status = 'resumed', verifier_sealed = null
+        r#"update connect_requests o set status = 'callback_received', verifier_sealed = null
          from (select id, verifier_sealed from connect_requests where tenant_id = $1 and state_hash = $2 for update) before
-         where o.tenant_id = $1 and o.id = before.id and o.status = 'begun' and o.expires_at > $3
+         where o.tenant_id = $1 and o.id = before.id and o.status = 'authorizing' and o.expires_at > $3
          returning o.id, o.provider, o.scopes, before.verifier_sealed as "verifier_sealed!""#,
         tenant.0,
         state_hash,
@@ -187,7 +187,7 @@ pub(in crate::connection) async fn mark_expired(
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update connect_requests set status = 'expired', verifier_sealed = null
-         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed', 'other_account')",
+         where tenant_id = $1 and id = $2 and status in ('open', 'authorizing', 'callback_received', 'needs_review')",
         tenant.0,
         id.0
     )
@@ -206,7 +206,7 @@ pub(in crate::connection) async fn list_waiting_runs(
 ) -> sqlx::Result<Vec<WaitingRun>> {
     let rows = sqlx::query!(
         r#"select r.id, r.conversation_id, coalesce(o.scopes, '{}') as "scopes!",
-             coalesce(o.status in ('open', 'begun', 'resumed') and o.expires_at > $4, false) as "has_link!"
+             coalesce(o.status in ('open', 'authorizing', 'callback_received') and o.expires_at > $4, false) as "has_link!"
          from runs r
          left join lateral (
              select scopes, status, expires_at from connect_requests
@@ -241,7 +241,7 @@ pub(in crate::connection) async fn has_other_route(
         r#"select exists (
              select 1 from connect_requests o
              where o.tenant_id = $1 and o.person_id = $2 and o.provider = $3 and o.expires_at > $4
-               and (o.status in ('open', 'begun', 'resumed') or o.status = 'other_account' and exists (
+               and (o.status in ('open', 'authorizing', 'callback_received') or o.status = 'needs_review' and exists (
                  select 1 from account_reviews a
                  where a.tenant_id = $1 and a.person_id = $2 and a.provider = $3 and a.status = 'pending'))
          ) as "another!""#,

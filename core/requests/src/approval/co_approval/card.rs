@@ -74,7 +74,7 @@ pub fn shown_to_line(approval: &Approval) -> String {
 pub fn card(approval: &Approval, reader: &CoApprover) -> Card {
     let mut card = single(&seen_by_another(approval, reader), Role::CoApprover);
     let theirs = |button: &Button| match &button.on_click {
-        OnClick::Action(verb) => !matches!(verb.kind.as_str(), "look" | "again" | reconnect::VERB),
+        OnClick::Action(verb) => !matches!(verb.kind.as_str(), "recheck" | "send_again" | reconnect::VERB),
         OnClick::Link(_) | OnClick::Connect { .. } => false,
     };
     card.buttons.retain(theirs);

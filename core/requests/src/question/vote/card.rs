@@ -42,7 +42,11 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
     for at in 0..question.choices.len() {
         card = card.with_button((at + 1).to_string(), Style::Plain, OnClick::Action(vote(at)));
     }
-    card.with_button("None of these", Style::Plain, OnClick::Action(Action::new("vote_none", question.id)))
+    card.with_button(
+        "None of these",
+        Style::Plain,
+        OnClick::Action(Action::new("vote_none_of_these", question.id)),
+    )
 }
 
 /// Renders the card after the vote has ended.

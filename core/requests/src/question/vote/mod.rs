@@ -103,7 +103,7 @@ pub(super) fn add_vote_invitation(question: &Question, voters: &[Voter], mut car
         };
         card = card.with_block(Block::Note(format!("{answered} of {} have answered. {words}", voters.len())));
     } else {
-        let ask = OnClick::Action(Action::new("ask_others", question.id));
+        let ask = OnClick::Action(Action::new("open_vote", question.id));
         card = card.with_button("Ask the others", Style::Primary, ask);
     }
     if away.is_empty() {
@@ -227,7 +227,7 @@ async fn closed_vote_text(
 }
 
 /// Updates the cards of the vote and ends it if all voters agree.
-pub(crate) async fn refresh_vote(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
+pub(crate) async fn update_cards(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut conn = core.pool.acquire().await?;
     let question = super::sql::load(&mut conn, tenant, id).await?.ok_or("no such question")?;
