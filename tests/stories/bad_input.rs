@@ -86,10 +86,10 @@ async fn forged_buttons_do_nothing_but_say_so() {
         approve:ID → (bo only) nod: Only Ana Silva can decide this. Nothing was done.
         approve:WRONG → (ana only) nod: I know of no such request. Nothing was done.
         approve:not-a-uuid → (ana only) nod: I do not know that button. Nothing was done.
-        choose:ID:0 → (ana only) nod: I know of no such question. Nothing was done.
-        show:WRONG → (ana only) nod: That is for somebody else, or gone. Nothing was done.
-        retry:WRONG → (ana only) nod: I know of no such run. Nothing was done.
-        allow:WRONG → (ana only) nod: Only an admin of Nod can decide this. Nothing was done.
+        answer_question:ID:0 → (ana only) nod: I know of no such question. Nothing was done.
+        show_privately:WRONG → (ana only) nod: That is for somebody else, or gone. Nothing was done.
+        retry_run:WRONG → (ana only) nod: I know of no such run. Nothing was done.
+        allow_account:WRONG → (ana only) nod: Only an admin of Nod can decide this. Nothing was done.
         explode:ID → (ana only) nod: I do not know that button. Nothing was done.
          → (ana only) nod: I do not know that button. Nothing was done.
         NUL → (ana only) nod: I do not know that button. Nothing was done.

@@ -107,8 +107,8 @@ async fn a_mail_can_be_changed_before_the_nod(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(told.iter().map(|(a, d)| format!("{a} {d}\n")).collect::<String>(), @r#"
             approval.approved {"revision":2,"tool":"gmail_send_email"}
-            approval.requested {"revision":1,"tool":"gmail_send_email"}
             approval.edited {"changed":["body","subject","to"],"revision":2,"tool":"gmail_send_email","was":"db435dfbd27c2c84cfca6040c11045fece92f4f25185ae05ad3ba479bd4d1be1"}
+            approval.requested {"revision":1,"tool":"gmail_send_email"}
         "#);
     }
     world.read_new("general");
