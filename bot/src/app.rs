@@ -368,7 +368,7 @@ impl RunningServices {
         storing: watch::Receiver<StorageStatus>,
     ) {
         let ready = self.readiness.platform(platform, part);
-        let written = whole.part(&heard, &storing);
+        let written = whole.add_connection(&heard, &storing);
         let hearing =
             IngestMonitor { nod: self.nod.clone(), platform, workspace, shard: part, ready, written };
         let asked = self.stop.clone();

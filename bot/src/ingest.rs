@@ -48,7 +48,7 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
                 IncomingPayload::Inbound(inbound) => {
                     let all_known = whole.holds(inbound.at);
                     let says = matches!(inbound.event, Event::Message { .. });
-                    let begun = says.then(|| whole.begin(inbound.at));
+                    let begun = says.then(|| whole.begin_storing(inbound.at));
                     let answer = inbox.accept(inbound, all_known).await;
                     if let (Ok(_), Some(begun)) = (&answer, begun) {
                         begun.stored();
@@ -73,13 +73,13 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
 const SECRETS: [&str; 3] = ["token", "response_url", "trigger_id"];
 
 /// Removes secrets and replaces NUL, the one character that Postgres does not store.
-pub(crate) fn sanitize(raw: Value) -> Value {
+pub(crate) fn remove_secrets_and_nuls(raw: Value) -> Value {
     match raw {
         Value::String(text) => text.replace('\0', "\u{FFFD}").into(),
-        Value::Array(list) => list.into_iter().map(sanitize).collect(),
+        Value::Array(list) => list.into_iter().map(remove_secrets_and_nuls).collect(),
         Value::Object(object) => {
             let said = object.into_iter().filter(|(key, _)| !SECRETS.contains(&key.as_str()));
-            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), sanitize(value))).collect()
+            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), remove_secrets_and_nuls(value))).collect()
         }
         other => other,
     }

@@ -28,7 +28,7 @@ pub enum IngestStatus {
 
 impl IngestStatus {
     /// Starts a new connection number, unless connected already.
-    pub(crate) fn begin(now: &watch::Sender<Self>, times: &mut u64) {
+    pub(crate) fn begin_connection(now: &watch::Sender<Self>, times: &mut u64) {
         now.send_if_modified(|hears| {
             let anew = !matches!(hears, Self::Receiving(_));
             if anew {
@@ -82,7 +82,7 @@ impl Whole {
     }
 
     /// Adds a part. Returns the sender that reports for which connection the watermark is stored.
-    pub(crate) fn part(
+    pub(crate) fn add_connection(
         &self,
         heard: &watch::Receiver<IngestStatus>,
         stored: &watch::Receiver<StorageStatus>,
@@ -98,11 +98,14 @@ impl Whole {
         let known = self.lock();
         let brought_again = known.refused.is_some_and(|refused| at < refused + self.redelivers);
         let overtakes = known.under_way.iter().any(|said| *said <= at);
-        !brought_again && !overtakes && !known.parts.is_empty() && known.parts.iter().all(Part::is_written)
+        !brought_again
+            && !overtakes
+            && !known.parts.is_empty()
+            && known.parts.iter().all(Part::is_watermark_current)
     }
 
     /// Marks that an event of that time is about to be stored. If it is not stored, it counts as refused.
-    pub(crate) fn begin(&self, at: Timestamp) -> Begun {
+    pub(crate) fn begin_storing(&self, at: Timestamp) -> Begun {
         self.lock().under_way.push(at);
         Begun { whole: self.clone(), at, stored: false }
     }
@@ -113,9 +116,9 @@ impl Whole {
 }
 
 impl Part {
-    fn is_written(&self) -> bool {
+    fn is_watermark_current(&self) -> bool {
         let hears = *self.heard.borrow();
-        let time = arrives(hears, *self.stored.borrow());
+        let time = complete_since(hears, *self.stored.borrow());
         hears == IngestStatus::OtherReplica || time.is_some() && time == *self.written.borrow()
     }
 }
@@ -167,7 +170,7 @@ impl IngestMonitor {
         let (mut told, mut stores) = (true, true);
         loop {
             let (hears, storing) = (*heard.borrow_and_update(), *stored.borrow_and_update());
-            if let Some(time) = arrives(hears, storing) {
+            if let Some(time) = complete_since(hears, storing) {
                 let anew = *self.written.borrow() != Some(time);
                 match self.nod.record_ingest(self.platform, &self.workspace, self.shard, anew).await {
                     Ok(()) => drop(self.written.send_replace(Some(time))),
@@ -176,7 +179,7 @@ impl IngestMonitor {
                     }
                 }
             }
-            let time = arrives(hears, storing);
+            let time = complete_since(hears, storing);
             self.ready.set_connected(
                 hears == IngestStatus::OtherReplica || time.is_some() && time == *self.written.borrow(),
             );
@@ -190,7 +193,7 @@ impl IngestMonitor {
 }
 
 /// Returns the connection since which all events arrive; `None` if they do not all arrive now.
-fn arrives(hears: IngestStatus, storing: StorageStatus) -> Option<Time> {
+fn complete_since(hears: IngestStatus, storing: StorageStatus) -> Option<Time> {
     match hears {
         IngestStatus::Receiving(time) if !storing.has_pending => Some((time, storing.dropped_count)),
         _ => None,
@@ -208,18 +211,18 @@ mod tests {
         let (_stored, storing) = watch::channel(StorageStatus::default());
         let at = Timestamp::default();
         assert!(!whole.holds(at));
-        let written = whole.part(&hears, &storing);
+        let written = whole.add_connection(&hears, &storing);
         assert!(!whole.holds(at));
         written.send_replace(Some((1, 0)));
         assert!(whole.holds(at));
         heard.send_replace(IngestStatus::Receiving(2));
         assert!(!whole.holds(at));
         written.send_replace(Some((2, 0)));
-        let begun = whole.begin(at);
+        let begun = whole.begin_storing(at);
         assert!(!whole.holds(at), "somebody's words are being stored");
         begun.stored();
         assert!(whole.holds(at));
-        drop(whole.begin(at));
+        drop(whole.begin_storing(at));
         assert!(!whole.holds(at + TimeDelta::minutes(9)));
         assert!(whole.holds(at + TimeDelta::minutes(10)));
     }
@@ -227,9 +230,9 @@ mod tests {
     #[test]
     fn pending_events_hold_the_watermark_and_dropped_ones_reset_it() {
         let (hears, stored) = (IngestStatus::Receiving(1), StorageStatus::default());
-        assert_eq!(arrives(hears, StorageStatus { has_pending: true, dropped_count: 0 }), None);
-        assert_eq!(arrives(IngestStatus::OtherReplica, stored), None);
+        assert_eq!(complete_since(hears, StorageStatus { has_pending: true, dropped_count: 0 }), None);
+        assert_eq!(complete_since(IngestStatus::OtherReplica, stored), None);
         let given_up = StorageStatus { has_pending: false, dropped_count: 1 };
-        assert_ne!(arrives(hears, stored), arrives(hears, given_up));
+        assert_ne!(complete_since(hears, stored), complete_since(hears, given_up));
     }
 }

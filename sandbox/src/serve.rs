@@ -75,7 +75,7 @@ fn status_response(code: u16, retry_after: Option<u64>) -> axum::response::Respo
 pub struct Server {
     address: SocketAddr,
     task: AbortHandle,
-    busy_time: Spent,
+    time_spent: Spent,
 }
 
 /// Microseconds spent on making answers, so that a benchmark can separate them from the program's own time.
@@ -91,7 +91,7 @@ impl Server {
         let address = listener.local_addr()?;
         let spent = Spent::default();
         let task = tokio::spawn(accept_loop(listener, router, spent.clone())).abort_handle();
-        Ok(Self { address, task, busy_time: spent })
+        Ok(Self { address, task, time_spent: spent })
     }
 
     /// Returns `http://127.0.0.1:port`, without a trailing slash.
@@ -102,8 +102,8 @@ impl Server {
 
     /// Returns the total time that was spent on making answers.
     #[must_use]
-    pub fn busy_time(&self) -> Duration {
-        Duration::from_micros(self.busy_time.load(Ordering::Relaxed))
+    pub fn total_response_time(&self) -> Duration {
+        Duration::from_micros(self.time_spent.load(Ordering::Relaxed))
     }
 
     /// Returns the address it listens on.

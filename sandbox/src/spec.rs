@@ -28,7 +28,7 @@ impl Spec {
     /// Reads OpenAPI's `nullable: true` as "or null", because JSON Schema ignores it.
     #[must_use]
     pub fn with_nullable(mut self) -> Self {
-        widen(&mut self.document);
+        convert_nullable(&mut self.document);
         self
     }
 
@@ -57,11 +57,11 @@ impl Spec {
     }
 }
 
-fn widen(schema: &mut Value) {
+fn convert_nullable(schema: &mut Value) {
     match schema {
-        Value::Array(all) => all.iter_mut().for_each(widen),
+        Value::Array(all) => all.iter_mut().for_each(convert_nullable),
         Value::Object(object) => {
-            object.values_mut().for_each(widen);
+            object.values_mut().for_each(convert_nullable);
             if object.get("nullable") == Some(&Value::Bool(true)) {
                 object.remove("nullable");
                 let inner = std::mem::take(object);

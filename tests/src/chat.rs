@@ -320,7 +320,7 @@ impl FakeChat {
 
     /// Counts how often the list of users was read.
     #[must_use]
-    pub fn lists_of_people(&self) -> usize {
+    pub fn count_member_list_calls(&self) -> usize {
         match self {
             Self::Slack(fake) => fake.list_calls_of("users.list").len(),
             Self::Discord(fake) => fake.list_calls_of("list_guild_members").len(),

@@ -374,9 +374,14 @@ impl World {
         let env = self.env.iter().map(|(k, v)| (k.clone(), v.clone()));
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
         let pool = self.database.pool(self.max_connections).await;
-        let app =
-            Box::pin(app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()))
-                .await;
+        let app = Box::pin(app::start(
+            &config,
+            pool,
+            Arc::new(self.clock.clone()),
+            self.ids.clone(),
+            self.instantiate_plugs(),
+        ))
+        .await;
         self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
         match self.mode {
             Mode::Socket => {
@@ -397,7 +402,7 @@ impl World {
         self.beside_the_house.push(plug);
     }
 
-    fn plugs(&self) -> Vec<Plug> {
+    fn instantiate_plugs(&self) -> Vec<Plug> {
         self.beside_the_house.iter().map(|plug| plug()).collect()
     }
 
@@ -426,9 +431,14 @@ impl World {
         let env = self.replica_env().into_iter();
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
         let pool = self.database.pool(self.max_connections).await;
-        let app =
-            Box::pin(app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()))
-                .await;
+        let app = Box::pin(app::start(
+            &config,
+            pool,
+            Arc::new(self.clock.clone()),
+            self.ids.clone(),
+            self.instantiate_plugs(),
+        ))
+        .await;
         app.unwrap_or_else(|e| panic!("nod did not start: {e:#}"))
     }
 

@@ -440,11 +440,11 @@ async fn is_found(world: &mut World, name: &str, address: &str) {
 async fn who_joined_today_is_found(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.connect_google("ana").await;
-    let lists = world.chat.lists_of_people();
+    let lists = world.chat.count_member_list_calls();
     world.chat.joins("dee", "Dee Moss");
     world.wait_until_idle().await;
     is_found(&mut world, "Dee", "dee@acme.test").await;
-    assert_eq!(world.chat.lists_of_people(), lists);
+    assert_eq!(world.chat.count_member_list_calls(), lists);
     world.finish().await;
 }
 
@@ -507,24 +507,24 @@ async fn a_second_bo_who_joined_is_asked_about(platform: Platform) {
 async fn a_name_that_misses_reads_the_list_once_in_ten_minutes(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.connect_google("ana").await;
-    let lists = world.chat.lists_of_people();
+    let lists = world.chat.count_member_list_calls();
     world.chat.joins_untold("dee", "Dee Moss");
     let told = cannot_write_to(&mut world, "Dee").await;
     assert!(told.contains("Dee is nobody in this workspace"), "{told}");
-    assert_eq!(world.chat.lists_of_people(), lists);
+    assert_eq!(world.chat.count_member_list_calls(), lists);
 
     world.advance(TimeDelta::minutes(11)).await;
     is_found(&mut world, "Dee", "dee@acme.test").await;
-    assert_eq!(world.chat.lists_of_people(), lists + 1);
+    assert_eq!(world.chat.count_member_list_calls(), lists + 1);
     cannot_write_to(&mut world, "Zoe").await;
-    assert_eq!(world.chat.lists_of_people(), lists + 1);
+    assert_eq!(world.chat.count_member_list_calls(), lists + 1);
 
     world.advance(TimeDelta::minutes(11)).await;
     cannot_write_to(&mut world, "Zoe").await;
-    assert_eq!(world.chat.lists_of_people(), lists + 2);
+    assert_eq!(world.chat.count_member_list_calls(), lists + 2);
     // The daily reading continues, once a day.
     world.advance(TimeDelta::hours(25)).await;
-    assert_eq!(world.chat.lists_of_people(), lists + 3);
+    assert_eq!(world.chat.count_member_list_calls(), lists + 3);
     world.read_new("general");
     world.finish().await;
 }

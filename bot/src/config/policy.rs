@@ -37,14 +37,14 @@ pub(super) fn rules(file: Option<&Path>, problems: &mut Vec<Problem>) -> Vec<Rul
     let name = file.map_or_else(|| "the built-in rules".to_owned(), |path| path.display().to_string());
     let read = match file.map(std::fs::read_to_string) {
         Some(Err(error)) => {
-            problems.push(Problem::file(format!("approvals.policy: cannot read {name}: {error}")));
+            problems.push(Problem::without_key(format!("approvals.policy: cannot read {name}: {error}")));
             return Vec::new();
         }
         Some(Ok(text)) => read(&text),
         None => read(BUILT_IN),
     };
     read.unwrap_or_else(|said| {
-        problems.extend(said.into_iter().map(|said| Problem::file(format!("{name}: {said}"))));
+        problems.extend(said.into_iter().map(|said| Problem::without_key(format!("{name}: {said}"))));
         Vec::new()
     })
 }

@@ -25,7 +25,7 @@ pub fn env_name(key: &str) -> String {
 }
 
 impl Problem {
-    pub(super) fn file(said: impl Into<String>) -> Self {
+    pub(super) fn without_key(said: impl Into<String>) -> Self {
         Self { key: String::new(), message: said.into() }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn load_sources(
     let mut given = Given::new();
     match figment.extract::<Dict>() {
         Ok(dict) => flatten("", dict, &mut given),
-        Err(error) => found.extend(error.into_iter().map(|e| Problem::file(e.to_string()))),
+        Err(error) => found.extend(error.into_iter().map(|e| Problem::without_key(e.to_string()))),
     }
     given
 }
@@ -63,12 +63,12 @@ fn choose(file: Option<&Path>, env: &BTreeMap<String, String>) -> Option<PathBuf
 
 fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
     let shown = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| Problem::file(format!("cannot read {shown}: {e}")))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Problem::without_key(format!("cannot read {shown}: {e}")))?;
     let toml = Toml::string(&text);
     match toml.data() {
         Ok(_) => Ok(toml),
-        Err(error) => Err(Problem::file(format!("{shown} is not valid TOML: {}", error.kind))),
+        Err(error) => Err(Problem::without_key(format!("{shown} is not valid TOML: {}", error.kind))),
     }
 }
 

@@ -48,7 +48,7 @@ impl DatabaseClock {
     pub async fn follow(pool: &PgPool, stop: CancellationToken) -> sqlx::Result<Arc<Self>> {
         let clock = Arc::new(Self::measured(pool).await?);
         let (following, pool) = (clock.clone(), pool.clone());
-        tokio::spawn(async move { stop.run_until_cancelled(following.keep(&pool)).await });
+        tokio::spawn(async move { stop.run_until_cancelled(following.remeasure_periodically(&pool)).await });
         Ok(clock)
     }
 
@@ -76,7 +76,7 @@ impl<M: Clock> DatabaseClock<M> {
         Self { machine, offset: AtomicI64::new(0), told: AtomicI64::new(i64::MIN) }
     }
 
-    async fn keep(&self, pool: &PgPool) {
+    async fn remeasure_periodically(&self, pool: &PgPool) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.tick().await;

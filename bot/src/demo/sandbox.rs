@@ -53,7 +53,7 @@ impl DemoSandbox {
     }
 
     /// Returns the admin's Slack id and Discord id.
-    pub(super) fn admin(&self) -> [String; 2] {
+    pub(super) fn admin_user_ids(&self) -> [String; 2] {
         let on_slack = self.slack.read(|w| w.user_id(company::ADMIN));
         let on_discord = self.discord.read(|w| w.user_id(company::ADMIN));
         [on_slack, on_discord].map(Result::unwrap_or_default)

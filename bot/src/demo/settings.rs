@@ -54,7 +54,7 @@ pub(super) fn config(
     public: &Url,
     folder: Option<PathBuf>,
 ) -> anyhow::Result<Config> {
-    let [admin_on_slack, admin_on_discord] = stage.admin();
+    let [admin_on_slack, admin_on_discord] = stage.admin_user_ids();
     let own = [
         ("NOD_SERVER__BIND", bind.to_string()),
         ("NOD_SERVER__PUBLIC_URL", public.to_string()),

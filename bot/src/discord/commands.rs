@@ -88,8 +88,8 @@ pub(super) async fn register(
     let path = format!("applications/{}/commands", identity.application);
     let all = list_commands(abilities);
     let registered = web.get(&path, &[]).await?;
-    let registered: Vec<Value> = registered.as_array().into_iter().flatten().map(essence).collect();
-    let mut wanted: Vec<Value> = all.iter().map(essence).collect();
+    let registered: Vec<Value> = registered.as_array().into_iter().flatten().map(comparable_fields).collect();
+    let mut wanted: Vec<Value> = all.iter().map(comparable_fields).collect();
     let mut there = registered;
     let name = |command: &Value| (command["type"].as_u64(), command["name"].to_string());
     wanted.sort_by_key(name);
@@ -102,7 +102,7 @@ pub(super) async fn register(
 }
 
 /// Keeps only the fields that we set: Discord adds ids, versions and defaults.
-fn essence(command: &Value) -> Value {
+fn comparable_fields(command: &Value) -> Value {
     let option = |option: &Value| {
         json!({
             "type": option["type"], "name": option["name"], "description": option["description"],
@@ -137,13 +137,13 @@ impl<'a> CommandOptions<'a> {
 
     /// Returns what the user is typing at the moment.
     pub(super) fn focused_value(&self) -> String {
-        fn find(options: &Value) -> Option<String> {
+        fn find_focused_value(options: &Value) -> Option<String> {
             options.as_array().into_iter().flatten().find_map(|option| match &option["focused"] {
                 Value::Bool(true) => Some(option["value"].as_str().unwrap_or_default().to_owned()),
-                _ => find(&option["options"]),
+                _ => find_focused_value(&option["options"]),
             })
         }
-        find(self.0).unwrap_or_default()
+        find_focused_value(self.0).unwrap_or_default()
     }
 
     fn collect_words(options: &Value, words: &mut Vec<String>) {
@@ -180,7 +180,7 @@ mod tests {
             registered["id"] = "1".into();
             registered["version"] = "2".into();
             registered["nsfw"] = false.into();
-            assert_eq!(essence(&registered), essence(&command));
+            assert_eq!(comparable_fields(&registered), comparable_fields(&command));
         }
     }
 

@@ -14,7 +14,7 @@ const RESERVED_IDS: u32 = 1_000;
 
 /// Returns the numbers of the first and the second component of a message with this key.
 #[must_use]
-pub fn delivery_tags(key: DeliveryId) -> (i32, i32) {
+pub fn component_ids_for_delivery(key: DeliveryId) -> (i32, i32) {
     let hash = Sha256::digest(key.0.as_bytes());
     let number = |at: usize| {
         let bytes = [hash[at], hash[at + 1], hash[at + 2], hash[at + 3]];
@@ -27,7 +27,7 @@ pub fn delivery_tags(key: DeliveryId) -> (i32, i32) {
 /// Returns whether a message of the history was posted with this key.
 #[must_use]
 pub fn has_delivery_tags(message: &Value, key: DeliveryId) -> bool {
-    let (first, second) = delivery_tags(key);
+    let (first, second) = component_ids_for_delivery(key);
     let mut ids = tagged_components(message).into_iter().map(|component| component["id"].as_i64());
     ids.next() == Some(Some(first.into())) && ids.next().is_none_or(|id| id == Some(second.into()))
 }
@@ -45,7 +45,7 @@ fn tagged_components(message: &Value) -> Vec<&Value> {
 
 /// Writes the marks into the components of a message.
 pub(super) fn write_delivery_tags(components: &mut [Value], key: DeliveryId) {
-    let (first, second) = delivery_tags(key);
+    let (first, second) = component_ids_for_delivery(key);
     let Some((head, others)) = components.split_first_mut() else { return };
     head["id"] = first.into();
     let inner = head.get_mut("components").and_then(|all| all.get_mut(0));

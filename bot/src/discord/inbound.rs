@@ -151,7 +151,7 @@ fn read_message(message: &Value, place: ChannelRef, identity: &Identity) -> Read
         text: words.text,
         addressing: addressed,
         attachments: files(message),
-        answers: answers(message),
+        answers: replied_message_id(message),
     };
     // Without a time it would be unknown whether the message came before a card was posted.
     let at = id_time(id).ok_or(ParseOutcome::Unreadable("message with an unreadable id"))?;
@@ -171,7 +171,7 @@ fn read_edit(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
 }
 
 /// Returns the message that this one replies to. A forward also references a message, but is not a reply.
-fn answers(message: &Value) -> Option<String> {
+fn replied_message_id(message: &Value) -> Option<String> {
     let to = &message["message_reference"];
     let replies = to["type"].as_u64().unwrap_or_default() == 0;
     replies.then(|| to["message_id"].as_str().map(str::to_owned)).flatten()

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::adapter::DiscordAdapter;
 use super::guilds;
 use super::inbound::{self, ParseOutcome};
-use crate::ingest::{Accept, IncomingPayload, StoreError, sanitize};
+use crate::ingest::{Accept, IncomingPayload, StoreError, remove_secrets_and_nuls};
 use crate::ingest_status::StorageStatus;
 
 /// How long one attempt to store can take.
@@ -90,14 +90,14 @@ impl Ingestor {
                 self.handle_message(kind, &event).await;
             }
             "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" | "GUILD_MEMBER_REMOVE" => {
-                self.person(kind, &event).await;
+                self.store_member_change(kind, &event).await;
             }
             _ => self.adapter.channel_index.apply_event(kind, &event),
         }
     }
 
     /// Stores that a user joined, changed or left. A missed change is recovered by the next listing of all members.
-    async fn person(&self, kind: &str, event: &Value) {
+    async fn store_member_change(&self, kind: &str, event: &Value) {
         let profile = match kind {
             "GUILD_MEMBER_REMOVE" => guilds::parse_member_removal(event),
             _ => guilds::parse_member_event(event),
@@ -229,7 +229,7 @@ impl Ingestor {
     pub(super) async fn store_unreadable(&self, why: &'static str, event: &Value) {
         let workspace = self.adapter.identity.application.clone();
         tracing::warn!(workspace, why, "stored an unreadable Discord event");
-        let arrival = IncomingPayload::Unreadable { workspace, raw: sanitize(event.clone()) };
+        let arrival = IncomingPayload::Unreadable { workspace, raw: remove_secrets_and_nuls(event.clone()) };
         if let Err(error) = self.store(arrival).await {
             tracing::error!(%error, why, "could not store an unreadable event");
         }

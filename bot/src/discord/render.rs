@@ -14,7 +14,7 @@ use super::limits::{self, units};
 use super::rich_text::{BlockKind, Span, TextBlock, join_blocks};
 use super::{delivery_tags, markdown};
 
-pub use super::delivery_tags::{delivery_tags, has_delivery_tags};
+pub use super::delivery_tags::{component_ids_for_delivery, has_delivery_tags};
 
 /// Discord shows no previews of URLs below the message.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;

@@ -289,7 +289,7 @@ fn message_is_found_by_its_delivery_tags() {
         );
     }
     assert!(!has_delivery_tags(&json!({}), key));
-    let (first, second) = delivery_tags(key);
+    let (first, second) = component_ids_for_delivery(key);
     assert!(first > 40 && second > 40 && first != second);
 }
 

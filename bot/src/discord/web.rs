@@ -156,7 +156,7 @@ impl ApiClient {
         if status == StatusCode::TOO_MANY_REQUESTS {
             let seconds = body["retry_after"].as_f64().or(after).unwrap_or(DEFAULT_RETRY_SECS);
             let everywhere = global || body["global"] == true;
-            self.close(if everywhere { None } else { Some(route) }, seconds);
+            self.pause_calls(if everywhere { None } else { Some(route) }, seconds);
             return Err(ChatError::RateLimited { retry_after_secs: to_whole_seconds(seconds) });
         }
         Err(classify_error(status, body["code"].as_u64().unwrap_or_default()))
@@ -176,7 +176,7 @@ impl ApiClient {
         Some(to_whole_seconds((until - now).as_seconds_f64()))
     }
 
-    fn close(&self, route: Option<&str>, seconds: f64) {
+    fn pause_calls(&self, route: Option<&str>, seconds: f64) {
         let until = self.clock.now() + TimeDelta::milliseconds((seconds * 1_000.0).ceil() as i64);
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         match route {
@@ -197,7 +197,7 @@ impl ApiClient {
             && let Some(seconds) = number("x-ratelimit-reset-after")
             && !route.is_empty()
         {
-            self.close(Some(route), seconds);
+            self.pause_calls(Some(route), seconds);
         }
     }
 }

@@ -43,7 +43,7 @@ const SHORT: Duration = Duration::from_millis(100);
 /// Serves until `stop`, then lets requests in progress finish. Above the maximum, new connections wait in the backlog.
 /// There is no limit per IP address: behind a proxy all clients have the same.
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(max_connections(open_files())));
+    let places = Arc::new(Semaphore::new(max_connections(open_file_limit())));
     let mut connections = JoinSet::new();
     loop {
         let accepted = async {
@@ -104,12 +104,12 @@ pub(super) async fn in_time(request: Request, next: Next) -> Result<Response, In
 }
 
 /// Returns the maximum number of connections. It leaves half of the free files to the work that they cause.
-fn max_connections(open_files: usize) -> usize {
-    (open_files.saturating_sub(OTHERS) / 2).clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
+fn max_connections(soft_limit: usize) -> usize {
+    (soft_limit.saturating_sub(OTHERS) / 2).clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
 }
 
 /// Returns how many files this process can open.
-fn open_files() -> usize {
+fn open_file_limit() -> usize {
     let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
     usize::try_from(soft).unwrap_or(usize::MAX)
 }

@@ -49,7 +49,7 @@ pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
 }
 
 fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<Value> {
-    let text = json!({"type": "plain_text", "text": name(button), "emoji": false});
+    let text = json!({"type": "plain_text", "text": button_label(button), "emoji": false});
     let mut element = match &button.on_click {
         OnClick::Action(verb) => {
             let mut id = truncate_label(&verb.kind, limits::ACTION_ID - 10);
@@ -73,7 +73,7 @@ fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<V
     Some(element)
 }
 
-fn name(button: &Button) -> String {
+fn button_label(button: &Button) -> String {
     let name = truncate_label(&break_mentions(&button.label), limits::BUTTON_LABEL);
     if name.is_empty() { "—".to_owned() } else { name }
 }
@@ -83,5 +83,5 @@ fn link_line(button: &Button) -> String {
         OnClick::Link(target) => truncate_label(&escape_control_chars(target), 300),
         OnClick::Action(_) | OnClick::Connect { .. } => "no link here".to_owned(),
     };
-    format!("{}: {target}", name(button))
+    format!("{}: {target}", button_label(button))
 }

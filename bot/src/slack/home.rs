@@ -26,12 +26,12 @@ pub(super) fn view(page: &[Card]) -> Value {
         let left = format!("… ({} more)", page.len() - shown);
         blocks.push(json!({"type": "section", "text": {"type": "plain_text", "text": left}}));
     }
-    distinct(&mut blocks);
+    make_action_ids_unique(&mut blocks);
     json!({"type": "home", "blocks": blocks})
 }
 
 /// The buttons of several cards are in one view, in which action ids must be unique.
-fn distinct(blocks: &mut [Value]) {
+fn make_action_ids_unique(blocks: &mut [Value]) {
     let elements = blocks.iter_mut().filter(|block| block["type"] == "actions");
     let buttons = elements.flat_map(|block| block["elements"].as_array_mut().into_iter().flatten());
     for (at, button) in buttons.enumerate() {

@@ -8,7 +8,7 @@ use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse};
 use nod_contract::clock::Clock;
 use serde_json::{Value, json};
 
-use crate::ingest::{Accept, IncomingPayload, StoreError, sanitize};
+use crate::ingest::{Accept, IncomingPayload, StoreError, remove_secrets_and_nuls};
 
 use super::adapter::SlackAdapter;
 use super::inbound::{Identity, ParseOutcome, PayloadKind, parse_payload};
@@ -126,8 +126,10 @@ impl Ingestor {
     /// If it could not be stored in time.
     pub async fn store_unreadable(&self, why: &'static str, raw: Value) -> Result<(), StoreError> {
         tracing::warn!(workspace = %self.identity.team, why, "stored an unreadable Slack payload");
-        let arrival =
-            IncomingPayload::Unreadable { workspace: self.identity.team.clone(), raw: sanitize(raw) };
+        let arrival = IncomingPayload::Unreadable {
+            workspace: self.identity.team.clone(),
+            raw: remove_secrets_and_nuls(raw),
+        };
         self.store(arrival).await.map(|_| ())
     }
 

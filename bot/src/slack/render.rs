@@ -104,7 +104,7 @@ fn chunk(block: &Block) -> Chunk {
     match block {
         Block::Mention(user) => Chunk::Facts(vec![TextBlock::Mention(user.clone())]),
         Block::Markdown(text) => Chunk::Words(split_long(markdown::parse_markdown(text))),
-        Block::Literal(text) => Chunk::Words(split_long(vec![literal(text)])),
+        Block::Literal(text) => Chunk::Words(split_long(vec![literal_to_code_block(text)])),
         Block::Fields(fields) => Chunk::Facts(split_long(vec![TextBlock::Text(field_runs(fields))])),
         Block::Risks(risks) => Chunk::Facts(split_long(vec![risk_lines(risks)])),
         Block::TimeOptions(times) => Chunk::Facts(split_long(vec![TextBlock::Text(time_runs(times))])),
@@ -112,7 +112,7 @@ fn chunk(block: &Block) -> Chunk {
     }
 }
 
-fn literal(text: &str) -> TextBlock {
+fn literal_to_code_block(text: &str) -> TextBlock {
     let text = escape_control_chars(text);
     let text = text.trim_end_matches('\n');
     TextBlock::Code(if text.trim().is_empty() { EMPTY_CARD } else { text }.to_owned())

@@ -67,7 +67,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
         }
         pause = PAUSE.0;
         // The next connection is open before the last one ends, so nothing is missed between them.
-        IngestStatus::begin(&connected, &mut times);
+        IngestStatus::begin_connection(&connected, &mut times);
         if let Some(last) = standing.take() {
             tokio::spawn(drain_and_close(last, stop.clone()));
         }

@@ -101,12 +101,12 @@ impl Screen {
     /// Formats a card; its new buttons get new numbers.
     pub(super) fn card(&mut self, of: Option<DeliveryId>, card: &Card) -> String {
         let numbers: Vec<usize> =
-            card.buttons.iter().map(|button| self.number(of, &button.on_click)).collect();
+            card.buttons.iter().map(|button| self.assign_button_number(of, &button.on_click)).collect();
         self.newest.clone_from(&numbers);
         text::card(card, &numbers, self.style)
     }
 
-    fn number(&mut self, of: Option<DeliveryId>, does: &OnClick) -> usize {
+    fn assign_button_number(&mut self, of: Option<DeliveryId>, does: &OnClick) -> usize {
         let OnClick::Action(verb) = does else { return 0 };
         let has = |(of_it, does): &(Option<DeliveryId>, Action)| of.is_some() && *of_it == of && does == verb;
         if let Some((number, _)) = self.buttons.iter().find(|(_, button)| has(button)) {

@@ -225,7 +225,7 @@ impl DelegatedTokenProvider {
     }
 
     /// Returns the organisation's address: "assistant@acme.test".
-    pub(super) fn organisations(&self) -> &str {
+    pub(super) fn organisation_label(&self) -> &str {
         self.loans.delegated_access().organisation_email().unwrap_or("the organisation's account")
     }
 }

@@ -41,7 +41,7 @@ impl<T: ?Sized> DelegatedTool<T> {
     }
 
     fn with_account_note(&self, output: ToolOutput) -> ToolOutput {
-        let account = self.tokens.organisations();
+        let account = self.tokens.organisation_label();
         output.with_note(format!("Done with {account}, the organisation's account, not your own."))
     }
 }

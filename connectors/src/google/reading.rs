@@ -25,13 +25,13 @@ impl Reading {
 
     /// Opens a desk to read texts one after another. A desk occupies one of few readers from its first text on, so it
     /// is not kept while waiting for Google.
-    pub(in crate::google) fn desk(&self) -> Texts {
-        Texts(self.0.as_ref().map(|(reader, whose, until)| reader.desk(*whose, *until)))
+    pub(in crate::google) fn open_session(&self) -> Texts {
+        Texts(self.0.as_ref().map(|(reader, whose, until)| reader.open_session(*whose, *until)))
     }
 
     /// Returns the text of a file, or why there is none, as the end of a sentence.
     pub(in crate::google) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
-        match self.desk().0 {
+        match self.open_session().0 {
             Some(mut desk) => attachment::extract_text(desk.as_mut(), bytes).await,
             None => Err(Unread::Away.sentence(Kind::Pdf)),
         }

@@ -262,7 +262,7 @@ impl TierClient {
         Ok(Self { settings, whole, stream_client: streamed, http, endpoint, dialect, fallback, down_until })
     }
 
-    fn rests(&self) -> bool {
+    fn is_cooling_down(&self) -> bool {
         let until = *self.down_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
@@ -289,7 +289,7 @@ impl Model for OpenAi {
         let Some(stand_in) = &line.fallback else {
             return self.request_completion(line, scope, ask, words).await.map_err(|(error, _)| error);
         };
-        let first = if line.rests() {
+        let first = if line.is_cooling_down() {
             None
         } else {
             match self.request_completion(line, scope, ask, words).await {

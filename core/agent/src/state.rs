@@ -247,7 +247,7 @@ impl AgentState {
     }
 
     /// Sets an answer that a rule gave before any model call.
-    pub fn set_rule_answer(&mut self, words: &str) {
+    pub fn set_answer_without_model(&mut self, words: &str) {
         self.intent = Some(Intent::Conversational);
         self.routed_via = Some("rule:yes".to_owned());
         self.turns.push(Turn::Ai { text: words.to_owned(), calls: Vec::new() });
@@ -290,7 +290,7 @@ impl AgentState {
         let content = content.to_string();
         if self.close(call_id, &content) {
             // No model made the call, so none describes how it ended; but a failure goes to the model.
-            match draft::card::result_text_without_model(&content)
+            match draft::card::describe_failed_send(&content)
                 .filter(|_| self.is_routed_by_rule() && self.model_turns == 0)
             {
                 Some(words) => self.results.verbatim.push(Verbatim { is_on_card: words.is_empty(), words }),

@@ -109,7 +109,7 @@ pub struct ToolOutput {
     /// Who may read it.
     pub audience: Audience,
     /// The answer exactly as shown, in Markdown, never rewritten by a model; `None` if a model writes the answer.
-    #[serde(default, deserialize_with = "deserialize_verbatim")]
+    #[serde(default, deserialize_with = "deserialize_string_or_none")]
     pub verbatim: Option<String>,
     /// What it leaves for the next messages of the conversation.
     #[serde(default)]
@@ -121,7 +121,7 @@ pub struct ToolOutput {
 }
 
 /// Rows of earlier versions hold a boolean here.
-fn deserialize_verbatim<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+fn deserialize_string_or_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
 }
 

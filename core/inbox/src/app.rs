@@ -202,7 +202,7 @@ impl Nod {
         let opened =
             people::sql::upsert_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
         if opened.served_others {
-            people::sql::reset_memberships(&mut tx, tenant, platform, workspace, now).await?;
+            people::sql::mark_memberships_unknown(&mut tx, tenant, platform, workspace, now).await?;
         }
         if opened.served_others || opened.read_at.is_none_or(|at| at < now - TimeDelta::hours(24)) {
             let work =

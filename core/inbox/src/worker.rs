@@ -102,7 +102,7 @@ mod tests {
     }
 
     impl Reader for Nobody {
-        fn desk(&self, _: Whose, _: Instant) -> Box<dyn Desk> {
+        fn open_session(&self, _: Whose, _: Instant) -> Box<dyn Desk> {
             unreachable!("nothing is read")
         }
     }

@@ -144,7 +144,7 @@ mod linux {
 
         /// The filter applies only to the thread that sets it.
         #[test]
-        fn no_process_that_is_named_gets_other_limits() {
+        fn prlimit_with_a_pid_is_refused() {
             let kept = std::thread::spawn(|| {
                 let (soft, hard) = getrlimit(Resource::RLIMIT_CPU).unwrap();
                 let named = || {

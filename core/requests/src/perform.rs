@@ -42,10 +42,14 @@ const MAX_BACKOFF_SECS: u64 = 3600;
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
 /// Handles a user's request to look up again whether an effect with an unknown outcome happened.
-pub(crate) async fn recheck(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+pub(crate) async fn look_up_unknown_outcome(
+    core: &Requests,
+    claim: &Claim,
+    id: EffectId,
+) -> Result<(), WorkError> {
     let work = load_execution(core, claim, id).await?;
     match core.tools.get(&work.effect.tool) {
-        Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.recheck(tool).await,
+        Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.look_up_unknown_outcome(tool).await,
         _ => work.complete_job().await,
     }
 }
@@ -72,7 +76,7 @@ pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(),
         return work.record_outcome(Err(fault)).await;
     };
     match work.effect.status.as_str() {
-        "planned" if !work.effect.released => work.release(tool).await,
+        "planned" if !work.effect.released => work.end_undo_window(tool).await,
         "planned" => work.prepare_and_start(tool).await,
         "started" => work.look_up(tool).await,
         _ => work.complete_job().await,
@@ -89,7 +93,7 @@ struct EffectExecution<'a> {
 
 impl EffectExecution<'_> {
     /// Ends the time for undo: after this commit the effect can no longer be undone.
-    async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+    async fn end_undo_window(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let (tenant, now) = (self.claim.tenant, self.core.now());
         let mut tx = self.core.begin().await?;
         jobs::assert_lease(&mut tx, self.claim).await?;
@@ -229,7 +233,7 @@ impl EffectExecution<'_> {
     }
 
     /// Looks the effect up once and shows the result on the card. It never performs the effect again.
-    async fn recheck(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+    async fn look_up_unknown_outcome(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
         let cx = self.scope();
@@ -449,7 +453,7 @@ async fn with_timeout<T>(
 }
 
 /// Ends the effects of a stopped turn that have not begun.
-pub async fn call_off(
+pub async fn cancel_unstarted_effects(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,

@@ -16,7 +16,9 @@ impl JobHandler for Requests {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
             RequestJob::PerformEffect { effect } => perform::perform(self, claim, effect).await,
-            RequestJob::RecheckEffect { effect } => perform::recheck(self, claim, effect).await,
+            RequestJob::RecheckEffect { effect } => {
+                perform::look_up_unknown_outcome(self, claim, effect).await
+            }
             RequestJob::ExpireApproval { approval } => approval::expire(self, claim, approval).await,
             RequestJob::RemindApproval { approval } => approval::remind(self, claim, approval).await,
             RequestJob::ExpireQuestion { question } => question::expire(self, claim, question).await,

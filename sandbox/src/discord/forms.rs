@@ -76,7 +76,7 @@ impl World {
             let field = inner(component);
             let label = component["label"].as_str().or(field["label"].as_str()).unwrap_or_default();
             let optional = if field["required"] == false { " (optional)" } else { "" };
-            let _ = writeln!(out, "{label}{optional}: {}", form.text(field));
+            let _ = writeln!(out, "{label}{optional}: {}", form.current_value(field));
         }
         out + "[Submit] [Cancel]"
     }
@@ -103,7 +103,7 @@ impl Form {
     }
 
     /// Returns the current value of a field.
-    fn text(&self, field: &Value) -> String {
+    fn current_value(&self, field: &Value) -> String {
         let id = field["custom_id"].as_str().unwrap_or_default();
         let chosen = field["options"].as_array().into_iter().flatten().find(|o| o["default"] == true);
         let first = field["value"].as_str().or(chosen.and_then(|o| o["value"].as_str()));
@@ -113,7 +113,7 @@ impl Form {
     /// Returns the values to submit. As in Discord, required fields must be filled in.
     fn values(&self) -> Result<Vec<Value>, String> {
         for (component, field) in self.fields() {
-            if field["required"] != false && self.text(field).is_empty() {
+            if field["required"] != false && self.current_value(field).is_empty() {
                 return Err(format!("Please complete this required field: {}.", component["label"]));
             }
         }
@@ -130,7 +130,7 @@ impl Form {
             let mut sent = json!({
                 "type": field["type"], "id": field["id"], "custom_id": field["custom_id"],
             });
-            let text = self.text(field);
+            let text = self.current_value(field);
             if field["type"] == 3 {
                 sent["values"] = if text.is_empty() { json!([]) } else { json!([text]) };
             } else {

@@ -119,8 +119,8 @@ impl Discord {
 
     /// Returns the total time that was spent on making answers.
     #[must_use]
-    pub fn busy_time(&self) -> Duration {
-        self.running.server.busy_time()
+    pub fn total_response_time(&self) -> Duration {
+        self.running.server.total_response_time()
     }
 
     /// Returns the times from event to callback, in the order of the events.

@@ -27,7 +27,7 @@ impl World {
     fn lines(&self, text: &str, undo: Undo) -> String {
         let (mut out, mut fenced) = (Vec::new(), false);
         for line in text.split('\n') {
-            if let Some(shown) = fence(line, &mut fenced) {
+            if let Some(shown) = parse_code_fence(line, &mut fenced) {
                 match undo {
                     Undo::Names => out.push(line.to_owned()),
                     Undo::All => out.extend(shown),
@@ -62,7 +62,8 @@ impl World {
     fn inline(&self, line: &str, undo: Undo) -> String {
         let (mut out, mut rest) = (String::new(), line);
         while let Some(first) = rest.chars().next() {
-            let (shown, taken) = self.piece(rest, undo).unwrap_or((first.to_string(), first.len_utf8()));
+            let (shown, taken) =
+                self.render_leading_notation(rest, undo).unwrap_or((first.to_string(), first.len_utf8()));
             out.push_str(&shown);
             rest = &rest[taken..];
         }
@@ -70,7 +71,7 @@ impl World {
     }
 
     /// Returns the rendered notation at the start of `rest`, and its length.
-    fn piece(&self, rest: &str, undo: Undo) -> Option<(String, usize)> {
+    fn render_leading_notation(&self, rest: &str, undo: Undo) -> Option<(String, usize)> {
         if let Some(after) = rest.strip_prefix('\\') {
             let escaped = after.chars().next().filter(char::is_ascii_punctuation)?;
             return Some((escaped.to_string(), 2));
@@ -125,7 +126,7 @@ impl World {
 }
 
 /// Returns `Some` if a line opens or closes a code block, with the part of it that is text.
-fn fence(line: &str, fenced: &mut bool) -> Option<Option<String>> {
+fn parse_code_fence(line: &str, fenced: &mut bool) -> Option<Option<String>> {
     if *fenced {
         let text = line.strip_suffix("```")?;
         *fenced = false;

@@ -148,10 +148,10 @@ impl World {
 
     /// Converts typed mentions, as Discord's client does.
     fn convert_typed_text(&self, text: &str) -> String {
-        text.split_inclusive(char::is_whitespace).map(|word| self.convert_word(word)).collect()
+        text.split_inclusive(char::is_whitespace).map(|word| self.convert_typed_mention(word)).collect()
     }
 
-    fn convert_word(&self, word: &str) -> String {
+    fn convert_typed_mention(&self, word: &str) -> String {
         let Some(at) = word.strip_prefix('@') else { return word.to_owned() };
         let end = at.find(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).unwrap_or(at.len());
         let handle = at[..end].trim_end_matches('.');

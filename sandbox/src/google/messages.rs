@@ -77,7 +77,7 @@ pub(super) fn joins(
             "threadId is given, but no In-Reply-To or References leads into that thread",
         ));
     }
-    let subject = |mime: &Mime| bare_subject(&mime.text("Subject").unwrap_or_default());
+    let subject = |mime: &Mime| bare_subject(&mime.decoded_header("Subject").unwrap_or_default());
     if !there.iter().any(|one| subject(&one.mime) == subject(mime)) {
         return Err(Rejection::bad_request("threadId is given, but the Subject is not the thread's"));
     }

@@ -96,7 +96,7 @@ impl Mime {
     }
 
     /// Returns a header's value with its encoded words decoded.
-    pub fn text(&self, name: &str) -> Option<String> {
+    pub fn decoded_header(&self, name: &str) -> Option<String> {
         self.header(name).map(decode_words)
     }
 

@@ -44,8 +44,10 @@ impl MailMessage {
         let addresses = |name: &str| -> Vec<String> {
             mime.addresses(name).unwrap_or_default().into_iter().map(|mailbox| mailbox.email).collect()
         };
-        let headers =
-            mime.headers.iter().map(|(name, _)| (name.clone(), mime.text(name).unwrap_or_default()));
+        let headers = mime
+            .headers
+            .iter()
+            .map(|(name, _)| (name.clone(), mime.decoded_header(name).unwrap_or_default()));
         Self {
             id: stored.id.clone(),
             thread_id: stored.thread.clone(),
@@ -55,7 +57,7 @@ impl MailMessage {
             to: addresses("To"),
             cc: addresses("Cc"),
             bcc: addresses("Bcc"),
-            subject: mime.text("Subject").unwrap_or_default(),
+            subject: mime.decoded_header("Subject").unwrap_or_default(),
             body: mime.body_text(),
             files: mime.files(),
             headers: headers.collect(),

@@ -52,7 +52,7 @@ async fn token(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body: By
     let fields = fields(&body);
     let kind = fields.get("grant_type").cloned().unwrap_or_default();
     record(&shared, "oauth.token", json!({"grant_type": kind}));
-    under(shared.faults.take("oauth.token"), async {
+    respond_with_google_fault(shared.faults.take("oauth.token"), async {
         match exchange(&shared, &headers, &fields) {
             Ok(answer) => ([(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response(),
             Err(denied) => denied.into_response(),
@@ -64,7 +64,7 @@ async fn token(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body: By
 async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, body: Bytes) -> Response {
     let fields = if body.is_empty() { fields(query.unwrap_or_default().as_bytes()) } else { fields(&body) };
     record(&shared, "oauth.revoke", Value::Null);
-    under(shared.faults.take("oauth.revoke"), async {
+    respond_with_google_fault(shared.faults.take("oauth.revoke"), async {
         let token = fields.get("token").cloned().unwrap_or_default();
         match shared.change(|state| state.grants.revoke(&token)) {
             true => Json(json!({})).into_response(),
@@ -75,7 +75,7 @@ async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, 
 }
 
 /// Injected statuses are answered like Google's front ends do: with JSON instead of an empty body.
-async fn under(fault: Option<Fault>, work: impl Future<Output = Response>) -> Response {
+async fn respond_with_google_fault(fault: Option<Fault>, work: impl Future<Output = Response>) -> Response {
     match fault {
         Some(Fault::Status { code, retry_after } | Fault::ErrorReason { code, retry_after, .. }) => {
             Rejection::status(code).respond(retry_after)

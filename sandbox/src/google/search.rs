@@ -234,13 +234,14 @@ struct Texts<'a> {
 
 impl Texts<'_> {
     fn header(&self, name: &str) -> String {
-        self.stored.mime.text(name).unwrap_or_default().to_lowercase()
+        self.stored.mime.decoded_header(name).unwrap_or_default().to_lowercase()
     }
 
     fn all(&mut self) -> &str {
         let mime = &self.stored.mime;
         self.read.entry("all").or_insert_with(|| {
-            let headers = ["Subject", "From", "To", "Cc"].map(|name| mime.text(name).unwrap_or_default());
+            let headers =
+                ["Subject", "From", "To", "Cc"].map(|name| mime.decoded_header(name).unwrap_or_default());
             format!(" {} ", normalize_words(&format!("{} {}", headers.join(" "), mime.body_text())))
         })
     }

@@ -123,8 +123,8 @@ impl Model {
 
     /// Returns the total time that was spent on making answers.
     #[must_use]
-    pub fn busy_time(&self) -> Duration {
-        self.server.busy_time()
+    pub fn total_response_time(&self) -> Duration {
+        self.server.total_response_time()
     }
 
     /// Sets how long each later answer by rules takes, because real models take time too.

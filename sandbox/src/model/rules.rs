@@ -64,14 +64,14 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
         Intent::Calendar(plan) => return events::answer(asked, plan),
         Intent::Organise(mail, deed) => return threads::tidy(asked, mail, deed),
         Intent::Reply { to, matter, draft } => {
-            let Some(body) = phrasing::answer(matter, asked.signer.as_deref()) else {
+            let Some(body) = phrasing::compose_reply_text(matter, asked.signer.as_deref()) else {
                 return Answer::text("What shall I answer?");
             };
             let tool = if *draft { "gmail_draft_reply" } else { "gmail_reply" };
             return call_with_thread(asked, to, tool, |thread| json!({"thread_id": thread, "body": body}));
         }
         Intent::Forward { mail, to, matter } => {
-            let body = phrasing::answer(matter, asked.signer.as_deref()).unwrap_or_default();
+            let body = phrasing::compose_reply_text(matter, asked.signer.as_deref()).unwrap_or_default();
             let arguments = |thread: &str| json!({"thread_id": thread, "to": to, "body": body});
             return call_with_thread(asked, mail, "gmail_forward", arguments);
         }

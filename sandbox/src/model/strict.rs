@@ -82,7 +82,7 @@ impl RequestValidator {
         wrong.extend(plain(request));
         wrong.extend(tools(request));
         wrong.extend(conversation(&request["messages"]).err());
-        wrong.extend(format(request));
+        wrong.extend(find_response_format_violations(request));
         wrong
     }
 }
@@ -175,7 +175,7 @@ fn conversation(messages: &Value) -> Result<(), String> {
             ));
         }
         if role == "assistant" {
-            open = calls(message).map_err(|why| format!("messages[{at}]: {why}"))?;
+            open = parse_tool_call_ids(message).map_err(|why| format!("messages[{at}]: {why}"))?;
         } else if message["content"].is_null() {
             return Err(format!("messages[{at}]: content is missing"));
         }
@@ -187,7 +187,7 @@ fn conversation(messages: &Value) -> Result<(), String> {
     }
 }
 
-fn calls(message: &Value) -> Result<Vec<String>, String> {
+fn parse_tool_call_ids(message: &Value) -> Result<Vec<String>, String> {
     let Some(calls) = message.get("tool_calls").filter(|calls| !calls.is_null()) else {
         return if message["content"].is_null() {
             Err("an assistant message needs content or tool_calls".to_owned())
@@ -213,7 +213,7 @@ fn calls(message: &Value) -> Result<Vec<String>, String> {
     Ok(ids)
 }
 
-fn format(request: &Value) -> Vec<String> {
+fn find_response_format_violations(request: &Value) -> Vec<String> {
     let format = &request["response_format"];
     match format["type"].as_str() {
         None if format.is_null() => Vec::new(),

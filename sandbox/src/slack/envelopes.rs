@@ -138,12 +138,12 @@ impl World {
             sent_at: None,
             context,
         });
-        self.attempt(number);
+        self.deliver_envelope(number);
         number as u64
     }
 
     /// Sends an envelope now if there is a connection, or an endpoint to post it to.
-    fn attempt(&mut self, number: usize) {
+    fn deliver_envelope(&mut self, number: usize) {
         if self.sockets.endpoint.is_some() {
             return self.post_out(number);
         }
@@ -208,7 +208,7 @@ impl World {
         } else {
             envelope.attempt += 1;
             envelope.reason = reason;
-            self.attempt(number);
+            self.deliver_envelope(number);
         }
     }
 

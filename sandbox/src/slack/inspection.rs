@@ -117,8 +117,8 @@ impl Slack {
 
     /// Returns how long answers took, in total.
     #[must_use]
-    pub fn busy_time(&self) -> Duration {
-        self.running.server.busy_time()
+    pub fn total_response_time(&self) -> Duration {
+        self.running.server.total_response_time()
     }
 
     /// Returns the times from sending an envelope to its acknowledgement, in the order of sending.

@@ -152,19 +152,19 @@ fn metadata_ok(metadata: &Value) -> Result<(), ContentError> {
 
 /// Returns every rule that these blocks break, as sentences.
 pub(super) fn find_block_violations(blocks: &[Value]) -> Vec<String> {
-    judged(blocks, 50)
+    collect_block_violations(blocks, 50)
 }
 
 /// Returns the same for a modal, which allows more blocks and needs at least one.
 pub(super) fn find_modal_block_violations(blocks: &[Value]) -> Vec<String> {
-    let mut broken = judged(blocks, 100);
+    let mut broken = collect_block_violations(blocks, 100);
     if blocks.is_empty() {
         broken.push("[ERROR] a view has 1 to 100 blocks".to_owned());
     }
     broken
 }
 
-fn judged(blocks: &[Value], most: usize) -> Vec<String> {
+fn collect_block_violations(blocks: &[Value], most: usize) -> Vec<String> {
     let mut judge = Judge::default();
     if blocks.len() > most {
         judge.say("", &format!("no more than {most} items allowed"));

@@ -82,7 +82,7 @@ impl ConversationLoad {
 
     /// The same, with this delay between the starts of two people.
     pub async fn run_staggered(&self, people: usize, turns: usize, apart: Duration) -> TurnTimes {
-        let before = self.slack.busy_time() + self.model.busy_time();
+        let before = self.slack.total_response_time() + self.model.total_response_time();
         let mut talking = JoinSet::new();
         for number in 0..people {
             let (slack, waiting) = (self.slack.clone(), self.waiting.clone());
@@ -92,7 +92,7 @@ impl ConversationLoad {
             });
         }
         let walls: Vec<Duration> = talking.join_all().await.into_iter().flatten().collect();
-        let spent = self.slack.busy_time() + self.model.busy_time() - before;
+        let spent = self.slack.total_response_time() + self.model.total_response_time() - before;
         let fakes = spent / u32::try_from(walls.len()).unwrap();
         TurnTimes { walls, fakes }
     }

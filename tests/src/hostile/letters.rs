@@ -72,7 +72,7 @@ impl Heads {
     }
 
     /// Returns the mail with a short text and a file.
-    pub(super) fn above_file(&self, name: &str, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn mail_with_file(&self, name: &str, bytes: &[u8]) -> Vec<u8> {
         self.above_parts(&["Content-Type: text/plain\r\n\r\nSee the file.".to_owned(), file(name, bytes)])
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn parts(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
 }
 
 /// A mail with an attached mail that is malformed.
-pub(super) fn with_mail(dice: &mut Dice, heads: &Heads, name: &str) -> Vec<u8> {
+pub(super) fn with_malformed_attached_mail(dice: &mut Dice, heads: &Heads, name: &str) -> Vec<u8> {
     let inner = match dice.random_range(0..4) {
         0 => "Content-Type: message/rfc822\r\n\r\n".repeat(dice.random_range(2..50)) + "Subject: x\r\n\r\nx",
         1 => {

@@ -107,7 +107,7 @@ fn mail(class: Class, to: &str, number: u64, seed: u64) -> Mail {
     let mut file = None;
     let mut with_file = |name: &str, bytes: &[u8], heads: &Heads| {
         file = Some(name.to_owned());
-        heads.above_file(name, bytes)
+        heads.mail_with_file(name, bytes)
     };
     let raw = match class {
         Class::Nested => heads.above_html(&html::nested(dice)),
@@ -123,7 +123,7 @@ fn mail(class: Class, to: &str, number: u64, seed: u64) -> Mail {
         Class::Parts => letters::parts(dice, &heads),
         Class::Mail => {
             file = Some("mail.eml".to_owned());
-            letters::with_mail(dice, &heads, "mail.eml")
+            letters::with_malformed_attached_mail(dice, &heads, "mail.eml")
         }
         Class::Sender => {
             heads.from = names::sender(dice);

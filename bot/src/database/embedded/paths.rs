@@ -96,7 +96,7 @@ fn create_home_dir(data_dir: &Path, initdb: &Path) -> Result<OsIdentity, Embedde
     let other = OsIdentity::unprivileged().ok_or(EmbeddedError::NoNamespace)?;
     let shared = Path::new(SHARED_HOME);
     DirBuilder::new().recursive(true).mode(0o755).create(shared).map_err(failed(shared))?;
-    let real = find_unused_path(shared, &short_name(data_dir)).map_err(failed(shared))?;
+    let real = find_unused_path(shared, &short_path_hash(data_dir)).map_err(failed(shared))?;
     create_private_dir(&real, other)?;
     symlink(&real, &home).map_err(failed(&home))?;
     Ok(other)
@@ -115,7 +115,7 @@ fn find_unused_path(parent: &Path, name: &str) -> io::Result<PathBuf> {
 }
 
 /// Returns a short name that is unique for every data folder.
-fn short_name(path: &Path) -> String {
+fn short_path_hash(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     hex::encode(&Sha256::digest(path.as_os_str().as_bytes())[..6])
 }
@@ -129,7 +129,7 @@ fn socket_dir(home: &Path, owner: Uid) -> PathBuf {
     if plain && text.len() <= MAX_SOCKET_PATH {
         return inside;
     }
-    PathBuf::from(format!("/tmp/nod-{owner}-{}", short_name(home)))
+    PathBuf::from(format!("/tmp/nod-{owner}-{}", short_path_hash(home)))
 }
 
 /// Creates a folder that only its owner can enter, or verifies that an existing one is: in `/tmp` another user could

@@ -34,7 +34,7 @@ pub(super) async fn list(
     more: bool,
 ) -> ToolOutput {
     let zone = zone(&cx.principal);
-    let (mut shown, mut texts) = (Vec::with_capacity(events.len()), diary.reading().desk());
+    let (mut shown, mut texts) = (Vec::with_capacity(events.len()), diary.reading().open_session());
     for event in events {
         let text = text(&mut texts, event.description.as_deref().unwrap_or_default()).await;
         shown.push(event_json(event, text, &zone, cx.now));

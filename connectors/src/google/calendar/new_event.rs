@@ -238,7 +238,7 @@ impl NewEvent {
             true => format!("{} {}", self.title, self.times.describe(&TimeZone::UTC, now)),
             false => self.title.clone(),
         };
-        let long = self.repeats.as_ref().and_then(|repeats| repeats.risk(&self.times));
+        let long = self.repeats.as_ref().and_then(|repeats| repeats.length_risk(&self.times));
         let over = self.has_started.then(|| "it is over already, so this only writes it down".to_owned());
         let every = self
             .repeats

@@ -192,7 +192,7 @@ impl Recurrence {
     }
 
     /// Returns a risk line if it repeats without an end, or for longer than people usually plan.
-    pub(super) fn risk(&self, times: &EventTime) -> Option<String> {
+    pub(super) fn length_risk(&self, times: &EventTime) -> Option<String> {
         let first = times.first_day();
         let last = match (self.times, self.until) {
             (None, None) => return Some("it repeats without an end".to_owned()),
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn endless_recurrence_is_a_risk() {
-        let risk = |value: Value| recurrence(value).risk(&friday());
+        let risk = |value: Value| recurrence(value).length_risk(&friday());
         let long = Some("it repeats for more than 5 years".to_owned());
         assert_eq!(risk(json!({"every": "week"})).as_deref(), Some("it repeats without an end"));
         assert_eq!(risk(json!({"every": "week", "until": "2031-03-06"})), None);

@@ -27,7 +27,8 @@ impl Recipient {
             Some((name, address)) => (name.trim(), address.trim()),
             None => ("", text),
         };
-        let address = ascii(address).ok_or_else(|| bad("only plain letters before the @ can be sent to"))?;
+        let address =
+            to_ascii_address(address).ok_or_else(|| bad("only plain letters before the @ can be sent to"))?;
         let options = Options::default().with_required_tld().without_domain_literal().without_display_text();
         EmailAddress::parse_with_options(&address, options).map_err(|error| bad(&error.to_string()))?;
         let name = unquote_name(name).ok_or_else(|| bad("the name has characters a name cannot have"))?;
@@ -51,7 +52,7 @@ impl fmt::Display for Recipient {
     }
 }
 
-fn ascii(address: &str) -> Option<String> {
+fn to_ascii_address(address: &str) -> Option<String> {
     let (local, domain) = address.rsplit_once('@')?;
     if domain.is_ascii() {
         return address.is_ascii().then(|| address.to_owned());

@@ -37,7 +37,7 @@ pub(super) fn parameters(least_to: usize) -> Value {
             "bcc": recipients(0, "Addresses, or names of people."),
             "subject": {"type": "string", "maxLength": SUBJECT_CHARS, "description": "One line."},
             "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS, "description": "Plain text, whole."},
-            "from": reply::from_schema(),
+            "from": reply::sender_schema(),
             "attach": outgoing_attachments::argument(),
         },
         "required": required,

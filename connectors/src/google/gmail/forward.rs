@@ -73,7 +73,7 @@ fn parameters() -> Value {
             "body": {"type": "string", "maxLength": BODY_CHARS,
                 "description": "The person's own words above it; empty if they gave none."},
             "without_files": {"type": "boolean", "description": "Leaves out the mail's files; false if left out."},
-            "from": reply::from_schema(),
+            "from": reply::sender_schema(),
         },
         "required": ["thread_id", "to"],
         "additionalProperties": false,
@@ -161,7 +161,7 @@ async fn compose_forward(
     } else {
         outgoing_attachments::list_from_message(mailbox, &mail).await?
     };
-    let body = Body::read(&mail, &mut mailbox.reading().desk()).await;
+    let body = Body::read(&mail, &mut mailbox.reading().open_session()).await;
     let unread = |unread| {
         reading::to_tool_error(unread, "that mail cannot be read safely; forward it in Gmail itself")
     };

@@ -79,7 +79,7 @@ impl Identities {
             .list_send_as()
             .await
             .map_err(|trouble| trouble.into_read_error("the addresses to send from"))?;
-        let (mut read, mut texts) = (Vec::with_capacity(all.len()), mailbox.reading().desk());
+        let (mut read, mut texts) = (Vec::with_capacity(all.len()), mailbox.reading().open_session());
         for one in all {
             // Signatures are HTML.
             let html = one.signature.as_deref().unwrap_or_default();

@@ -106,7 +106,7 @@ impl ReadTool for OpenDraft {
         let draft = mailbox.fetch_raw_draft(&wanted.draft_id).await;
         let draft: Draft = draft.map_err(|trouble| trouble.into_read_error("that draft"))?;
         let (letter, seen) = open_draft::open_from_mailbox(&mailbox, &wanted.draft_id, draft).await?;
-        let mut output = open_draft::text(cx, &mailbox, &letter, &seen, true)?;
+        let mut output = open_draft::draft_output(cx, &mailbox, &letter, &seen, true)?;
         let content =
             output.content.as_object_mut().ok_or_else(|| ToolError::internal("a draft is not an object"))?;
         content.remove("changed");

@@ -99,11 +99,11 @@ impl Body {
     /// Returns plain text if there is any, otherwise HTML.
     pub(super) fn from_message(message: &Message) -> Self {
         let Some(payload) = &message.payload else { return Self::Nothing };
-        let plain = find(payload, "text/plain", DEPTH).and_then(content);
+        let plain = find(payload, "text/plain", DEPTH).and_then(part_text);
         if let Some(text) = plain.filter(|text| !text.trim().is_empty()) {
             return Self::Text(text);
         }
-        match find(payload, "text/html", DEPTH).and_then(content) {
+        match find(payload, "text/html", DEPTH).and_then(part_text) {
             Some(html) => Self::Html(html),
             None if find(payload, "text/", DEPTH).is_some() => Self::Apart,
             None => Self::Nothing,
@@ -148,7 +148,7 @@ fn find<'a>(part: &'a MessagePart, kind: &str, depth: usize) -> Option<&'a Messa
 }
 
 /// Returns a part's text. Gmail returns the bytes in the sender's character set.
-fn content(part: &MessagePart) -> Option<String> {
+fn part_text(part: &MessagePart) -> Option<String> {
     let bytes = part.body.as_ref()?.data.as_ref()?;
     let kind = part_header(part, "Content-Type").unwrap_or_default().to_ascii_lowercase();
     let charset = kind.split_once("charset=").map(|(_, rest)| rest.trim_start_matches('"'));

@@ -71,7 +71,7 @@ pub(super) async fn check_state(
     if seen_now.version == seen.version {
         return Ok(DraftState::Unchanged(Box::new(letter.clone()), seen_now));
     }
-    let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
+    let draft = Written::parse_draft(mailbox, &message.raw.unwrap_or_default()).await?;
     let written = parse_raw(&with_current_sender(mailbox, letter, &draft).await?, &draft)?;
     let same = OutgoingEmail { body: written.body.clone(), ..letter.clone() } == written
         && letter.body.trim_end() == written.body.trim_end();
@@ -104,7 +104,7 @@ pub(super) async fn open_from_mailbox(
 ) -> Result<(OutgoingEmail, DraftVersion), ToolError> {
     let identities = Identities::fetch(mailbox).await?;
     let message = draft.message.unwrap_or_default();
-    let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
+    let draft = Written::parse_draft(mailbox, &message.raw.unwrap_or_default()).await?;
     let from = draft.sender().unwrap_or_else(|| mailbox.address()).to_owned();
     let reply = draft.answered.last().map(|newest| Reply {
         thread_id: message.thread_id.unwrap_or_default(),
@@ -230,7 +230,7 @@ pub(super) fn saved_output(
 }
 
 /// Returns its text for the model.
-pub(super) fn text(
+pub(super) fn draft_output(
     cx: &ToolContext,
     mailbox: &Mailbox,
     letter: &OutgoingEmail,
@@ -277,7 +277,7 @@ pub(super) fn outdated_output(
     letter: &OutgoingEmail,
     seen: &DraftVersion,
 ) -> Result<ToolError, ToolError> {
-    let mut now = text(cx, mailbox, letter, seen, true)?;
+    let mut now = draft_output(cx, mailbox, letter, seen, true)?;
     now.content["status"] = json!("not_done");
     now.content["why"] = json!("the draft was changed in Gmail meanwhile");
     Ok(ToolError::Conflict { current: Box::new(now) })

@@ -117,7 +117,7 @@ async fn extract_text(
         return large();
     }
     if is_mail {
-        match mailbox.reading().desk().read(Kind::Mail, &bytes).await {
+        match mailbox.reading().open_session().read(Kind::Mail, &bytes).await {
             // It is not a mail, whatever its type says.
             Err(Unread::Failed(Failure::Broken)) => {}
             read => return Ok(read.map(Read::text).map_err(|unread| unread.sentence(Kind::Mail))),

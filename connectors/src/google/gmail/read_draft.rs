@@ -38,8 +38,10 @@ impl ReadTool for ReadDraft {
         let mailbox = self.accounts.mailbox_with_scopes(cx, &[scopes::READONLY]).await?;
         let (letter, seen) = open_draft::load_open_draft(&mailbox, args).await?;
         match open_draft::check_state(&mailbox, &letter, &seen).await? {
-            DraftState::Unchanged(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, false),
-            DraftState::Changed(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, true),
+            DraftState::Unchanged(letter, seen) => {
+                open_draft::draft_output(cx, &mailbox, &letter, &seen, false)
+            }
+            DraftState::Changed(letter, seen) => open_draft::draft_output(cx, &mailbox, &letter, &seen, true),
             DraftState::Gone => Ok(open_draft::gone_output(&seen)),
         }
     }

@@ -87,7 +87,7 @@ pub(super) async fn read_thread(
         messages
             .truncate(at.ok_or_else(|| ToolError::NotFound { what: "that message in that thread".into() })?);
     }
-    let letters = newest(&messages, &mut mailbox.reading().desk(), cx).await;
+    let letters = newest(&messages, &mut mailbox.reading().open_session(), cx).await;
     let earlier = messages.len() - letters.len();
     let oldest = letters.first().map(|letter| letter["id"].as_str().unwrap_or_default().to_owned());
     let mut content = json!({"thread_id": id, "messages": letters});

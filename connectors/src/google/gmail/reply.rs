@@ -90,7 +90,7 @@ impl ReplyTool {
 }
 
 /// Returns the schema of the argument for the sender, for every tool that writes mail.
-pub(super) fn from_schema() -> Value {
+pub(super) fn sender_schema() -> Value {
     json!({"type": "string", "minLength": 3, "maxLength": 320,
         "description": "Which of the person's own addresses it is sent from, where they named one."})
 }
@@ -106,7 +106,7 @@ fn parameters() -> Value {
             "cc": {"type": "array", "maxItems": 50,
                 "description": "Further people that the person named: addresses, or names.",
                 "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}},
-            "from": from_schema(),
+            "from": sender_schema(),
             "attach": outgoing_attachments::argument(),
             "quote": {"type": "boolean",
                 "description": "Whether that mail is quoted below the text; true if left out."},
@@ -200,7 +200,7 @@ async fn compose_reply(
     let tied = reply_headers(&newest, wanted.thread_id, &of, &from);
     let quoted = match wanted.quote {
         true => {
-            let body = Body::read(&newest, &mut mailbox.reading().desk()).await.map_err(unquoted)?;
+            let body = Body::read(&newest, &mut mailbox.reading().open_session()).await.map_err(unquoted)?;
             Some(quote::quote_for_reply(&newest, &body, &from, &cx.principal.zone))
         }
         false => None,

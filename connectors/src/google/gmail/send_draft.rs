@@ -59,7 +59,7 @@ impl ActTool for SendDraft {
                 return Err(ToolError::Conflict { current: Box::new(open_draft::gone_output(&seen)) });
             }
         };
-        let text = open_draft::text(cx, &mailbox, &letter, &seen, by_hand)?;
+        let text = open_draft::draft_output(cx, &mailbox, &letter, &seen, by_hand)?;
         let letter = OutgoingEmail { tool: NAME.to_owned(), draft: Some(seen), ..*letter };
         let preview = send_email::approval_preview(&letter)?;
         Ok(Preview { audience: text.audience, provenance: text.provenance, ..preview })
@@ -83,7 +83,7 @@ impl ActTool for SendDraft {
         letter.check_account(&mailbox)?;
         let draft = mailbox.fetch_draft(&seen.id).await.map_err(GoogleApiError::into_prepare_error)?;
         check_unchanged(&draft, &seen)?;
-        send_email::handle(draft, cx.now)
+        send_email::encode_send_handle(draft, cx.now)
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {

@@ -149,11 +149,11 @@ pub(super) async fn prepare_email(
             mailbox.create_draft(raw, letter.thread()).await.map_err(GoogleApiError::into_prepare_error)?
         }
     };
-    handle(draft, cx.now)
+    encode_send_handle(draft, cx.now)
 }
 
 /// Returns the handle of the draft to send.
-pub(super) fn handle(draft: Draft, date: Timestamp) -> Result<Value, ToolError> {
+pub(super) fn encode_send_handle(draft: Draft, date: Timestamp) -> Result<Value, ToolError> {
     let handle = SendHandle::from_draft(draft, date)?;
     serde_json::to_value(handle).map_err(|error| ToolError::internal(error.to_string()))
 }

@@ -33,9 +33,9 @@ impl Written {
     ///
     /// # Errors
     /// [`ToolError::Forbidden`] if it cannot be read whole.
-    pub(super) async fn read(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, ToolError> {
+    pub(super) async fn parse_draft(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, ToolError> {
         const UNSAFE: &str = "that draft cannot be read safely; change and send it in Gmail itself";
-        let read = mailbox.reading().desk().read(Kind::Draft, raw).await;
+        let read = mailbox.reading().open_session().read(Kind::Draft, raw).await;
         let read = read.map_err(|unread| to_tool_error(unread, UNSAFE))?;
         if read.done.cut.is_some() {
             let reason = "that draft is longer than I can show; change and send it in Gmail itself";

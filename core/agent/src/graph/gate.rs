@@ -100,7 +100,7 @@ async fn examine(
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(ToolError::to_string);
-    record.output = previewed.as_ref().ok().and_then(record_of_preview);
+    record.output = previewed.as_ref().ok().and_then(preview_for_storage);
     record.input = Some(named);
     cx.records.push(record);
     if let Ok(preview) = &previewed {
@@ -159,7 +159,7 @@ pub(super) fn narrow_audience_of_error(spec: &ToolSpec, fault: &ToolError, state
 /// Asks for another time if the picked one does not work. The person gets Nod's text: a click needs a direct answer.
 pub(super) fn answer_failed_pick(fault: &ToolError, state: &mut AgentState, pending: &PendingCall) -> bool {
     let ToolError::InvalidArguments { reason } = fault else { return false };
-    let picked = pending.picked_values.keys().any(|name| question::is_time(name));
+    let picked = pending.picked_values.keys().any(|name| question::is_time_question(name));
     if picked {
         let asked = question::ask_for_alternative(reason, state.is_shared);
         state.apply_tool_output(&pending.call.id, &asked, &asked.content.to_string());
@@ -176,7 +176,7 @@ fn with_assumptions(mut preview: Preview, assumed: &[String]) -> Preview {
 }
 
 /// Returns the preview without text that its card does not show; the approval's row, readable by its owner, has it all.
-fn record_of_preview(preview: &Preview) -> Option<Value> {
+fn preview_for_storage(preview: &Preview) -> Option<Value> {
     if preview.trailing_text.is_none() {
         return serde_json::to_value(preview).ok();
     }

@@ -26,7 +26,7 @@ use async_trait::async_trait;
 pub use act::content;
 pub use recall::RecalledContext;
 pub use record::Records;
-pub use reply::{before_tools, streamable_text};
+pub use reply::{streamable_text, text_before_tool_calls};
 pub use think::progress_summary;
 
 use crate::state::{AgentState, Node};

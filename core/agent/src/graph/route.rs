@@ -51,7 +51,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
             state.acts |= matches!(target, Some(Tool::Act(_)));
             state.routed_via = Some("router".to_owned());
-            if let Some(read) = draft_read_tool(&state) {
+            if let Some(read) = find_draft_reading_tool(&state) {
                 return Ok(call_tool(state, read));
             }
             match routed.intent {
@@ -84,7 +84,7 @@ fn call_tool(mut state: AgentState, tool: String) -> Step {
 }
 
 /// Returns the tool that reads a draft before it is changed, because the person might have edited it meanwhile.
-fn draft_read_tool(state: &AgentState) -> Option<String> {
+fn find_draft_reading_tool(state: &AgentState) -> Option<String> {
     let newest = &state.drafts.open.first()?.draft.tools;
     (state.target_tool.as_ref() == Some(&newest.update)).then(|| newest.read.clone())
 }

@@ -18,7 +18,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     state.results = Results::default();
     let mut calls = answer.calls;
     calls.truncate(MAX_TOOL_CALLS);
-    distinct(&mut calls);
+    make_call_ids_unique(&mut calls);
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
         state.reply = Some(with_truncation_note(answer.text, answer.truncated));
@@ -42,7 +42,7 @@ pub(super) fn with_truncation_note(text: String, truncated: bool) -> String {
 }
 
 /// Makes the call ids unique: a result finds its call by id, and some endpoints use an id twice in one turn.
-fn distinct(calls: &mut [ToolCall]) {
+fn make_call_ids_unique(calls: &mut [ToolCall]) {
     for at in 1..calls.len() {
         let (before, rest) = calls.split_at_mut(at);
         if before.iter().any(|call| call.id == rest[0].id) {

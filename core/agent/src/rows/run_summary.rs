@@ -17,7 +17,7 @@ pub struct RequestSummary {
 
 impl RequestSummary {
     /// Returns the outcome, such as "sent": worded to be the whole line, or to follow a number.
-    fn word(&self, alone: bool) -> String {
+    fn outcome_text(&self, alone: bool) -> String {
         let pick = |one: &str, more: &str| if alone { one.to_owned() } else { more.to_owned() };
         match self.status {
             Status::Pending => pick("waits for your nod", "waiting for your nod"),
@@ -73,10 +73,10 @@ fn with_early_end(asked: &[RequestSummary], how: &str) -> String {
 /// Returns "sent", or "2 sent, 1 denied" in the order of the requests; `None` if there were none.
 fn count_outcomes(asked: &[RequestSummary]) -> Option<String> {
     if let [one] = asked {
-        return Some(one.word(true));
+        return Some(one.outcome_text(true));
     }
     let mut all: Vec<(String, usize)> = Vec::new();
-    for word in asked.iter().map(|one| one.word(false)) {
+    for word in asked.iter().map(|one| one.outcome_text(false)) {
         match all.iter_mut().find(|(known, _)| *known == word) {
             Some((_, times)) => *times += 1,
             None => all.push((word, 1)),

@@ -176,7 +176,7 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
 fn apply_answer(state: &mut AgentState, call: &str, answer: Option<&str>) {
     let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call) else { return };
     match answer.and_then(question::parse_picked) {
-        Some((name, value)) if value.is_empty() && question::is_time(&name) => {
+        Some((name, value)) if value.is_empty() && question::is_time_question(&name) => {
             let asked = question::for_another_time(state.is_shared);
             state.apply_tool_output(call, &asked, &asked.content.to_string());
         }

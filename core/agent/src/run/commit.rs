@@ -151,7 +151,7 @@ impl<'a> Commit<'a> {
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
         self.write_state(conn, status, error).await?;
-        let spoken = finish_stream::finish_stream(self, conn).await?;
+        let spoken = finish_stream::finish_streaming_message(self, conn).await?;
         for (_, emit) in self.outputs.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
             self.write_output(conn, emit, now).await?;
         }
@@ -237,7 +237,7 @@ impl<'a> Commit<'a> {
                 let card = card::account_needed_card(&need, offer, now);
                 let line = format!(
                     "{}, first I need access to your account. I have written to you directly.",
-                    self.name()
+                    self.principal_name()
                 );
                 self.enqueue_private_with_placeholder(conn, delivery, &card, placeholder_card(line), now)
                     .await?;
@@ -277,7 +277,7 @@ impl<'a> Commit<'a> {
                         conn,
                         id,
                         page,
-                        share::share_offer_card(self.name(), id),
+                        share::share_offer_card(self.principal_name(), id),
                         now,
                     )
                     .await?;
@@ -414,18 +414,18 @@ impl<'a> Commit<'a> {
                 self.enqueue(conn, id, &card, None, audience, now).await
             }
             Audience::Person(_) => {
-                let line = format!("Asked {} privately.", self.name());
+                let line = format!("Asked {} privately.", self.principal_name());
                 self.enqueue_private_with_placeholder(conn, id, card, placeholder_card(line), now).await
             }
         }
     }
 
     /// Whether only the person sees what is asked.
-    pub(super) fn is_personal(&self) -> bool {
+    pub(super) fn is_seen_only_by_owner(&self) -> bool {
         matches!(self.run.state.audience, Audience::Person(_)) || self.venue.is_private_location()
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn principal_name(&self) -> &str {
         &self.run.state.principal.name
     }
 }

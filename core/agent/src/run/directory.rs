@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
 
     /// Answers from a list that is still being refreshed: a match needs confirmation, and a missing person can still
     /// come.
-    async fn perhaps(
+    async fn downgrade_stale_result(
         &self,
         name: &str,
         found: Result<String, ToolError>,
@@ -59,7 +59,7 @@ impl<'a> Rows<'a> {
         Ok(match found {
             Ok(address) => {
                 let mut conn = self.pool.acquire().await?;
-                let choices = people::choices(&mut conn, self.tenant, &address).await?;
+                let choices = people::find_choices_by_address(&mut conn, self.tenant, &address).await?;
                 let why =
                     "I am reading the list of people again: there may be another one by now.".to_owned();
                 Err(ToolError::Ambiguous { name: name.to_owned(), choices, message: Some(why) })
@@ -86,7 +86,11 @@ impl Directory for Rows<'_> {
         }
         let fresh = self.lists.refresh().await?;
         let found = self.look_up_recipient(written, me).await?;
-        if fresh { Ok(found) } else { Ok(self.perhaps(names::strip_quotes(written), found).await?) }
+        if fresh {
+            Ok(found)
+        } else {
+            Ok(self.downgrade_stale_result(names::strip_quotes(written), found).await?)
+        }
     }
 
     async fn load_policy(&self) -> Result<Policy, NodeError> {

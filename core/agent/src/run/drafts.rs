@@ -34,7 +34,7 @@ impl Commit<'_> {
                     conn,
                     delivery,
                     &card,
-                    placeholder_card(card::sent_privately_line(self.name())),
+                    placeholder_card(card::sent_privately_line(self.principal_name())),
                     now,
                 )
                 .await?;

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::commit::Commit;
 use super::long::{self, TruncatedAnswer};
-use crate::graph::{NodeOutput, before_tools};
+use crate::graph::{NodeOutput, text_before_tool_calls};
 use nod_contract::card::Card;
 use nod_contract::privacy::Audience;
 use nod_people::delivery::{self, open};
@@ -13,7 +13,7 @@ use nod_people::work::PeopleJob;
 use nod_store::jobs::{WorkError, sql as jobs};
 
 /// Closes or keeps the open message within a commit. Returns the index of the emit that went into it.
-pub(super) async fn finish_stream(
+pub(super) async fn finish_streaming_message(
     work: &Commit<'_>,
     conn: &mut PgConnection,
 ) -> Result<Option<usize>, WorkError> {
@@ -38,8 +38,8 @@ pub(super) async fn finish_stream(
         }
         None if work.run.status == "running" => {
             // The audience is still that of the step that produced the text; only tool results narrow it.
-            if let Some(card) =
-                before_tools(&work.run.state).filter(|_| is_visible_here(work, work.run.state.audience))
+            if let Some(card) = text_before_tool_calls(&work.run.state)
+                .filter(|_| is_visible_here(work, work.run.state.audience))
             {
                 open::update_open_card(conn, work.claim.tenant, open.id, &card).await?;
             }

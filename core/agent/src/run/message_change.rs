@@ -77,7 +77,7 @@ async fn restart_with_edited_message(
         sql::update_first_message(&mut tx, tenant, run.id, &Turn::Human { text: text.to_owned() }).await?;
     }
     "running".clone_into(&mut run.status);
-    sql::write(&mut tx, claim, &state_of(&run), now).await?;
+    sql::write(&mut tx, claim, &state_only_transition(&run), now).await?;
     jobs::update_payload(&mut tx, claim, &RunJob::AdvanceRun { run: run.id, event: None }).await?;
     tx.commit().await?;
     core.jobs.wake();
@@ -100,7 +100,7 @@ async fn stop_after_deletion(core: &Agent, claim: &Claim, mut run: Run) -> Resul
         run.state.routed_via = Some("rule:deleted".to_owned());
         "done".clone_into(&mut run.status);
     }
-    sql::write(&mut tx, claim, &state_of(&run), now).await?;
+    sql::write(&mut tx, claim, &state_only_transition(&run), now).await?;
     if !goes_on && run.state.has_channel_history {
         forget::schedule_purge(core, &mut tx, tenant, run.id, now).await?;
     }
@@ -141,7 +141,7 @@ async fn withdraw_pending(
 }
 
 /// Returns a transition that writes only the state.
-fn state_of(run: &Run) -> Transition<'_> {
+fn state_only_transition(run: &Run) -> Transition<'_> {
     Transition { run, error: None, messages: &[], steps: &[] }
 }
 

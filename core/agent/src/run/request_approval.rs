@@ -89,7 +89,7 @@ impl Commit<'_> {
                 approval::risks(&preview, &known, &run.state.provenance),
                 preview.risks.clone(),
                 guests,
-                if self.is_personal() { preview.private_risks.clone() } else { Vec::new() },
+                if self.is_seen_only_by_owner() { preview.private_risks.clone() } else { Vec::new() },
             ]
             .concat(),
             sources: run.state.provenance.sources(),

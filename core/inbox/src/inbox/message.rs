@@ -203,7 +203,7 @@ pub(super) async fn start_run_with(
     }
     state.joined_thread_at = said.is_first_in_thread.then(|| said.message.unwrap_or_default().to_owned());
     if let Some(answer) = said.prepared_answer {
-        state.set_rule_answer(answer);
+        state.set_answer_without_model(answer);
     }
     known(&mut state);
     let new = NewRun {

@@ -104,7 +104,7 @@ impl Inbox {
             if inbound.author.membership != Membership::Bot {
                 tracing::info!(platform = inbound.platform, standing = ?inbound.author.membership, "refused an outsider");
             }
-            overhear(core, &inbound).await?;
+            record_ignored_user_message(core, &inbound).await?;
             return Ok(match inbound.event {
                 Event::Message { .. }
                 | Event::MessageEdited { .. }
@@ -122,7 +122,7 @@ impl Inbox {
             }
             InteractionResponse::Form(form) => {
                 if form.fields.iter().any(|field| field.accepts_recipients) {
-                    request_lists(core).await;
+                    request_stale_directories(core).await;
                 }
                 InteractionResponse::Form(form)
             }
@@ -170,7 +170,7 @@ pub(crate) async fn ingest(
     reached: Reached,
 ) -> sqlx::Result<InteractionResponse> {
     if is_refused(core, &inbound.author) {
-        overhear(core, inbound).await?;
+        record_ignored_user_message(core, inbound).await?;
         return Ok(InteractionResponse::Ack);
     }
     let arrival = InboundContext {
@@ -274,7 +274,7 @@ async fn accept_home_opened(arrival: &InboundContext<'_>) -> sqlx::Result<Intera
 }
 
 /// Records that a user whom Nod ignores wrote here: a later "yes" in that thread may be meant for them.
-async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
+async fn record_ignored_user_message(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
     let Event::Message { place, .. } = &inbound.event else { return Ok(()) };
     let mut conn = core.door.acquire().await?;
     sql::mark_overheard(&mut conn, core.tenant, inbound, place).await
@@ -282,8 +282,8 @@ async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
 
 /// Requests fresh lists of people when a form with recipients opens: submitting it must be answered at once, and it
 /// should find those who joined today.
-async fn request_lists(core: &App) {
-    if let Err(error) = people::refresh::Lists::at_the_door(core).request_stale().await {
+async fn request_stale_directories(core: &App) {
+    if let Err(error) = people::refresh::Lists::at_the_door(core).enqueue_stale_refreshes().await {
         tracing::warn!(%error, "could not request a refresh of the people");
     }
 }

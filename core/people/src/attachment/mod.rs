@@ -63,7 +63,7 @@ pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx
         return Ok(());
     }
     let fetched = join_all(waiting.iter().map(|(_, file)| fetch(core, platform, file))).await;
-    let mut desk = core.reading.desk(whose, Instant::now() + reading::READ_TIMEOUT);
+    let mut desk = core.reading.open_session(whose, Instant::now() + reading::READ_TIMEOUT);
     for ((id, _), fetched) in waiting.iter().zip(fetched) {
         let read = match fetched {
             Ok(bytes) => extract_text(desk.as_mut(), bytes).await,
@@ -105,7 +105,7 @@ pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String,
         bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
         bytes if text::is_archive(bytes) => Kind::Docx,
         // Plain text cannot make decoding slow, so it needs no reader process.
-        bytes => return Ok(truncate_text(text::extract_text(bytes)?, false)),
+        bytes => return Ok(truncate_with_notice(text::extract_text(bytes)?, false)),
     };
     let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
     let cut = read.done.cut;
@@ -113,11 +113,11 @@ pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String,
     if matches!(cut, Some(Cut::Pages | Cut::Time)) {
         words.push_str("(not every page could be read)");
     }
-    Ok(truncate_text(words, cut == Some(Cut::Size)))
+    Ok(truncate_with_notice(words, cut == Some(Cut::Size)))
 }
 
 /// Shortens the text to what is kept.
-fn truncate_text(words: String, cut: bool) -> String {
+fn truncate_with_notice(words: String, cut: bool) -> String {
     match words.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),
         None if cut => format!("{words}… (the rest was left out)"),

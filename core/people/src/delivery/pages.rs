@@ -20,7 +20,9 @@ pub fn split_into_messages(card: &Card, most: usize, fits: impl Fn(&Card) -> boo
     for block in &card.body {
         match block {
             Block::Markdown(text) => {
-                units(text).into_iter().for_each(|unit| book.write(unit, split_unit, Block::Markdown));
+                split_markdown_blocks(text)
+                    .into_iter()
+                    .for_each(|unit| book.write(unit, split_unit, Block::Markdown));
             }
             Block::Literal(text) => book.write(text, cut_lines, Block::Literal),
             other => book.add(other.clone()),
@@ -39,7 +41,7 @@ pub fn split_into_messages(card: &Card, most: usize, fits: impl Fn(&Card) -> boo
 pub fn truncate_as_message(text: &str, most: usize) -> String {
     let mut left = most;
     let mut shown = Vec::new();
-    for unit in units(text) {
+    for unit in split_markdown_blocks(text) {
         let window = head(unit, left);
         if window.len() < unit.len() {
             shown.push(split_unit(window, left * 9 / 10).head);
@@ -203,7 +205,7 @@ fn options() -> Options {
 }
 
 /// Returns paragraphs, lists, tables and code, each complete, in order.
-fn units(text: &str) -> Vec<&str> {
+fn split_markdown_blocks(text: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let mut depth = 0_usize;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {

@@ -20,7 +20,7 @@ const MIN_NAME_UNITS: usize = 4;
 
 /// Returns the words to look a name up by; `None` if there are none to look for in mail.
 pub fn search_words(name: &str) -> Option<Vec<String>> {
-    let words = parts(name);
+    let words = split_name(name);
     let fits = words.len() <= MAX_WORDS && words.iter().all(|word| word.chars().count() <= MAX_WORD_CHARS);
     (fits && !words.is_empty()).then_some(words)
 }
@@ -44,11 +44,11 @@ pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &P
 /// Returns whether all the words are in the name, or before the `@` of the address.
 fn is_match(contact: &Contact, words: &[String]) -> bool {
     let local = contact.email.rsplit_once('@').map_or("", |(local, _)| local);
-    let has = [parts(&contact.name), parts(local)].concat();
+    let has = [split_name(&contact.name), split_name(local)].concat();
     words.iter().all(|word| has.contains(word))
 }
 
-fn parts(name: &str) -> Vec<String> {
+fn split_name(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }

@@ -98,7 +98,11 @@ pub async fn resolve_recipient(
 }
 
 /// Returns the people who have this address, as choices.
-pub async fn choices(conn: &mut PgConnection, tenant: TenantId, address: &str) -> sqlx::Result<Vec<Choice>> {
+pub async fn find_choices_by_address(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    address: &str,
+) -> sqlx::Result<Vec<Choice>> {
     let people = sql::find_by_emails(conn, tenant, &[address.to_owned()]).await?;
     let choice = |(_, _, name): (String, PersonId, String)| Choice {
         label: format!("{name} ({address})"),

@@ -47,7 +47,7 @@ impl<'a> Lists<'a> {
     /// Requests those that are old, and waits a moment for them; returns false if one is still being read. No
     /// connection is held meanwhile.
     pub async fn refresh(&self) -> sqlx::Result<bool> {
-        self.request_stale().await?;
+        self.enqueue_stale_refreshes().await?;
         let begun = Instant::now();
         loop {
             let (now, lists) = (self.clock.now(), self.load().await?);
@@ -64,7 +64,7 @@ impl<'a> Lists<'a> {
     }
 
     /// Requests those that are old, without waiting.
-    pub async fn request_stale(&self) -> sqlx::Result<()> {
+    pub async fn enqueue_stale_refreshes(&self) -> sqlx::Result<()> {
         let now = self.clock.now();
         let stale = now - FRESH;
         for Reading { platform, workspace, asked_at, synced_at } in self.load().await? {

@@ -470,7 +470,7 @@ pub async fn upsert_directory(
 }
 
 /// Resets every membership in a workspace to unknown. A person who is a member elsewhere remains one.
-pub async fn reset_memberships(
+pub async fn mark_memberships_unknown(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,

@@ -22,7 +22,7 @@ pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Reads documents.
 pub trait Reader: Send + Sync {
     /// Returns a desk for one call of one person; nothing waits beyond `until`. It costs nothing until it reads.
-    fn desk(&self, whose: Whose, until: Instant) -> Box<dyn Desk>;
+    fn open_session(&self, whose: Whose, until: Instant) -> Box<dyn Desk>;
 }
 
 /// The person for whom something is read: a process that serves one person serves no other.

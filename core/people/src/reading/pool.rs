@@ -56,7 +56,7 @@ impl Readers {
 }
 
 impl Reader for Readers {
-    fn desk(&self, whose: Whose, until: Instant) -> Box<dyn Desk> {
+    fn open_session(&self, whose: Whose, until: Instant) -> Box<dyn Desk> {
         Box::new(OneDesk { pool: self.0.clone(), whose, until, place: None, process: None, died: None })
     }
 }
@@ -83,7 +83,7 @@ impl Desk for OneDesk {
             return Err(why);
         }
         if self.place.is_none() {
-            let place = timeout_at(self.until, self.pool.place(&self.whose)).await;
+            let place = timeout_at(self.until, self.pool.acquire_permits(&self.whose)).await;
             self.place = Some(place.map_err(|_| Unread::Busy)?);
         }
         let until = self.until.min(Instant::now() + READ_TIMEOUT);
@@ -157,7 +157,7 @@ fn cause(ended: ExitStatus, whole_time: bool) -> (Unread, Option<&'static str>) 
 }
 
 impl Pool {
-    async fn place(&self, whose: &Whose) -> (OwnedSemaphorePermit, OwnedSemaphorePermit) {
+    async fn acquire_permits(&self, whose: &Whose) -> (OwnedSemaphorePermit, OwnedSemaphorePermit) {
         let turn = {
             let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
             people.retain(|_, turn| Arc::strong_count(turn) > 1);

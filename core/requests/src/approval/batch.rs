@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::card::{add_details, by_whom, escape, receipt, revision_mark, show_all};
+use super::card::{add_details, by_whom, escape, receipt, revision_mark, with_show_all_button};
 use super::co_approval::DecisionStep;
 use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
 use super::headline::headline;
@@ -66,7 +66,8 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
     let heading =
         format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), revision_mark(approval));
     let before = card.buttons.len();
-    let mut card = show_all(add_details(card.with_block(Block::Markdown(heading)), approval), approval);
+    let mut card =
+        with_show_all_button(add_details(card.with_block(Block::Markdown(heading)), approval), approval);
     if approval.status != Status::Pending {
         card = receipt(card, approval, REASON);
     }

@@ -47,11 +47,11 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
         Status::Pending => add_decision_buttons(card, approval),
         _ => receipt(card, approval, MAX_REASON_CHARS),
     };
-    show_all(card, approval)
+    with_show_all_button(card, approval)
 }
 
 /// Adds [Show all] if the card does not show everything.
-pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
+pub(super) fn with_show_all_button(card: Card, approval: &Approval) -> Card {
     if !display_limits::has_hidden_text(&approval.preview, &approval.risks, &approval.sources) {
         return card;
     }
@@ -390,7 +390,7 @@ pub fn pending_line(approval: &Approval) -> String {
 /// Returns one line for a prompt.
 #[must_use]
 pub fn prompt_line(approval: &Approval) -> String {
-    with_expiry(approval, &redacted_line(approval))
+    with_expiry(approval, &line_without_untrusted_text(approval))
 }
 
 fn with_expiry(approval: &Approval, line: &str) -> String {
@@ -413,7 +413,7 @@ pub(super) fn line(approval: &Approval) -> String {
 }
 
 /// Returns the same for a model that reads it as Nod's own words: text that outsiders might have written is omitted.
-pub(super) fn redacted_line(approval: &Approval) -> String {
+pub(super) fn line_without_untrusted_text(approval: &Approval) -> String {
     with_digest(approval, &redacted_summary(approval))
 }
 

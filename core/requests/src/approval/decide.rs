@@ -125,7 +125,7 @@ pub(super) async fn apply_decision(
     decision: &Decision<'_>,
     now: Timestamp,
 ) -> sqlx::Result<DecisionResult> {
-    let step = approval.step(decision.by, decision.approve);
+    let step = approval.decision_step(decision.by, decision.approve);
     // The loaded row is what was seen; the guarded update ensures that.
     if !approval.is_pending(decision.revision, now) {
         return Ok(DecisionResult::Rejected);
@@ -181,7 +181,7 @@ pub(super) async fn apply_decision(
             if approval.co_approver_list.is_some() {
                 co_approval::sql::mark_approved(conn, tenant, approval.id, decision.by, now).await?;
             }
-            plan(core, conn, tenant, approval, now).await?;
+            insert_planned_effect(core, conn, tenant, approval, now).await?;
         }
         DecisionStep::Denied | DecisionStep::Ignored => {}
     }
@@ -351,7 +351,7 @@ fn has_same_recipients(one: &[String], other: &[String]) -> bool {
 }
 
 /// Plans the effect of an approved request, in the transaction of the approval.
-pub async fn plan(
+pub async fn insert_planned_effect(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,

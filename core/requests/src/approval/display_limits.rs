@@ -39,7 +39,7 @@ pub fn check_displayable(preview: &Preview) -> Result<(), TooLong> {
         return Err(TooLong::Body(length));
     }
     let body = preview.body.as_deref().map_or(0, escaped_length).min(MIN_BODY_LENGTH);
-    if fields(preview) + RISKS + body > preview.display_limit {
+    if fields_cost(preview) + RISKS + body > preview.display_limit {
         return Err(TooLong::Fields(preview.recipients.len()));
     }
     Ok(())
@@ -86,7 +86,7 @@ fn line_cost(line: &str) -> usize {
 pub fn excerpt<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
     let body = preview.body.as_deref()?;
     let risks: usize = risk_lines(risks).iter().map(|line| line_cost(line)).sum();
-    let beside = fields(preview) + risks;
+    let beside = fields_cost(preview) + risks;
     if beside + escaped_length(body) <= preview.display_limit {
         return None;
     }
@@ -108,7 +108,7 @@ fn marks(text: &str) -> usize {
     text.chars().filter(char::is_ascii_punctuation).count()
 }
 
-fn fields(preview: &Preview) -> usize {
+fn fields_cost(preview: &Preview) -> usize {
     let field = |(name, value): &(String, String)| {
         FIELD + escaped_length(name) + escaped_length(value) + marks(value)
     };

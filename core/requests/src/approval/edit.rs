@@ -244,13 +244,13 @@ async fn resolve_recipients(
         }
         match people::resolve_recipient(conn, tenant, by.platform, by.workspace, &written, &me).await? {
             Ok(address) => found.push(address),
-            Err(fault) => wrong.push(unresolved_text(fault)),
+            Err(fault) => wrong.push(unresolved_recipient_text(fault)),
         }
     }
     Ok(if wrong.is_empty() { Ok(found) } else { Err(wrong.join(" ")) })
 }
 
-fn unresolved_text(fault: ToolError) -> String {
+fn unresolved_recipient_text(fault: ToolError) -> String {
     let why = match fault {
         ToolError::Ambiguous { name, choices, .. } => {
             let whole = |c: Choice| match c.label.contains(&c.value) {

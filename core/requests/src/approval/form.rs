@@ -29,7 +29,7 @@ pub async fn open(
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown_approval());
     };
-    let does = approval.step(by, false);
+    let does = approval.decision_step(by, false);
     let may = if verb.kind == "edit" { approval.decider == by } else { does == DecisionStep::Denied };
     if !may && verb.kind == "edit" && approval.role(by) == Role::CoApprover {
         return Ok(InteractionResponse::ephemeral(format!(

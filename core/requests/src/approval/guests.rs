@@ -77,7 +77,7 @@ fn local(from: &Zoned, to: &Zoned, here: &Zoned) -> String {
         from.strftime("%H:%M"),
         day(to, long),
         to.strftime("%H:%M"),
-        when::zone(to)
+        when::zone_label(to)
     )
 }
 

@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::card::{escape, line, redacted_line};
+use super::card::{escape, line, line_without_untrusted_text};
 use super::co_approval::Role;
 use super::decide::{DecisionResult, apply_decision, notify_run, refresh_delivery};
 use super::revalidate::{self, forbidden_text};
@@ -229,7 +229,8 @@ fn accepted_text(approval: &Approval) -> String {
 }
 
 fn ambiguous_text<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
-    let lines: Vec<String> = here.map(|approval| format!("- {}", escape(&redacted_line(approval)))).collect();
+    let lines: Vec<String> =
+        here.map(|approval| format!("- {}", escape(&line_without_untrusted_text(approval)))).collect();
     let private = match count - lines.len() {
         0 => String::new(),
         more => format!("\n- {more} more that I asked you about privately"),

@@ -111,7 +111,7 @@ pub const DRAFT_NOT_FOUND: &str = "I know of no such draft. Nothing was done.";
 /// Returns what the user reads if a rule started the call, so that no model reports the result; `None` if they gave a
 /// reason or the policy forbids it, which a model must handle. `content` is what a model would read.
 #[must_use]
-pub fn result_text_without_model(content: &str) -> Option<String> {
+pub fn describe_failed_send(content: &str) -> Option<String> {
     let content: Value = serde_json::from_str(content).unwrap_or_default();
     if content["reason"].is_string() || content["status"] == "never" {
         return None;

@@ -25,7 +25,7 @@ pub const MAX_CHOICES: usize = 20;
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     let (id, name, choices) = (question.id, &question.topic, &question.choices);
     let title = match &question.vote_proposal {
-        None => question_text(name),
+        None => missing_value_question(name),
         Some(vote) => format!("{} Which time? · {}", availability_note(vote), vote.title),
     };
     let mut card = Card::default().with_title(title);
@@ -54,8 +54,8 @@ fn availability_note(vote: &VoteProposal) -> &'static str {
 }
 
 /// Returns the question's text. A name in quotes is a time.
-fn question_text(name: &str) -> String {
-    if is_time(name) { format!("When is {name}?") } else { format!("Which {name}?") }
+fn missing_value_question(name: &str) -> String {
+    if is_time_question(name) { format!("When is {name}?") } else { format!("Which {name}?") }
 }
 
 /// The result of a call that lacks a time: the user is asked for one in these words and writes it where they asked,
@@ -88,7 +88,7 @@ pub fn for_another_time(shared: bool) -> ToolOutput {
     for_time("Which other time shall it be?", shared)
 }
 
-pub fn is_time(name: &str) -> bool {
+pub fn is_time_question(name: &str) -> bool {
     name.starts_with('“')
 }
 
@@ -96,7 +96,7 @@ pub fn is_time(name: &str) -> bool {
 fn none_label(name: &str) -> &'static str {
     match name {
         "draft" => "None of these",
-        time if is_time(time) => "Another time",
+        time if is_time_question(time) => "Another time",
         _ => "Someone else",
     }
 }
@@ -109,8 +109,8 @@ fn choice_button(id: QuestionId, at: usize) -> OnClick {
 /// Renders the card after the answer, or without one.
 fn closed_card(name: &str, answer: Option<&str>) -> Card {
     let line = match answer {
-        Some(label) => format!("{} → {label}", question_text(name)),
-        None => format!("{} → nobody answered", question_text(name)),
+        Some(label) => format!("{} → {label}", missing_value_question(name)),
+        None => format!("{} → nobody answered", missing_value_question(name)),
     };
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
@@ -187,7 +187,7 @@ pub async fn withdraw_for_run(
             && let Some(question) = sql::load(conn, tenant, id).await?
         {
             let card = Card {
-                body: vec![Block::Note(format!("{} → stopped", question_text(&question.topic)))],
+                body: vec![Block::Note(format!("{} → stopped", missing_value_question(&question.topic)))],
                 ..Card::default()
             };
             delivery::update_card(conn, tenant, question.delivery, &card, now).await?;

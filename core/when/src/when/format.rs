@@ -14,7 +14,7 @@ const DAY_MINUTES: i64 = 24 * 60;
 #[must_use]
 pub fn format_time(at: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
     let at = at.with_time_zone(reader.clone());
-    format!("{}, {} {}", day(at.date(), year(reader, now)), at.strftime("%H:%M"), zone(&at))
+    format!("{}, {} {}", day(at.date(), year(reader, now)), at.strftime("%H:%M"), zone_label(&at))
 }
 
 /// "Fri 6 Mar, 15:00–15:30 CET"; with both zone abbreviations if the clocks change in between.
@@ -23,20 +23,21 @@ pub fn format_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) 
     let (from, to) = (from.with_time_zone(reader.clone()), to.with_time_zone(reader.clone()));
     let this = year(reader, now);
     let (begins, ends) = (from.strftime("%H:%M").to_string(), to.strftime("%H:%M").to_string());
-    let between = if from.offset() == to.offset() { String::new() } else { format!(" {}", zone(&from)) };
+    let between =
+        if from.offset() == to.offset() { String::new() } else { format!(" {}", zone_label(&from)) };
     let first = day(from.date(), this);
     if from.date() == to.date() {
         return match between.is_empty() {
-            true => format!("{first}, {begins}–{ends} {}", zone(&to)),
-            false => format!("{first}, {begins}{between} – {ends} {}", zone(&to)),
+            true => format!("{first}, {begins}–{ends} {}", zone_label(&to)),
+            false => format!("{first}, {begins}{between} – {ends} {}", zone_label(&to)),
         };
     }
     let midnight =
         to.time() == jiff::civil::Time::midnight() && from.date().tomorrow().ok() == Some(to.date());
     if midnight && between.is_empty() {
-        return format!("{first}, {begins}–24:00 {}", zone(&to));
+        return format!("{first}, {begins}–24:00 {}", zone_label(&to));
     }
-    format!("{first}, {begins}{between} – {}, {ends} {}", day(to.date(), this), zone(&to))
+    format!("{first}, {begins}{between} – {}, {ends} {}", day(to.date(), this), zone_label(&to))
 }
 
 /// "Fri 6 Mar", a calendar day, which is the same in every zone.
@@ -55,19 +56,19 @@ pub fn format_days(first: Date, last: Date, reader: &TimeZone, now: Timestamp) -
 /// "Fri 6 Mar 2026, 15:00 CET", for the model and for stored text, where the year matters.
 pub(crate) fn with_year(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
-    format!("{} {}", at.strftime("%a %-d %b %Y, %H:%M"), self::zone(&at))
+    format!("{} {}", at.strftime("%a %-d %b %Y, %H:%M"), zone_label(&at))
 }
 
 /// "15:00:10 CET": for times where seconds matter.
-pub fn second(at: Timestamp, zone: &TimeZone) -> String {
+pub fn time_with_seconds(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
-    format!("{} {}", at.strftime("%H:%M:%S"), self::zone(&at))
+    format!("{} {}", at.strftime("%H:%M:%S"), zone_label(&at))
 }
 
 /// "15:00 CET": for times that are soon.
-pub fn minute(at: Timestamp, zone: &TimeZone) -> String {
+pub fn time_with_minutes(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
-    format!("{} {}", at.strftime("%H:%M"), self::zone(&at))
+    format!("{} {}", at.strftime("%H:%M"), zone_label(&at))
 }
 
 impl TimeSpec {
@@ -100,7 +101,7 @@ impl ResolvedTime {
 
     /// Returns the time as text whose meaning never changes; [`super::resolve`] reads it back in any zone.
     #[must_use]
-    pub fn exact(&self) -> String {
+    pub fn to_parseable_text(&self) -> String {
         let mut exact = match &self.time {
             TimeSpec::At(at) => at.to_string(),
             TimeSpec::Span { from, to } => format!("{from}/{to}"),
@@ -148,7 +149,11 @@ impl ResolvedTime {
     pub(super) fn in_own_zone(self, own: &TimeZone) -> Self {
         let at = |at: Zoned| {
             let there = at.with_time_zone(own.clone());
-            if at.time_zone().iana_name().is_none() && zone(&there) == zone(&at) { there } else { at }
+            if at.time_zone().iana_name().is_none() && zone_label(&there) == zone_label(&at) {
+                there
+            } else {
+                at
+            }
         };
         let when = match self.time {
             TimeSpec::At(instant) => TimeSpec::At(at(instant)),
@@ -176,7 +181,7 @@ fn day(date: Date, this_year: i16) -> String {
 }
 
 /// "CET", or "UTC+5:45" if the zone has no abbreviation.
-pub fn zone(at: &Zoned) -> String {
+pub fn zone_label(at: &Zoned) -> String {
     let named = at.strftime("%Z").to_string();
     if named.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return named;

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use super::{second, with_year};
+use super::{time_with_seconds, with_year};
 use nod_contract::clock::Timestamp;
 
 /// "Fri 6 Mar 2026, 15:00 CET"; UTC if the zone is unknown.
@@ -12,5 +12,5 @@ pub fn local_time(now: Timestamp, zone: &str) -> String {
 
 /// "09:30:10 WET": for times where seconds matter.
 pub fn local_second(now: Timestamp, zone: &str) -> String {
-    second(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
+    time_with_seconds(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
 }

@@ -44,7 +44,7 @@ use nod_contract::tool::Choice;
 
 pub use exact::ExactTime;
 pub(crate) use format::with_year;
-pub use format::{format_days, format_span, format_time, minute, second, zone};
+pub use format::{format_days, format_span, format_time, time_with_minutes, time_with_seconds, zone_label};
 pub use local::{local_second, local_time};
 
 /// A resolved time, as precise as the phrase.

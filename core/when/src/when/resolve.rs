@@ -142,14 +142,18 @@ fn days(heard: &ParsedPhrase, today: Date) -> Result<DateReadings, TimeError> {
             dates.readings = vec![Range::Day(*other)];
             return Ok(dates);
         }
-        return mismatch(&dates, weekday, today);
+        return weekday_mismatch_readings(&dates, weekday, today);
     }
     dates.readings.retain(fits);
     dates.alternatives.retain(|date| date.weekday() == weekday);
     Ok(dates)
 }
 
-fn mismatch(dates: &DateReadings, weekday: Weekday, today: Date) -> Result<DateReadings, TimeError> {
+fn weekday_mismatch_readings(
+    dates: &DateReadings,
+    weekday: Weekday,
+    today: Date,
+) -> Result<DateReadings, TimeError> {
     let Some(Range::Day(date)) = dates.readings.first() else {
         return Err(TimeError::not_understood("It says two days."));
     };
@@ -274,7 +278,7 @@ fn civil_times_on(heard: &ParsedPhrase, day: Date) -> Result<(Vec<CivilTime>, Op
         return Ok((vec![CivilTime::Within(day.at(from, 0, 0, 0), to)], None));
     };
     let each = |clock: time_of_day::ClockTime, make: &dyn Fn(DateTime) -> Option<CivilTime>| {
-        let times = clock.times(part);
+        let times = clock.candidate_times(part);
         let asked = (times.len() > 1).then(|| clock.am_pm_question());
         (times.into_iter().filter_map(|time| make(day.to_datetime(time))).collect(), asked)
     };
@@ -420,7 +424,7 @@ fn choices(all: Vec<LabelledTime>, now: &Zoned) -> Vec<Choice> {
             Some(hint) => format!("{label} ({hint})"),
             None => label,
         };
-        Choice { label, value: said.exact() }
+        Choice { label, value: said.to_parseable_text() }
     };
     all.into_iter().take(MAX_CHOICES).map(choice).collect()
 }

@@ -405,9 +405,9 @@ fn exact_times_and_choices_round_trip_in_every_zone() {
         let elsewhere = TimeZone::get("Pacific/Chatham").unwrap();
         match resolve(text, now, zone) {
             Ok(said) => {
-                let again = resolve(&said.exact(), now, zone).unwrap();
+                let again = resolve(&said.to_parseable_text(), now, zone).unwrap();
                 assert_eq!((again.time, again.duration), (said.time.clone(), said.duration), "{text}");
-                let far = resolve(&said.exact(), now, &elsewhere).unwrap();
+                let far = resolve(&said.to_parseable_text(), now, &elsewhere).unwrap();
                 assert_eq!(far.time, said.time, "{text}");
             }
             Err(unclear) => {
@@ -549,8 +549,8 @@ const ZONES: &[&str] = &[
 fn check_round_trip(text: &str, now: Timestamp, zone: &TimeZone) {
     match resolve(text, now, zone) {
         Ok(said) => {
-            let again = resolve(&said.exact(), now, zone).map(|again| again.time);
-            assert_eq!(again, Ok(said.time.clone()), "{text:?} {}", said.exact());
+            let again = resolve(&said.to_parseable_text(), now, zone).map(|again| again.time);
+            assert_eq!(again, Ok(said.time.clone()), "{text:?} {}", said.to_parseable_text());
             if let TimeSpec::At(at) | TimeSpec::Span { from: at, .. } = &said.time {
                 // A real instant: it is among the readings of its civil time in its zone.
                 let civil = at.time_zone().to_ambiguous_zoned(at.datetime());

@@ -105,7 +105,7 @@ impl ClockTime {
     }
 
     /// Applies the rules at the head of [`super`]; returns two times if they ask.
-    pub(super) fn times(self, part: Option<Part>) -> Vec<Time> {
+    pub(super) fn candidate_times(self, part: Option<Part>) -> Vec<Time> {
         if self.half != DayHalf::Unspecified {
             return self.both_readings();
         }
@@ -119,13 +119,13 @@ impl ClockTime {
         }
     }
 
-    /// Returns the assumption that [`Self::times`] made.
+    /// Returns the assumption that [`Self::candidate_times`] made.
     pub(super) fn assumption(self, part: Option<Part>) -> Option<String> {
         if self.half != DayHalf::Unspecified || part.is_some() || matches!(self.hour, 6 | 7) {
             return None;
         }
         let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
-        let taken = self.times(part)[0].strftime("%H:%M");
+        let taken = self.candidate_times(part)[0].strftime("%H:%M");
         Some(format!(
             "“{said}” is taken as {taken}, within the working day, since it says neither am nor pm."
         ))
@@ -154,7 +154,7 @@ pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Resul
     let starts = if from.half == DayHalf::Unspecified && to.half != DayHalf::Unspecified {
         from.both_readings()
     } else {
-        from.times(part)
+        from.candidate_times(part)
     };
     let shortest = |start: Time| {
         to.both_readings().into_iter().min_by_key(|end| minutes_between(start, *end)).map(|e| (start, e))

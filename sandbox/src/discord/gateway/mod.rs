@@ -109,7 +109,7 @@ async fn converse(
             },
             received = socket.recv() => match received {
                 Some(Ok(Frame::Text(text))) => {
-                    if state.change(|w| w.received(id, text.as_str())) {
+                    if state.change(|w| w.handle_frame(id, text.as_str())) {
                         late = Instant::now() + patience.unwrap_or(far);
                     }
                 }
@@ -187,7 +187,7 @@ impl World {
     }
 
     /// Handles a frame from the app; returns whether it was a heartbeat.
-    fn received(&mut self, connection: u64, text: &str) -> bool {
+    fn handle_frame(&mut self, connection: u64, text: &str) -> bool {
         let Ok(said) = serde_json::from_str::<Value>(text) else {
             self.hang_up(connection, 4002, "Error while decoding payload.");
             return false;

@@ -16,7 +16,7 @@ const FIELDS: [&str; 7] =
     ["content", "embeds", "allowed_mentions", "components", "attachments", "flags", "tts"];
 
 pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
-    let interaction = open(w, request)?;
+    let interaction = find_open_interaction(w, request)?;
     let body = &request.body;
     check_fields(body, &["type", "data"])?;
     let kind = body["type"].as_u64().unwrap_or_default();
@@ -30,7 +30,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
         5 => defer(w, &interaction, data)?,
         6 => keep_message(w, &interaction, body)?,
         7 => update(w, &interaction, data, request)?,
-        8 => choices(data)?,
+        8 => validate_autocomplete_choices(data)?,
         _ => modal(w, &interaction, data)?,
     };
     if interaction.kind == 5 {
@@ -45,7 +45,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
 }
 
 /// Returns an interaction that can still be answered.
-fn open(w: &World, request: &Request) -> Result<Interaction, Rejection> {
+fn find_open_interaction(w: &World, request: &Request) -> Result<Interaction, Rejection> {
     let known = |i: &&Interaction| i.id == request.param(0) && i.token == request.param(1);
     let found = w.interactions.iter().find(known);
     let unknown = || Rejection::unknown_resource("interaction", 10062);
@@ -73,7 +73,7 @@ fn allowed(interaction: &Interaction, kind: u64) -> bool {
 impl World {
     /// Adds a message that responds to an interaction; it is ephemeral if the flags say so.
     pub(super) fn answering(&mut self, to: &Interaction, said: &Content, request: &Request) -> Message {
-        let mut message = self.own_message(&to.channel, said, &request.files);
+        let mut message = self.build_bot_message(&to.channel, said, &request.files);
         message.kind = if to.kind == 2 { 20 } else { 0 };
         message.interaction = Some(to.id.clone());
         message.only = (said.flags & EPHEMERAL != 0).then(|| to.user.clone());
@@ -105,7 +105,7 @@ fn defer(w: &mut World, to: &Interaction, data: &Value) -> Result<Value, Rejecti
         return Err(Rejection::field("data", "Only the flag EPHEMERAL can be set while the answer is made."));
     }
     let said = Content { flags: flags | LOADING, ..Content::default() };
-    let mut message = w.own_message(&to.channel, &said, &[]);
+    let mut message = w.build_bot_message(&to.channel, &said, &[]);
     message.kind = if to.kind == 2 { 20 } else { 0 };
     message.interaction = Some(to.id.clone());
     message.only = (flags & EPHEMERAL != 0).then(|| to.user.clone());
@@ -134,7 +134,7 @@ fn update(w: &mut World, to: &Interaction, data: &Value, request: &Request) -> R
     Ok(after.map(|m| w.message_json(&m)).unwrap_or_default())
 }
 
-fn choices(data: &Value) -> Result<Value, Rejection> {
+fn validate_autocomplete_choices(data: &Value) -> Result<Value, Rejection> {
     let wrong = |said: &str| Err(Rejection::field("data/choices", said));
     let Some(choices) = data["choices"].as_array() else { return wrong("This field is required.") };
     if choices.len() > 25 {

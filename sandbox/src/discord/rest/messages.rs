@@ -84,7 +84,7 @@ impl World {
     }
 
     /// Creates a message of the bot that is not in a channel yet.
-    pub(super) fn own_message(&mut self, channel: &str, said: &Content, files: &[File]) -> Message {
+    pub(super) fn build_bot_message(&mut self, channel: &str, said: &Content, files: &[File]) -> Message {
         let thread = self.channels.get(channel).filter(|c| c.kind == ChannelKind::Thread);
         let thread = thread.map(|c| c.id.clone());
         Message {
@@ -227,7 +227,7 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     {
         return Ok((200, w.message_json(&same)));
     }
-    let mut message = w.own_message(channel, &said, &request.files);
+    let mut message = w.build_bot_message(channel, &said, &request.files);
     message.nonce.clone_from(&nonce);
     message.kind = if reply.is_some() { 19 } else { 0 };
     message.reply_to = reply;

@@ -101,7 +101,7 @@ pub(super) async fn api(
         return state.change(|w| failed(w, &request, id, code, retry_after, global));
     }
     if matches!(fault, Some(Fault::DropConnection | Fault::HangBefore)) {
-        state.change(|w| note(w, &request, id, None));
+        state.change(|w| record_call(w, &request, id, None));
     }
     let work = async { state.change(|w| answer(&state, w, operation, &request, read)) };
     serve::respond_with_fault(fault, work).await
@@ -121,7 +121,7 @@ fn failed(w: &mut World, request: &Request, id: &str, code: u16, after: Option<u
     finish(w, request, id, Err(refusal))
 }
 
-fn note(w: &mut World, request: &Request, id: &str, error: Option<String>) {
+fn record_call(w: &mut World, request: &Request, id: &str, error: Option<String>) {
     let mut args = request.body.clone();
     if !request.query.is_empty() && args.is_null() {
         args = json!(request.query);
@@ -161,7 +161,7 @@ fn judged(state: &State, operation: &Operation, request: &Request) -> Result<(),
 
 fn finish(w: &mut World, request: &Request, id: &str, outcome: Answer) -> Response {
     let error = outcome.as_ref().err().map(|r| format!("{} {} {}", r.status, r.code, r.message));
-    note(w, request, id, error);
+    record_call(w, request, id, error);
     let refusal = match outcome {
         Ok((204, _)) => return StatusCode::NO_CONTENT.into_response(),
         Ok((status, body)) => {

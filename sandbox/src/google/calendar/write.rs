@@ -120,7 +120,7 @@ fn merge(into: &mut Value, from: Value) {
 }
 
 /// Returns an event that can be written, as it is before the write.
-fn standing(all: &Calendars, ask: &ApiRequest<'_>, me: &str) -> Result<Entry, Rejection> {
+fn find_writable_event(all: &Calendars, ask: &ApiRequest<'_>, me: &str) -> Result<Entry, Rejection> {
     let old = all.find(me, ask.event()).ok_or_else(rejection::not_found)?;
     if old.is_gone_for(me) {
         return Err(rejection::resource_deleted());
@@ -135,7 +135,7 @@ fn change(
     merged: impl FnOnce(Value, Map<String, Value>) -> Value,
 ) -> Outcome {
     let me = ask.own_calendar(all)?;
-    let old = standing(all, ask, &me)?;
+    let old = find_writable_event(all, ask, &me)?;
     let body = object(ask.body);
     if body.get("id").is_some_and(|id| *id != json!(old.id)) {
         return Err(rejection::invalid("Invalid resource id value."));
@@ -238,7 +238,7 @@ impl Calendars {
 /// declines.
 pub(super) fn delete(all: &mut Calendars, ask: &ApiRequest<'_>) -> Outcome {
     let me = ask.own_calendar(all)?;
-    let old = standing(all, ask, &me)?;
+    let old = find_writable_event(all, ask, &me)?;
     let tells = Tells::read(ask)?;
     let number = all.next();
     let mut ids = vec![old.id.clone()];

@@ -58,7 +58,7 @@ fn changing(
         Err(question) => return Answer::text(question),
     };
     let call = match &asked.results[..] {
-        [] => look(asked, &event),
+        [] => request_events(asked, &event),
         [.., (last, content)] if [LIST, AGENDA].contains(&last.as_str()) => {
             let Some(list) = results::find_json(content).filter(|list| list["events"].is_array()) else {
                 return describe_results(asked);
@@ -100,7 +100,7 @@ fn resolve_event(asked: &RequestContext<'_>, event: &EventReference) -> Result<E
     }
 }
 
-fn look(asked: &RequestContext<'_>, event: &EventReference) -> Option<Answer> {
+fn request_events(asked: &RequestContext<'_>, event: &EventReference) -> Option<Answer> {
     match (&event.day, &event.person) {
         (Some(day), _) => asked.call(AGENDA, &json!({"when": day})),
         (None, _) if !event.title.is_empty() => asked.call(LIST, &json!({"query": event.title})),

@@ -36,7 +36,7 @@ pub(super) fn all_mail_arguments(asked: &MailRequest, signer: Option<&str>) -> V
 }
 
 /// Returns the text of a reply; `None` if the person did not say what to reply.
-pub(super) fn answer(matter: &MailContent, signer: Option<&str>) -> Option<String> {
+pub(super) fn compose_reply_text(matter: &MailContent, signer: Option<&str>) -> Option<String> {
     if *matter == MailContent::Nothing {
         return None;
     }

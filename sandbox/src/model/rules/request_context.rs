@@ -57,7 +57,7 @@ impl<'a> RequestContext<'a> {
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
             signer: name.split_whitespace().next().map(str::to_owned),
-            facts: prompts.iter().flat_map(|prompt| facts(prompt)).collect(),
+            facts: prompts.iter().flat_map(|prompt| parse_facts(prompt)).collect(),
             results: results_of(after),
             recipients: recipients_of(after),
             tools: request["tools"].as_array().map(Vec::as_slice).unwrap_or_default(),
@@ -154,7 +154,7 @@ fn prior_turns(messages: &[Value], name: &str) -> Vec<PriorTurn> {
 }
 
 /// Parses the lines `- Launch: on Friday` below their heading.
-fn facts(prompt: &str) -> Vec<(String, String)> {
+fn parse_facts(prompt: &str) -> Vec<(String, String)> {
     let below = prompt.split("\n\nWhat people here said before").nth(1).unwrap_or_default();
     let lines = below.lines().skip(2).take_while(|line| !line.trim().is_empty());
     let pairs = lines.filter_map(|line| line.strip_prefix("- ")?.split_once(": "));

@@ -34,7 +34,7 @@ pub(super) fn first_thread(content: &str) -> Option<String> {
 /// Returns the sentence for one result.
 pub(super) fn describe_result(tool: &str, content: &str) -> String {
     let Some(result) = find_json(content).filter(|value| value.is_object() || value.is_array()) else {
-        return tell_words(tool, content);
+        return describe_plain_text_result(tool, content);
     };
     if let Some(error) = error(&result) {
         if tool == ORGANISE && error.starts_with("not found") {
@@ -66,7 +66,7 @@ pub(super) fn describe_result(tool: &str, content: &str) -> String {
     }
 }
 
-fn tell_words(tool: &str, content: &str) -> String {
+fn describe_plain_text_result(tool: &str, content: &str) -> String {
     let lower = content.to_lowercase();
     if tool.starts_with("calendar_") {
         return format!("The answer was: {}", shorten(content));

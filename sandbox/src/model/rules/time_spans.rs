@@ -24,9 +24,9 @@ pub(super) fn around_time(text: &str) -> (&str, &str, &str) {
     let Some(first) = (0..words.len()).find(|at| starts_with_time(&words[*at..])) else {
         return (text.trim(), "", "");
     };
-    let last = words[first..].iter().position(|(_, word)| ENDS.contains(&plain(word).as_str()));
+    let last = words[first..].iter().position(|(_, word)| ENDS.contains(&normalize_word(word).as_str()));
     // "on" adds nothing.
-    let named = if plain(words[first].1) == "on" { first + 1 } else { first };
+    let named = if normalize_word(words[first].1) == "on" { first + 1 } else { first };
     let (from, to) = (words[first].0, last.map_or(text.len(), |last| words[first + last].0));
     let time = text[words[named].0..to].trim().trim_matches(',');
     (text[..from].trim(), time, text[to..].trim())
@@ -41,9 +41,12 @@ pub(super) fn is_time(text: &str) -> bool {
 pub(super) fn names_day(time: &str) -> bool {
     let is_day = |word: &str| {
         let known = ["today", "tomorrow", "tonight", "next", "this", "week", "day"].contains(&word);
-        known || is_of(&DAYS, word) || is_of(&MONTHS, word) || word.contains(['-', '/', '.'])
+        known
+            || matches_calendar_name(&DAYS, word)
+            || matches_calendar_name(&MONTHS, word)
+            || word.contains(['-', '/', '.'])
     };
-    words_with_offsets(time).any(|(_, word)| is_day(&plain(word)))
+    words_with_offsets(time).any(|(_, word)| is_day(&normalize_word(word)))
 }
 
 /// Returns whether the text begins like "Fri 6 Mar", as Nod writes days.
@@ -65,12 +68,12 @@ pub(super) fn split_day_and_hour(time: &str) -> (Option<String>, Option<String>)
             word(*at).parse::<u8>().is_err() || half(at + 1) || ["at", "from"].contains(&after.as_str());
         is_said && !hours(&word(*at)).is_empty()
     };
-    let Some(at) = (0..words.len()).find(is_hour) else { return (a_day(&words), None) };
+    let Some(at) = (0..words.len()).find(is_hour) else { return (extract_day(&words), None) };
     let after = if half(at + 1) { at + 2 } else { at + 1 };
-    (a_day(&[&words[..at], &words[after..]].concat()), Some(word(at) + &words[at + 1..after].concat()))
+    (extract_day(&[&words[..at], &words[after..]].concat()), Some(word(at) + &words[at + 1..after].concat()))
 }
 
-fn a_day(words: &[&str]) -> Option<String> {
+fn extract_day(words: &[&str]) -> Option<String> {
     let more = ["at", "on", "from", "the", "meeting", "event", "one"];
     let day: Vec<&str> =
         words.iter().copied().filter(|word| !more.contains(&word.to_lowercase().as_str())).collect();
@@ -102,9 +105,11 @@ pub(super) fn hours(hour: &str) -> Vec<String> {
 pub(super) fn split_off_duration(text: &str) -> (Option<u64>, String) {
     let words: Vec<(usize, &str)> = words_with_offsets(text).collect();
     for at in 0..words.len() {
-        let before = at.checked_sub(1).map(|before| plain(words[before].1)).unwrap_or_default();
+        let before = at.checked_sub(1).map(|before| normalize_word(words[before].1)).unwrap_or_default();
         // "in an hour" is a time, not a duration.
-        let Some((minutes, taken)) = length(&words[at..]).filter(|_| before != "in") else { continue };
+        let Some((minutes, taken)) = parse_duration(&words[at..]).filter(|_| before != "in") else {
+            continue;
+        };
         let first = if before == "for" { at - 1 } else { at };
         let rest = words.get(at + taken).map_or("", |(after, _)| &text[*after..]);
         return (Some(minutes), format!("{} {rest}", text[..words[first].0].trim_end()).trim().to_owned());
@@ -113,8 +118,8 @@ pub(super) fn split_off_duration(text: &str) -> (Option<u64>, String) {
 }
 
 /// Returns the minutes, and how many words express them.
-fn length(words: &[(usize, &str)]) -> Option<(u64, usize)> {
-    let word = |at: usize| words.get(at).map(|(_, word)| plain(word)).unwrap_or_default();
+fn parse_duration(words: &[(usize, &str)]) -> Option<(u64, usize)> {
+    let word = |at: usize| words.get(at).map(|(_, word)| normalize_word(word)).unwrap_or_default();
     let unit = |word: &str| UNITS.iter().find(|(name, _)| *name == word).map(|(_, minutes)| *minutes);
     match (word(0).as_str(), word(1).as_str(), word(2).as_str()) {
         ("half", "an", "hour") => Some((30, 3)),
@@ -136,11 +141,11 @@ fn length(words: &[(usize, &str)]) -> Option<(u64, usize)> {
 }
 
 fn starts_with_time(words: &[(usize, &str)]) -> bool {
-    let word = |at: usize| words.get(at).map(|(_, word)| plain(word)).unwrap_or_default();
+    let word = |at: usize| words.get(at).map(|(_, word)| normalize_word(word)).unwrap_or_default();
     let is_date = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_digit())
-            || is_of(&DAYS, word)
-            || is_of(&MONTHS, word)
+            || matches_calendar_name(&DAYS, word)
+            || matches_calendar_name(&MONTHS, word)
             || BEGINNINGS.contains(&word)
     };
     let first = word(0);
@@ -152,7 +157,7 @@ fn starts_with_time(words: &[(usize, &str)]) -> bool {
 }
 
 /// Matches "Fri", "Friday", "fridays": names and their common forms, not "friend" or "market".
-fn is_of(names: &[&str], word: &str) -> bool {
+fn matches_calendar_name(names: &[&str], word: &str) -> bool {
     const TAILS: [&str; 20] = [
         "", "s", "day", "days", "sday", "nesday", "rsday", "rs", "r", "urday", "uary", "ruary", "ch", "il",
         "e", "y", "ust", "tember", "ober", "ember",
@@ -160,7 +165,7 @@ fn is_of(names: &[&str], word: &str) -> bool {
     names.iter().any(|name| word.strip_prefix(name).is_some_and(|tail| TAILS.contains(&tail)))
 }
 
-fn plain(word: &str) -> String {
+fn normalize_word(word: &str) -> String {
     word.trim_matches([',', '.', '?', '!', ';']).to_lowercase()
 }
 

@@ -197,12 +197,12 @@ fn perform(state: &State, w: &mut World, request: &Request) -> Answer {
     let judged =
         state.judge.as_ref().map_or_else(Vec::new, |j| j.find_violations(method.name, args.fields()));
     if !judged.is_empty() {
-        return Err(Rejection::violation(word_for(&judged), judged));
+        return Err(Rejection::violation(violation_error_code(&judged), judged));
     }
     (method.run)(w, &args)
 }
 
-fn word_for(judged: &[String]) -> &'static str {
+fn violation_error_code(judged: &[String]) -> &'static str {
     if judged.iter().any(|j| j.starts_with("/blocks")) {
         "invalid_blocks"
     } else if judged.iter().any(|j| j.starts_with("/metadata")) {

@@ -65,7 +65,9 @@ pub(super) fn next_cursor(prefix: &str, next: Option<&str>) -> Value {
 }
 
 fn readable(w: &World, channel: &str) -> Result<(), Rejection> {
-    let Some(found) = w.channels.get(channel) else { return Err(Rejection::expected("channel_not_found")) };
+    let Some(found) = w.channels.get(channel) else {
+        return Err(Rejection::expected("channel_not_found"));
+    };
     w.need_scope(&format!("{}:history", found.kind.as_scope_family()))?;
     match found.members.contains(&w.config.app.bot_user) {
         true => Ok(()),

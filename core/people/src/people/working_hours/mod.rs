@@ -53,7 +53,7 @@ pub struct WorkingTime {
 
 impl WorkingHours {
     /// Returns the working time in their own zone, or in the one that the platform reports.
-    fn to_working_time(&self, told: Option<&str>) -> WorkingTime {
+    fn resolve_working_time(&self, told: Option<&str>) -> WorkingTime {
         let named = self.zone.as_deref().or(told);
         let zone = named.and_then(|name| TimeZone::get(name).ok());
         let (zone_known, zone) = (zone.is_some(), zone.unwrap_or(TimeZone::UTC));
@@ -74,7 +74,10 @@ pub async fn load_working_times(
     people: &[PersonId],
 ) -> sqlx::Result<HashMap<PersonId, WorkingTime>> {
     let rows = sql::load_many(conn, tenant, &people[..people.len().min(MAX_PEOPLE)]).await?;
-    Ok(rows.into_iter().map(|(person, told, set)| (person, set.to_working_time(told.as_deref()))).collect())
+    Ok(rows
+        .into_iter()
+        .map(|(person, told, set)| (person, set.resolve_working_time(told.as_deref())))
+        .collect())
 }
 
 /// Returns what one person set, and the zone that their platform reports.

@@ -134,7 +134,7 @@ pub(crate) fn no_co_approver_text(approval: &Approval) -> String {
 }
 
 /// The message if a card on the co-approvers' platforms cannot show all of it.
-pub(crate) fn too_long_text(readers: &[CoApprover]) -> String {
+pub(crate) fn too_long_for_card_text(readers: &[CoApprover]) -> String {
     format!(
         "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
          still waits for you: make it smaller by Edit, or deny it and ask for less.",

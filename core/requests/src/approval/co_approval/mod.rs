@@ -9,8 +9,8 @@ use sqlx::PgConnection;
 
 pub(super) use card::{
     add_decision_buttons, closed_reminder_card, co_approval_note, expired_line, first_of, full_approval_line,
-    no_co_approver_text, outdated_card, reminder_card, seen_by_another, shown_to_line, too_long_text,
-    waiting_for_co_approver_line,
+    no_co_approver_text, outdated_card, reminder_card, seen_by_another, shown_to_line,
+    too_long_for_card_text, waiting_for_co_approver_line,
 };
 pub use card::{card, co_approvers_label};
 
@@ -68,7 +68,7 @@ pub enum DecisionStep {
 }
 
 /// Returns what a decision does: by role, whether two are required, whether the owner has approved, and yes or no.
-pub fn step(role: Role, two: bool, first: bool, yes: bool) -> DecisionStep {
+pub fn decision_step(role: Role, two: bool, first: bool, yes: bool) -> DecisionStep {
     match (role, two, first, yes) {
         (Role::Other, ..) | (Role::CoApprover, false, ..) | (Role::CoApprover, true, false, _) => {
             DecisionStep::Ignored
@@ -91,8 +91,8 @@ impl Approval {
     }
 
     /// Returns what this person's decision would do in the current state.
-    pub fn step(&self, by: PersonId, yes: bool) -> DecisionStep {
-        step(self.role(by), self.co_approver_list.is_some(), self.owner_approved_at.is_some(), yes)
+    pub fn decision_step(&self, by: PersonId, yes: bool) -> DecisionStep {
+        decision_step(self.role(by), self.co_approver_list.is_some(), self.owner_approved_at.is_some(), yes)
     }
 
     /// Returns it with times in this person's zone.
@@ -190,7 +190,7 @@ pub(super) async fn plan_requests(
     }
     Ok(match (&asking[..], &unshown[..]) {
         ([], []) => Err(no_co_approver_text(approval)),
-        ([], unshown) => Err(too_long_text(unshown)),
+        ([], unshown) => Err(too_long_for_card_text(unshown)),
         _ => Ok(asking),
     })
 }
@@ -265,7 +265,7 @@ mod tests {
             (Other, true, true, Ignored, Ignored),
         ];
         for (role, two, first, yes, no) in table {
-            let steps = (step(role, two, first, true), step(role, two, first, false));
+            let steps = (decision_step(role, two, first, true), decision_step(role, two, first, false));
             assert_eq!(steps, (yes, no), "{role:?}, two {two}, first {first}");
         }
     }

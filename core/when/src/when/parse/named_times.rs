@@ -85,7 +85,7 @@ impl Parser<'_> {
         if self.holiday()? {
             return Ok(true);
         }
-        self.parts()
+        self.parse_day_part()
     }
 
     /// Reads holidays with a fixed date. The others are not guessed, because they depend on the year, and often on the
@@ -140,7 +140,7 @@ impl Parser<'_> {
         }
     }
 
-    fn parts(&mut self) -> ParseResult {
+    fn parse_day_part(&mut self) -> ParseResult {
         const PARTS: &[(&str, Part)] = &[
             ("morning", Part::Morning),
             ("lunchtime", Part::Lunch),
