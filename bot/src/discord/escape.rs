@@ -21,7 +21,7 @@ pub(super) fn escape(text: &str, starts: bool) -> String {
             out.push('\\');
         }
         out.push(c);
-        if (c == '<' && is_token(rest)) || (c == '@' && is_mass_mention(rest)) {
+        if (c == '<' && starts_discord_token(rest)) || (c == '@' && is_mass_mention(rest)) {
             out.push(BREAK);
         }
         starting = is_line_end(c) || (starting && (c.is_whitespace() || c == BREAK));
@@ -59,7 +59,7 @@ fn is_name_or_scheme(after: &str) -> bool {
 }
 
 /// `<@1>`, `<#1>`, `</ask:1>`, `<:a:1>`, `<a:b:1>`, `<t:1>`, `<id:browse>`, `<https://…>`.
-fn is_token(after: &str) -> bool {
+fn starts_discord_token(after: &str) -> bool {
     let word = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
     after.starts_with(['@', '#', '/', ':']) || (word > 0 && after[word..].starts_with(':'))
 }

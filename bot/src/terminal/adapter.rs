@@ -52,7 +52,7 @@ impl TerminalAdapter {
         Arc::clone(&self.changed)
     }
 
-    fn to_posted_message(&self, key: DeliveryId) -> Shown {
+    fn notify_screen(&self, key: DeliveryId) -> Shown {
         // The row is updated a moment later; the screen reads it again by itself, and a typed line counts from the time
         // of its last read.
         self.changed.notify_one();
@@ -84,7 +84,7 @@ impl ChatAdapter for TerminalAdapter {
         _card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
-        Ok(self.to_posted_message(key))
+        Ok(self.notify_screen(key))
     }
 
     fn fits_in_one_message(&self, _card: &Card) -> bool {
@@ -109,7 +109,7 @@ impl ChatAdapter for TerminalAdapter {
         _card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
-        Ok(self.to_posted_message(key).since)
+        Ok(self.notify_screen(key).since)
     }
 
     async fn delete_message(&self, _at: &PostedMessage) -> Result<(), ChatError> {
@@ -145,7 +145,7 @@ impl ChatAdapter for TerminalAdapter {
         let name = file.name.replace(['/', '\\'], "_");
         let written = tokio::fs::write(folder.join(name), &file.text).await;
         written
-            .map(|()| self.to_posted_message(key))
+            .map(|()| self.notify_screen(key))
             .map_err(|error| ChatError::Rejected { code: error.to_string() })
     }
 
@@ -159,7 +159,7 @@ impl ChatAdapter for TerminalAdapter {
         _reader: &str,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
-        Ok(self.to_posted_message(key))
+        Ok(self.notify_screen(key))
     }
 
     async fn append_stream(

@@ -453,7 +453,7 @@ async fn with_timeout<T>(
 }
 
 /// Ends the effects of a stopped turn that have not begun.
-pub async fn cancel_unstarted_effects(
+pub async fn fail_unstarted_effects(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,

@@ -80,7 +80,10 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
             Rejection { reason, ..Rejection::status(code) }.respond(retry_after)
         }
         fault => {
-            serve::respond_with_fault(fault, async { respond(way.walk(&shared, &parts.headers, read)) }).await
+            serve::respond_with_fault(fault, async {
+                respond(way.validate_and_perform(&shared, &parts.headers, read))
+            })
+            .await
         }
     }
 }
@@ -107,7 +110,12 @@ impl RequestRoute {
         }
     }
 
-    fn walk(&self, shared: &Shared, headers: &HeaderMap, body: Result<Body, String>) -> Outcome {
+    fn validate_and_perform(
+        &self,
+        shared: &Shared,
+        headers: &HeaderMap,
+        body: Result<Body, String>,
+    ) -> Outcome {
         let (account, metadata_only) = self.enter(shared, headers)?;
         let body = body.map_err(|why| record_violations(shared, self.operation, vec![why]))?;
         let mut wrong = shared.rules.query(self.operation, &self.query);

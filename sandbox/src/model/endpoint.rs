@@ -62,7 +62,7 @@ async fn complete(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body:
             );
         }
     };
-    let wrong = shared.strictness.request(&request);
+    let wrong = shared.strictness.find_request_violations(&request);
     if !wrong.is_empty() {
         return reject_request(&shared, wrong);
     }

@@ -73,7 +73,7 @@ impl RequestValidator {
     }
 
     /// Returns everything that is wrong with a request.
-    pub fn request(&self, request: &Value) -> Vec<String> {
+    pub fn find_request_violations(&self, request: &Value) -> Vec<String> {
         let Some(object) = request.as_object() else { return vec!["the body must be an object".to_owned()] };
         let mut wrong: Vec<String> =
             self.request.as_ref().map(|validator| spec::violations(validator, request)).unwrap_or_default();

@@ -46,7 +46,7 @@ impl World {
         let to = browser.submit_page(link).await;
         match &self.chat {
             FakeChat::Discord(discord) if to.starts_with(&discord.root_url()) => {
-                browser.sign_in(discord, &to, user).await
+                browser.agree_at_discord(discord, &to, user).await
             }
             _ => Ok(to),
         }
@@ -132,12 +132,20 @@ impl Browser {
     ///
     /// # Errors
     /// Returns the page if it leads to no other.
-    pub async fn sign_in(&self, discord: &Discord, to: &str, user: &str) -> Result<String, String> {
+    pub async fn agree_at_discord(
+        &self,
+        discord: &Discord,
+        authorize_url: &str,
+        user: &str,
+    ) -> Result<String, String> {
         let who = discord.read(|world| expect_started(world.user_id(user)));
-        let agreed = expect_started(self.http.get(format!("{to}&as={who}")).send().await);
+        let agreed = expect_started(self.http.get(format!("{authorize_url}&as={who}")).send().await);
         let back = agreed.headers().get("location").and_then(|v| v.to_str().ok()).map(str::to_owned);
         let back = back.unwrap_or_else(|| panic!("Discord refused the sign-in: {}", agreed.status()));
-        self.follow_response(self.http.get(back).header("cookie", self.cookie()).header("referer", to)).await
+        self.follow_response(
+            self.http.get(back).header("cookie", self.cookie()).header("referer", authorize_url),
+        )
+        .await
     }
 
     fn cookie(&self) -> String {

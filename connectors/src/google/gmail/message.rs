@@ -29,7 +29,7 @@ pub(super) fn raw_header<'a>(message: &'a Message, name: &str) -> Option<&'a str
 
 /// Returns a header in decoded form.
 pub(super) fn header(message: &Message, name: &str) -> String {
-    decode_words(raw_header(message, name).unwrap_or_default())
+    decode_encoded_words(raw_header(message, name).unwrap_or_default())
 }
 
 /// Returns the address of the sender, if it is a valid one.
@@ -172,7 +172,7 @@ pub(super) fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a s
 }
 
 /// Decodes RFC 2047 encoded words; plain text stays unchanged.
-pub(super) fn decode_words(value: &str) -> String {
+pub(super) fn decode_encoded_words(value: &str) -> String {
     if !value.contains("=?") {
         return value.trim().to_owned();
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn headers_are_in_peoples_letters() {
         let from = "=?utf-8?Q?J=C3=B6rg?= <j@example.com>";
-        assert_eq!(decode_words(from), "Jörg <j@example.com>");
+        assert_eq!(decode_encoded_words(from), "Jörg <j@example.com>");
         let header = MessagePartHeader { name: Some("from".into()), value: Some(from.into()) };
         let payload = MessagePart { headers: Some(vec![header]), ..Default::default() };
         let message = Message { payload: Some(payload), ..Default::default() };

@@ -5,7 +5,7 @@ use google_gmail1::api::{Message, MessagePart};
 use nod_contract::tool::ToolError;
 
 use super::mailbox::Mailbox;
-use super::message::{DEPTH, decode_words, part_header};
+use super::message::{DEPTH, decode_encoded_words, part_header};
 
 /// The name of an attached mail without a name.
 const MAIL: &str = "attached mail.eml";
@@ -57,7 +57,7 @@ fn collect(part: &MessagePart, depth: usize, files: &mut Vec<Attachment>) {
 
 fn name(part: &MessagePart) -> String {
     match part.filename.as_deref().filter(|name| !name.is_empty()) {
-        Some(name) => decode_words(name),
+        Some(name) => decode_encoded_words(name),
         None if is_mail(part) => MAIL.to_owned(),
         None => UNNAMED_FILE.to_owned(),
     }

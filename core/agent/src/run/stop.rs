@@ -66,7 +66,7 @@ pub async fn stop_run(
     }
     approval::withdraw_for_run(conn, tenant, id, by, now).await?;
     question::withdraw_for_run(conn, tenant, id, now).await?;
-    perform::cancel_unstarted_effects(conn, tenant, id, now).await?;
+    perform::fail_unstarted_effects(conn, tenant, id, now).await?;
     question::vote::notify_voters(conn, tenant, id, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;

@@ -35,20 +35,20 @@ fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: CommandS
     let card = Card::default().with_title("Connected accounts");
     if all.is_empty() {
         let lent = lent.map_or_else(String::new, |lent| format!(" I work with {lent}."));
-        let connects = connecting(typing, Provider::DEFAULT_SCOPES.as_str());
+        let connects = format_connect_command(typing, Provider::DEFAULT_SCOPES.as_str());
         return card.with_block(Block::Note(format!("None yet.{lent} {connects} connects yours.")));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
         let title = Provider::from_name(provider)
             .map_or_else(|| provider.clone(), |known| known.display_name().to_owned());
-        let again = || format!(": needs you again, {}", connecting(typing, provider));
+        let again = || format!(": needs you again, {}", format_connect_command(typing, provider));
         let state = if *works { String::new() } else { again() };
         (title, format!("{account}{state}"))
     };
     card.with_block(Block::Fields(all.iter().map(line).collect()))
 }
 
-fn connecting(typing: CommandSyntax<'_>, provider: &str) -> String {
+fn format_connect_command(typing: CommandSyntax<'_>, provider: &str) -> String {
     typing.format_with_option("connect", "account", provider)
 }
 

@@ -183,7 +183,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
         (Status::Expired, _) => lapsed(
             card.with_block(Block::Markdown(format!(
                 "{} **{}**.",
-                co_approval::expired_line(approval),
+                co_approval::nobody_answered_line(approval),
                 words.not_done
             ))),
             approval,

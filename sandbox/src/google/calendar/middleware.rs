@@ -156,7 +156,7 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
         }
         fault => {
             let work = async {
-                let outcome = walk(&shared, operation, &parts.headers, ids, query, body);
+                let outcome = validate_and_perform(&shared, operation, &parts.headers, ids, query, body);
                 respond(outcome, &parts.headers)
             };
             serve::respond_with_fault(fault, work).await
@@ -164,7 +164,7 @@ async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Respo
     }
 }
 
-fn walk(
+fn validate_and_perform(
     shared: &Shared,
     operation: &Operation,
     headers: &HeaderMap,

@@ -140,7 +140,7 @@ fn parse_meeting(text: &str) -> Option<CalendarPlan> {
         let (people, rest) = recipients(rest);
         let (thing, when, after) = around_time(rest);
         let thing = after_verb(thing, &["to", "for"]).unwrap_or(thing);
-        return (!people.is_empty()).then(|| meeting(thing, when, after, minutes, people));
+        return (!people.is_empty()).then(|| plan_meeting(thing, when, after, minutes, people));
     }
     let found =
         after_verb(&said, &["find", "look for"]).map(|rest| after_verb(rest, &["me", "us"]).unwrap_or(rest));
@@ -156,7 +156,7 @@ fn parse_meeting(text: &str) -> Option<CalendarPlan> {
     let (people, more) = recipients(with.or(later).unwrap_or_default());
     let topic = if topic.is_empty() { more } else { topic };
     let thing = if blocked.is_some() && thing.is_empty() { "busy" } else { thing };
-    (!when.is_empty() || !people.is_empty()).then(|| meeting(thing, when, topic, minutes, people))
+    (!when.is_empty() || !people.is_empty()).then(|| plan_meeting(thing, when, topic, minutes, people))
 }
 
 /// Removes the calendar from "focus time in my calendar tomorrow".
@@ -169,7 +169,13 @@ fn without_calendar(text: &str) -> String {
 const NAMES: [&str; 4] = ["about", "called", "named", "titled"];
 const TOPICS: [&str; 7] = ["about", "called", "named", "titled", "for", "regarding", "to talk about"];
 
-fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: Vec<String>) -> CalendarPlan {
+fn plan_meeting(
+    thing: &str,
+    when: &str,
+    topic: &str,
+    minutes: Option<u64>,
+    people: Vec<String>,
+) -> CalendarPlan {
     let topic = after_verb(topic.trim(), &TOPICS).unwrap_or_default();
     let split = NAMES.iter().map(|word| split_at_word(thing, word)).find(|(_, inside)| inside.is_some());
     let (thing, inside) = split.unwrap_or((thing, None));

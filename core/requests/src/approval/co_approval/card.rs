@@ -178,7 +178,7 @@ pub fn closed_reminder_card(reader: &CoApprover) -> Card {
 }
 
 /// Describes a request that expired.
-pub fn expired_line(approval: &Approval) -> String {
+pub fn nobody_answered_line(approval: &Approval) -> String {
     let list = approval.co_approver_list.as_deref().unwrap_or_default();
     match approval.owner_approved_at {
         None => "Nobody answered in time.".to_owned(),

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use sqlx::PgConnection;
 
 pub(super) use card::{
-    add_decision_buttons, closed_reminder_card, co_approval_note, expired_line, first_of, full_approval_line,
-    no_co_approver_text, outdated_card, reminder_card, seen_by_another, shown_to_line,
+    add_decision_buttons, closed_reminder_card, co_approval_note, first_of, full_approval_line,
+    no_co_approver_text, nobody_answered_line, outdated_card, reminder_card, seen_by_another, shown_to_line,
     too_long_for_card_text, waiting_for_co_approver_line,
 };
 pub use card::{card, co_approvers_label};
