@@ -59,13 +59,14 @@ fn level_caps() -> Targets {
 }
 
 /// What `nod_core` means in a filter: operators need not know the core's crates.
-const CORE: [&str; 9] = [
+const CORE: [&str; 10] = [
     "nod_contract",
     "nod_when",
     "nod_store",
     "nod_people",
     "nod_accounts",
     "nod_requests",
+    "nod_knowledge",
     "nod_memory",
     "nod_agent",
     "nod_inbox",

@@ -125,7 +125,7 @@ async fn an_empty_mention_gets_help() {
           • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
           • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
-          /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+          /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
     ");
     insta::assert_snapshot!(world.run_command("ana", "general", "").await, @r"
     (ana only) nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
@@ -135,10 +135,10 @@ async fn an_empty_mention_gets_help() {
     • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
     • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
-    /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+    /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
     ");
-    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
     insta::assert_snapshot!(world.run_command("ana", "general", "connect myspace").await, @"(ana only) nod: /nod connect google connects your Google account, /nod connect chat tells me who you are where you also talk to me.");
     insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
     world.finish().await;

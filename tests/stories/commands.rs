@@ -29,7 +29,7 @@ async fn help_says_what_nod_can_do(platform: Platform) {
         • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
         • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
-        /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+        /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
         ");
     }
     world.finish().await;
@@ -39,8 +39,8 @@ async fn help_says_what_nod_can_do(platform: Platform) {
 #[tokio::test]
 async fn the_nearest_right_word_is_named() {
     let mut world = World::new().await;
-    insta::assert_snapshot!(world.run_command("ana", "general", "aprovals now").await, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "xyzzy").await, @"(ana only) nod: I know no command xyzzy. I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "aprovals now").await, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "xyzzy").await, @"(ana only) nod: I know no command xyzzy. I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
     insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
     world.finish().await;
 }

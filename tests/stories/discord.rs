@@ -222,7 +222,7 @@ async fn commands_are_registered_once() {
         "{shown}"
     );
     let later = world.run_command("ana", "general", "task").await;
-    insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `runs`, `settings`.");
+    insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `knowledge`, `runs`, `settings`.");
     world.finish().await;
 }
 

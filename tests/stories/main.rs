@@ -52,6 +52,7 @@ mod grants;
 mod home;
 mod hostile;
 mod http;
+mod knowledge;
 mod long_answers;
 mod mail;
 mod mail_replies;

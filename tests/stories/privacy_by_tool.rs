@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use nod_sandbox::google::{DraftEdit, IncomingMail, NewEvent};
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::Platform;
+use nod_tests::{SharedFile, World};
 use serde_json::{Value, json};
 
 use crate::organise_mail::grant_modify_scope;
@@ -17,7 +17,7 @@ on_each_platform!(no_tool_lets_anything_out_wherever_it_is_called);
 const ANA: &str = "ana@acme.test";
 
 /// One word for each kind of content in Ana's mailbox and calendar; none appears anywhere else.
-const SECRETS: [&str; 14] = [
+const SECRETS: [&str; 16] = [
     "Marmalade",   // a subject
     "Quicksilver", // a body
     "Zebrawood",   // a sender's name
@@ -31,6 +31,8 @@ const SECRETS: [&str; 14] = [
     "vermilion",   // a guest
     "Wintergreen", // an invitation's title
     "Marigold",    // a label
+    "Malachite",   // a document's name
+    "Carnelian",   // its text
     "something else at that time",
 ];
 
@@ -103,7 +105,9 @@ impl ToolCase {
     }
 }
 
-const CASES: [ToolCase; 28] = [
+const CASES: [ToolCase; 29] = [
+    // In a channel nothing of hers is found.
+    read_case("retrieve_knowledge_base", |_| json!({ "query": "which stone" })).with_public_result(),
     read_case("gmail_list_recent", |_| json!({})),
     read_case("gmail_search_messages", |_| json!({ "query": "in:inbox" })),
     read_case("gmail_read_thread", |mine| json!({ "thread_id": mine.thread })),
@@ -211,6 +215,8 @@ impl Fixture {
         world.google.settings(ANA, |ana| drop(ana.signatures.insert(ANA.into(), "Quicksilver".into())));
         world.google.deliver_mail(&mail).unwrap();
         world.google.create_label(ANA, "Marigold");
+        let document = SharedFile::new("Malachite.txt", "text/plain", "The stone is Carnelian.");
+        world.share_file("ana", "dm:ana", "keep this", &document).await;
         let asked = world.model.requests().len();
         Self { world, asked, threads: Vec::new() }
     }
@@ -403,10 +409,12 @@ fn every_tool_has_a_case(world: &World) {
 }
 
 /// The tables and columns that can contain Ana's content, and the column that makes a row hers.
-const OWNED_ROWS: [(&str, &str, &[&str]); 9] = [
+const OWNED_ROWS: [(&str, &str, &[&str]); 11] = [
     ("messages", "only_for", &["turn", "untrusted_sources"]),
     ("run_steps", "only_for", &["input", "output", "error"]),
     ("deliveries", "only_for", &["card"]),
+    ("documents", "only_for", &["title", "url"]),
+    ("document_chunks", "only_for", &["text"]),
     ("drafts", "only_for", &["draft", "untrusted_sources"]),
     ("summaries", "only_for", &["text", "untrusted_sources"]),
     ("runs", "person_id", &["state"]),

@@ -17,7 +17,7 @@ pub(super) fn abilities(
     accounts: Option<&Arc<Accounts>>,
     model: Arc<dyn Model>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model)];
+    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug()];
     if let Some(accounts) = accounts.cloned() {
         let google = config.google.clone();
         all.push(Box::new(move |chat| Ability {

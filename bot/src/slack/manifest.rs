@@ -23,7 +23,7 @@ pub fn manifest(app_name: &str, mode: SlackMode, public_url: Option<&Url>) -> Va
     let mut command = json!({
         "command": COMMAND,
         "description": "Ask Nod, or see what waits for your nod",
-        "usage_hint": "help | ask … | connect | disconnect | approvals | memory | runs | settings",
+        "usage_hint": "help | ask … | connect | disconnect | approvals | memory | knowledge | runs | settings",
         "should_escape": true,
     });
     let mut events = json!({"bot_events": EVENTS.map(|(event, _)| event)});

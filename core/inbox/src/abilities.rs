@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nod_contract::command::CommandSpec;
 use nod_contract::tool::Tool;
-use nod_store::ability::{Ability, Buttons, Command};
+use nod_store::ability::{Ability, Buttons, Command, MessageHandler};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 
@@ -66,6 +66,12 @@ impl Abilities {
     pub(crate) fn command(&self, name: &str) -> Option<&dyn Command> {
         let mut all = self.0.iter().flat_map(|ability| &ability.commands);
         all.find(|command| command.spec().name == name).map(AsRef::as_ref)
+    }
+
+    /// Returns the ability that might answer a message with this text by itself.
+    pub(crate) fn message_handler(&self, text: &str) -> Option<&dyn MessageHandler> {
+        let mut all = self.0.iter().flat_map(|ability| &ability.messages);
+        all.find(|handler| handler.accepts(text)).map(AsRef::as_ref)
     }
 
     pub(crate) fn buttons(&self, verb: &str) -> Option<&dyn Buttons> {

@@ -8,10 +8,10 @@ use sqlx::PgConnection;
 use crate::hooks::Hook;
 use crate::jobs::JobHandler;
 use nod_contract::card::Action;
-use nod_contract::chat::{ChannelRef, InteractionResponse};
+use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::command::CommandSpec;
-use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_contract::tool::Tool;
 
 /// Everything that an ability adds to Nod; lists that it does not need stay empty.
@@ -26,6 +26,8 @@ pub struct Ability {
     pub buttons: Vec<Arc<dyn Buttons>>,
     /// Commands that people can type.
     pub commands: Vec<Arc<dyn Command>>,
+    /// Messages that it answers by itself.
+    pub messages: Vec<Arc<dyn MessageHandler>>,
     /// Its reactions to events of other abilities.
     pub hooks: Vec<Arc<dyn Hook>>,
 }
@@ -35,7 +37,8 @@ impl Ability {
     #[must_use]
     pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, tools, jobs, buttons, commands: Vec::new(), hooks: Vec::new() }
+        let (commands, messages, hooks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name, tools, jobs, buttons, commands, messages, hooks }
     }
 }
 
@@ -109,4 +112,32 @@ pub trait Buttons: Send + Sync {
         asker: &Asker<'_>,
         verb: &Action,
     ) -> sqlx::Result<InteractionResponse>;
+}
+
+/// A message to Nod.
+#[derive(Debug, Clone, Copy)]
+pub struct AddressedMessage<'a> {
+    pub conversation: ConversationId,
+    pub text: &'a str,
+    pub attachments: &'a [Attachment],
+}
+
+/// Messages that an ability answers by itself, without a model.
+#[async_trait]
+pub trait MessageHandler: Send + Sync {
+    /// Returns whether a message with this text might be one of them. It reads nothing, because every message is asked.
+    fn accepts(&self, text: &str) -> bool;
+
+    /// Answers the message of a person who is served, or not known yet: a job for them checks that before it acts. It runs
+    /// in the transaction that stores its arrival. Returns false, and has written nothing, if it is
+    /// not one of them after all.
+    ///
+    /// # Errors
+    /// If the database does not answer; nothing has changed then.
+    async fn handle_message(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        message: &AddressedMessage<'_>,
+    ) -> sqlx::Result<bool>;
 }

@@ -239,9 +239,20 @@ impl World {
 
 /// Replaces Discord's commands by the text after `/nod`.
 fn to_slack_commands(text: String) -> String {
-    let commands =
-        ["ask", "connect", "disconnect", "approvals", "memory", "runs", "settings", "admin", "help"];
-    let options = ["/connect account:", "/ask question:", "/memory what:", "/admin what:"];
+    let commands = [
+        "ask",
+        "connect",
+        "disconnect",
+        "approvals",
+        "memory",
+        "knowledge",
+        "runs",
+        "settings",
+        "admin",
+        "help",
+    ];
+    let options =
+        ["/connect account:", "/ask question:", "/memory what:", "/knowledge remove:", "/admin what:"];
     let bare = |option: &str| option.split_inclusive(' ').next().unwrap_or_default().to_owned();
     let text = options.iter().fold(text, |text, option| text.replace(option, &bare(option)));
     commands.iter().fold(text, |text, name| {

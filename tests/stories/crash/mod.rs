@@ -7,6 +7,7 @@ mod edits;
 mod events;
 mod ingest;
 mod invariants;
+mod knowledge;
 mod memory;
 mod random_sequences;
 mod recipient_names;

@@ -214,7 +214,7 @@ pub(super) async fn delete_duplicates(
          hours_gone as (
              delete from working_hours o where o.tenant_id = $1 and o.person_id = $2 and exists (
                  select 1 from working_hours s where s.tenant_id = $1 and s.person_id = $3)),
-         -- Who turns out to be the owner, or to stand there already, is no co_approver_list person.
+         -- Who turns out to be the owner, or to stand there already, is no co-approver.
          approvers_gone as (
              delete from co_approvers v where v.tenant_id = $1 and v.person_id in ($2, $3) and (exists (
                  select 1 from approvals a where a.tenant_id = $1 and a.id = v.approval_id and a.status = 'pending'
@@ -295,6 +295,11 @@ pub(super) async fn move_rows(
              where tenant_id = $1 and (owner = $2 or person_id = $2)),
          q as (update working_hours set person_id = $3 where tenant_id = $1 and person_id = $2),
          r as (update voters set person_id = $3 where tenant_id = $1 and person_id = $2),
+         s as (
+             update documents set only_for = case only_for when $2 then $3 else only_for end,
+                 added_by = case added_by when $2 then $3 else added_by end
+             where tenant_id = $1 and (only_for = $2 or added_by = $2)),
+         t as (update document_chunks set only_for = $3 where tenant_id = $1 and only_for = $2),
          o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
          update assistant_threads set person_id = $3 where tenant_id = $1 and person_id = $2",
         tenant.0,

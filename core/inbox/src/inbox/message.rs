@@ -15,6 +15,7 @@ use nod_contract::tool::Principal;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, assistant_thread, attachment, people};
 use nod_requests::approval;
+use nod_store::ability::AddressedMessage;
 use nod_store::store;
 
 /// A message as it arrived.
@@ -67,6 +68,17 @@ pub(super) async fn accept(
             arrival.mark_run_stopped();
             tx.commit().await?;
             return Ok(InteractionResponse::Ack);
+        }
+        // A person who is known and not served is told so by a run.
+        if let Some(handler) = arrival.core.abilities.message_handler(text)
+            && arrival.may_be_served(&mut tx, person).await?
+        {
+            let asker = arrival.asker(person, place);
+            let addressed = AddressedMessage { conversation, text, attachments: files };
+            if handler.handle_message(&mut tx, &asker, &addressed).await? {
+                tx.commit().await?;
+                return Ok(InteractionResponse::Ack);
+            }
         }
         // A file without text is the whole message.
         let bare = text.trim().is_empty() && !files.is_empty();

@@ -377,6 +377,12 @@ impl InboundContext<'_> {
         })
     }
 
+    /// Returns whether this person is served, or is not known yet: whoever then acts for them checks it.
+    async fn may_be_served(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<bool> {
+        let membership = self.load_membership(conn, person).await?;
+        Ok(membership == Membership::Unknown || self.core.welcome.admits(membership))
+    }
+
     /// Returns the person's membership in this workspace, as far as the platform has reported it.
     async fn load_membership(
         &self,

@@ -13,11 +13,11 @@ pub use store::{AttachmentStore, StoredAttachment};
 pub use text::decode_windows_1252;
 
 use crate::context::Chat;
-use crate::reading::{self, Desk, Limits, Whose};
+use crate::reading::{self, Desk, Limits, Read, Whose};
 use nod_contract::chat::{Attachment, DownloadError};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, RunId, TenantId};
-use nod_contract::wire::{Cut, Kind};
+use nod_contract::wire::{Block, Cut, Done, Kind};
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -62,12 +62,12 @@ pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx
     if waiting.is_empty() {
         return Ok(());
     }
-    let fetched = join_all(waiting.iter().map(|(_, file)| fetch(core, platform, file))).await;
+    let fetched = join_all(waiting.iter().map(|(_, file)| fetch(core, platform, file, MAX_BYTES))).await;
     let mut desk = core.reading.open_session(whose, Instant::now() + reading::READ_TIMEOUT);
     for ((id, _), fetched) in waiting.iter().zip(fetched) {
         let read = match fetched {
             Ok(bytes) => extract_text(desk.as_mut(), bytes).await,
-            Err(why) => Err(why),
+            Err(error) => Err(error.reason),
         };
         let mut conn = core.pool.acquire().await?;
         sql::set_text(&mut conn, tenant, *id, &read).await?;
@@ -75,23 +75,50 @@ pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx
     Ok(())
 }
 
-async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>, String> {
-    let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_AVAILABLE.to_owned()) };
-    let Some(address) = &file.url else { return Err("it does not lie in this chat".to_owned()) };
-    // The stated size can be wrong, so the bytes are counted too.
-    if usize::try_from(file.size).is_ok_and(|size| size > MAX_BYTES) {
-        return Err(too_large());
+/// Why a file could not be fetched.
+#[derive(Debug)]
+pub struct FetchError {
+    /// The end of a sentence.
+    pub reason: String,
+    /// The platform might give it later.
+    pub is_transient: bool,
+}
+
+impl FetchError {
+    fn permanent(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_transient: false }
     }
-    let bytes = match adapter.download_attachment(address, MAX_BYTES).await {
+}
+
+/// Downloads a file from the platform on which it was dropped.
+///
+/// # Errors
+/// If the platform does not give it, or it has more than `max_bytes`.
+pub async fn fetch(
+    core: &Chat,
+    platform: &str,
+    file: &Attachment,
+    max_bytes: usize,
+) -> Result<Vec<u8>, FetchError> {
+    let Some(adapter) = core.adapters.get(platform) else { return Err(FetchError::permanent(NOT_AVAILABLE)) };
+    let Some(address) = &file.url else {
+        return Err(FetchError::permanent("it does not lie in this chat"));
+    };
+    // The stated size can be wrong, so the bytes are counted too.
+    if usize::try_from(file.size).is_ok_and(|size| size > max_bytes) {
+        return Err(FetchError::permanent(too_large(max_bytes)));
+    }
+    let bytes = match adapter.download_attachment(address, max_bytes).await {
         Ok(bytes) => bytes,
-        Err(DownloadError::TooLarge) => return Err(too_large()),
+        Err(DownloadError::TooLarge) => return Err(FetchError::permanent(too_large(max_bytes))),
         Err(error) => {
             tracing::warn!(%error, "could not fetch attachment");
-            return Err(NOT_AVAILABLE.to_owned());
+            let is_transient = matches!(error, DownloadError::NoResponse(_));
+            return Err(FetchError { reason: NOT_AVAILABLE.to_owned(), is_transient });
         }
     };
     if text::is_html_page(&bytes, &file.media_type) {
-        return Err("the chat gave me a web page in its place".to_owned());
+        return Err(FetchError::permanent("the chat gave me a web page in its place"));
     }
     Ok(bytes)
 }
@@ -101,19 +128,30 @@ async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>
 /// # Errors
 /// If it cannot be read.
 pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
-    let kind = match &bytes {
-        bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
-        bytes if text::is_archive(bytes) => Kind::Docx,
-        // Plain text cannot make decoding slow, so it needs no reader process.
-        bytes => return Ok(truncate_with_notice(text::extract_text(bytes)?, false)),
-    };
-    let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
+    let read = read_blocks(desk, bytes, LIMITS).await?;
     let cut = read.done.cut;
     let mut words = read.text();
     if matches!(cut, Some(Cut::Pages | Cut::Time)) {
         words.push_str("(not every page could be read)");
     }
     Ok(truncate_with_notice(words, cut == Some(Cut::Size)))
+}
+
+/// Returns the content of a PDF, DOCX or text file, whatever its name claims; or the reason, as the end of a sentence.
+///
+/// # Errors
+/// If it cannot be read.
+pub async fn read_blocks(desk: &mut dyn Desk, bytes: Vec<u8>, limits: Limits) -> Result<Read, String> {
+    let kind = match &bytes {
+        bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
+        bytes if text::is_archive(bytes) => Kind::Docx,
+        bytes => {
+            // Plain text cannot make decoding slow, so it needs no reader process.
+            let block = Block::Text { text: text::extract_text(bytes)?, page: None };
+            return Ok(Read { blocks: vec![block], done: Done::default() });
+        }
+    };
+    desk.read(kind, &bytes, limits).await.map_err(|unread| unread.sentence(kind))
 }
 
 /// Shortens the text to what is kept.
@@ -127,6 +165,6 @@ fn truncate_with_notice(words: String, cut: bool) -> String {
 
 const NOT_AVAILABLE: &str = "the chat did not give it to me";
 
-fn too_large() -> String {
-    format!("it is larger than {} MB", MAX_BYTES / 1024 / 1024)
+fn too_large(max_bytes: usize) -> String {
+    format!("it is larger than {} MB", max_bytes / 1024 / 1024)
 }

@@ -141,3 +141,23 @@ pub(super) async fn find_source(
     .await?;
     Ok(row.map(|row| (row.platform, row.url, row.media_type)))
 }
+
+/// Returns the files of the newest message of a conversation that has any.
+pub async fn list_newest(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<Vec<Attachment>> {
+    sqlx::query_as!(
+        Attachment,
+        "select name, media_type, size, url from attachments
+         where tenant_id = $1 and conversation_id = $2 and run_id = (
+             select run_id from attachments where tenant_id = $1 and conversation_id = $2
+             order by created_at desc, id desc limit 1)
+         order by created_at, id",
+        tenant.0,
+        conversation.0
+    )
+    .fetch_all(conn)
+    .await
+}

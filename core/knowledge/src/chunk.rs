@@ -1,0 +1,187 @@
+//! Cuts a document into chunks: at every heading, and a long section at ends of sentences.
+
+use nod_contract::wire::Block;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The longest chunk, about 800 tokens of four characters.
+const MAX_CHARS: usize = 3_200;
+/// How much of a chunk's end is repeated at the beginning of the next, about 150 tokens.
+const OVERLAP_CHARS: usize = 600;
+
+/// A piece of a document's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    /// The page on which it begins.
+    pub(crate) page: Option<u32>,
+    /// The headings above it, the outermost first: "Leave › Annual leave".
+    pub(crate) heading: String,
+    pub(crate) text: String,
+}
+
+/// Text under one heading on one page.
+struct Section {
+    page: Option<u32>,
+    heading: String,
+    text: String,
+}
+
+/// Returns the chunks of a document.
+pub(crate) fn split(blocks: &[Block]) -> Vec<Chunk> {
+    sections(blocks).iter().flat_map(split_section).collect()
+}
+
+fn sections(blocks: &[Block]) -> Vec<Section> {
+    let mut all: Vec<Section> = Vec::new();
+    let mut path: Vec<(u8, String)> = Vec::new();
+    let mut append = |path: &[(u8, String)], page: Option<u32>, text: &str| {
+        let heading = path.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" › ");
+        match all.last_mut() {
+            Some(open) if open.heading == heading && open.page == page => open.text.push_str(text),
+            _ => all.push(Section { page, heading, text: text.to_owned() }),
+        }
+    };
+    for block in blocks {
+        match block {
+            Block::Heading { level, text, .. } => enter_heading(&mut path, *level, text),
+            Block::Text { text, page } => {
+                for line in text.split_inclusive('\n') {
+                    match markdown_heading(line) {
+                        Some((level, words)) => enter_heading(&mut path, level, words),
+                        None => append(&path, *page, line),
+                    }
+                }
+            }
+            Block::Row { head, cells } => {
+                let named = head.iter().map(Some).chain(std::iter::repeat(None)).zip(cells);
+                let cells = named.map(|(name, cell)| match name {
+                    Some(name) => format!("{name}: {cell}"),
+                    None => cell.clone(),
+                });
+                append(&path, None, &(cells.collect::<Vec<_>>().join("; ") + "\n"));
+            }
+            Block::Field { name, text } => append(&path, None, &format!("{name}: {text}\n")),
+        }
+    }
+    all.retain(|section| !section.text.trim().is_empty());
+    all
+}
+
+fn enter_heading(path: &mut Vec<(u8, String)>, level: u8, text: &str) {
+    path.retain(|(above, _)| *above < level);
+    path.push((level, text.split_whitespace().collect::<Vec<_>>().join(" ")));
+}
+
+/// Parses "## Leave".
+fn markdown_heading(line: &str) -> Option<(u8, &str)> {
+    let words = line.trim_start_matches('#');
+    let level = u8::try_from(line.len() - words.len()).ok().filter(|level| (1..=6).contains(level))?;
+    let words = words.strip_prefix(' ')?.trim();
+    (!words.is_empty()).then_some((level, words))
+}
+
+fn split_section(section: &Section) -> Vec<Chunk> {
+    let chunk = |text: String| Chunk { page: section.page, heading: section.heading.clone(), text };
+    let mut chunks = Vec::new();
+    let (mut open, mut length): (Vec<&str>, usize) = (Vec::new(), 0);
+    for sentence in sentences(&section.text) {
+        let more = sentence.chars().count();
+        if length + more > MAX_CHARS && !open.is_empty() {
+            chunks.push(chunk(open.concat().trim().to_owned()));
+            let repeated = repeated_end(&open, OVERLAP_CHARS.min(MAX_CHARS.saturating_sub(more)));
+            open.drain(..open.len() - repeated);
+            length = open.iter().map(|s| s.chars().count()).sum();
+        }
+        open.push(sentence);
+        length += more;
+    }
+    let rest = open.concat().trim().to_owned();
+    if !rest.is_empty() {
+        chunks.push(chunk(rest));
+    }
+    chunks
+}
+
+/// Returns how many of the last sentences fit into `most` characters.
+fn repeated_end(sentences: &[&str], most: usize) -> usize {
+    let mut left = most;
+    let fits = |sentence: &&&str| {
+        let length = sentence.chars().count();
+        let fits = length <= left;
+        left = left.saturating_sub(length);
+        fits
+    };
+    sentences.iter().rev().take_while(fits).count()
+}
+
+/// Returns the sentences of a text with everything between them. One that is too long for a chunk is cut at a space.
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    for sentence in text.split_sentence_bounds() {
+        let mut rest = sentence;
+        while let Some((end, _)) = rest.char_indices().nth(MAX_CHARS) {
+            let cut = rest[..end].rfind(char::is_whitespace).map_or(end, |space| space + 1).max(1);
+            let cut = (cut..=end).find(|at| rest.is_char_boundary(*at)).unwrap_or(end);
+            let (head, tail) = rest.split_at(cut);
+            all.push(head);
+            rest = tail;
+        }
+        all.push(rest);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str, page: Option<u32>) -> Block {
+        Block::Text { text: text.to_owned(), page }
+    }
+
+    #[test]
+    fn headings_and_pages_begin_a_chunk() {
+        let blocks = [
+            Block::Heading { level: 1, text: "Leave\n".to_owned(), page: Some(1) },
+            text("Everybody has leave.\n", Some(1)),
+            text("## Annual leave\n25 days.\n# Travel\n", Some(1)),
+            text("By train.", Some(2)),
+        ];
+        let chunks = split(&blocks);
+        let seen: Vec<_> = chunks.iter().map(|c| (c.page, c.heading.as_str(), c.text.as_str())).collect();
+        let expected = [
+            (Some(1), "Leave", "Everybody has leave."),
+            (Some(1), "Leave › Annual leave", "25 days."),
+            (Some(2), "Travel", "By train."),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn long_sections_are_cut_at_sentences_and_overlap() {
+        let long: String = (0..300).map(|n| format!("This is sentence number {n}. ")).collect();
+        let chunks = split(&[text(&long, None)]);
+        assert!(chunks.len() > 2);
+        for pair in chunks.windows(2) {
+            assert!(pair[0].text.chars().count() <= MAX_CHARS);
+            assert!(pair[0].text.ends_with('.'));
+            let first = &pair[1].text[..pair[1].text.find('.').unwrap()];
+            assert!(pair[0].text.contains(first), "{first} is repeated");
+        }
+        assert!((0..300).all(|n| chunks.iter().any(|c| c.text.contains(&format!("number {n}.")))));
+    }
+
+    #[test]
+    fn a_sentence_without_end_is_cut_at_a_space() {
+        let chunks = split(&[text(&"größe ".repeat(5_000), None)]);
+        assert!(chunks.iter().all(|c| c.text.chars().count() <= MAX_CHARS && c.text.ends_with("größe")));
+        assert!(split(&[text(&"ß".repeat(10_000), None)]).len() > 3);
+        assert_eq!(split(&[text(" \n ", None)]), []);
+    }
+
+    #[test]
+    fn rows_name_their_columns() {
+        let row =
+            Block::Row { head: vec!["Month".into(), "Sum".into()], cells: vec!["May".into(), "120".into()] };
+        assert_eq!(split(&[row])[0].text, "Month: May; Sum: 120");
+    }
+}

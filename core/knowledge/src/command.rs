@@ -1,0 +1,145 @@
+//! The command `knowledge`, and the buttons that remove a document.
+
+use async_trait::async_trait;
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::document::{Document, Readers};
+use crate::{card, sql};
+use nod_contract::card::Action;
+use nod_contract::chat::InteractionResponse;
+use nod_contract::command::{CommandOption, CommandSpec, Takes};
+use nod_people::ability;
+use nod_people::context::Chat;
+use nod_people::delivery;
+use nod_store::ability::{Asker, Buttons, Command};
+use nod_store::audit;
+
+const UNKNOWN: &str = "I know of no such document here. Nothing was removed.";
+
+/// `knowledge` lists the documents here, `knowledge remove handbook.pdf` removes one.
+pub(crate) struct ListDocuments(pub(crate) Chat);
+
+#[async_trait]
+impl Command for ListDocuments {
+    fn spec(&self) -> CommandSpec {
+        CommandSpec {
+            name: "knowledge",
+            does: "lists the documents I know here (say “keep this” with a file to add one)",
+            about: "The documents that Nod knows here",
+            options: &[CommandOption {
+                name: "remove",
+                about: "A document to remove",
+                takes: Takes::Completed,
+            }],
+        }
+    }
+
+    async fn handle_command(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        words: &str,
+    ) -> sqlx::Result<InteractionResponse> {
+        let documents = list(&self.0, conn, asker).await?;
+        // Discord hands over only the option's value.
+        let name = words.strip_prefix("remove ").unwrap_or(words).trim();
+        if name.is_empty() && !documents.is_empty() {
+            return Ok(InteractionResponse::Ephemeral(card::list(&documents)));
+        }
+        if name.is_empty() {
+            return Ok(InteractionResponse::ephemeral(
+                "I know no documents here. Drop a file and say “keep this” with it.",
+            ));
+        }
+        let named = |document: &&Document| document.title.to_lowercase() == name.to_lowercase();
+        Ok(match documents.iter().find(named) {
+            Some(document) if may_remove(&self.0, asker, document) => {
+                InteractionResponse::Ephemeral(card::ask_remove(document))
+            }
+            Some(_) => not_theirs(),
+            None => InteractionResponse::ephemeral(UNKNOWN),
+        })
+    }
+
+    async fn choices(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        typed: &str,
+    ) -> sqlx::Result<Vec<(String, String)>> {
+        let documents = list(&self.0, conn, asker).await?;
+        let typed = typed.to_lowercase();
+        let fits = documents.into_iter().filter(|document| document.title.to_lowercase().contains(&typed));
+        Ok(fits.map(|document| (document.title.clone(), document.title)).collect())
+    }
+}
+
+/// [Remove] and [Yes, remove it].
+pub(crate) struct RemoveButtons(pub(crate) Chat);
+
+#[async_trait]
+impl Buttons for RemoveButtons {
+    fn action_kinds(&self) -> &'static [&'static str] {
+        &[card::ASK_REMOVE, card::REMOVE]
+    }
+
+    async fn handle_click(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        verb: &Action,
+    ) -> sqlx::Result<InteractionResponse> {
+        // The rows decide: a click can come from anywhere.
+        let readers = load_readers(&self.0, conn, asker).await?;
+        let document = sql::load(conn, asker.tenant, verb.subject).await?;
+        let Some(document) = document.filter(|document| document.readers == readers) else {
+            return Ok(InteractionResponse::ephemeral(UNKNOWN));
+        };
+        if !may_remove(&self.0, asker, &document) {
+            return Ok(not_theirs());
+        }
+        if verb.kind == card::ASK_REMOVE {
+            return Ok(InteractionResponse::Ephemeral(card::ask_remove(&document)));
+        }
+        remove(conn, asker, &document).await
+    }
+}
+
+async fn remove(
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    document: &Document,
+) -> sqlx::Result<InteractionResponse> {
+    let Asker { tenant, person, now, .. } = *asker;
+    delivery::update_card(conn, tenant, document.delivery, &card::removed(&document.title), now).await?;
+    if !sql::delete(conn, tenant, document.id).await? {
+        return Ok(InteractionResponse::ephemeral(UNKNOWN));
+    }
+    let detail = json!({ "passages": document.chunk_count });
+    audit::insert_entry(conn, tenant, Some(person), "document.removed", document.id, None, &detail, now)
+        .await?;
+    Ok(InteractionResponse::Ephemeral(card::removed(&document.title)))
+}
+
+/// Whoever added a document can remove it, and so can an admin.
+fn may_remove(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
+    document.added_by == asker.person || core.admins_on(asker.platform).any(|admin| admin == asker.user)
+}
+
+fn not_theirs() -> InteractionResponse {
+    InteractionResponse::ephemeral(
+        "Only the person who added it, or an admin, can remove it. Nothing was removed.",
+    )
+}
+
+async fn list(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Vec<Document>> {
+    let readers = load_readers(core, conn, asker).await?;
+    sql::list(conn, asker.tenant, readers).await
+}
+
+async fn load_readers(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Readers> {
+    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
+    let location = delivery::sql::load_location(conn, asker.tenant, conversation).await?;
+    Ok(Readers::of(&location, asker.person))
+}

@@ -1,0 +1,111 @@
+//! What a document is, and who may read it.
+
+use nod_contract::chat::Attachment;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ChannelId, DeliveryId, PersonId};
+use nod_people::delivery::ConversationLocation;
+use uuid::Uuid;
+
+/// Who may read a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Those in a channel.
+    Channel(ChannelId),
+    Person(PersonId),
+}
+
+impl Readers {
+    /// Returns whose documents are kept and found in a conversation. Where others read along, those are only the
+    /// channel's: what is one person's, or another channel's, is not told there.
+    pub(crate) fn of(location: &ConversationLocation, person: PersonId) -> Self {
+        if location.is_private_location() { Self::Person(person) } else { Self::Channel(location.channel) }
+    }
+
+    pub(crate) fn channel(self) -> Option<Uuid> {
+        match self {
+            Self::Channel(channel) => Some(channel.0),
+            Self::Person(_) => None,
+        }
+    }
+
+    pub(crate) fn person(self) -> Option<Uuid> {
+        match self {
+            Self::Channel(_) => None,
+            Self::Person(person) => Some(person.0),
+        }
+    }
+}
+
+/// How far a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// A version is being read. An earlier one can still be found.
+    Indexing,
+    Indexed,
+    /// The newest version could not be read. An earlier one can still be found.
+    Failed,
+}
+
+impl Status {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Indexing => "indexing",
+            Self::Indexed => "indexed",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Self {
+        [Self::Indexing, Self::Indexed].into_iter().find(|s| s.as_str() == name).unwrap_or(Self::Failed)
+    }
+}
+
+/// A document, as its row has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    pub(crate) id: Uuid,
+    pub(crate) title: String,
+    pub(crate) readers: Readers,
+    pub(crate) added_by: PersonId,
+    pub(crate) platform: String,
+    pub(crate) url: String,
+    pub(crate) media_type: String,
+    /// The message that shows how far it is.
+    pub(crate) delivery: DeliveryId,
+    /// The version whose text can be found, or 0.
+    pub(crate) generation: i32,
+    /// The version that is read, or was read last.
+    pub(crate) wanted_generation: i32,
+    pub(crate) digest: Option<Vec<u8>>,
+    pub(crate) chunk_count: i32,
+    pub(crate) status: Status,
+    pub(crate) reason: Option<String>,
+}
+
+/// A file to keep.
+pub(crate) struct NewDocument<'a> {
+    pub(crate) id: Uuid,
+    pub(crate) readers: Readers,
+    pub(crate) added_by: PersonId,
+    pub(crate) platform: &'a str,
+    pub(crate) file: &'a Attachment,
+    pub(crate) url: &'a str,
+    pub(crate) delivery: DeliveryId,
+    pub(crate) now: Timestamp,
+}
+
+/// What was read of a version.
+pub(crate) struct NewVersion {
+    pub(crate) digest: Vec<u8>,
+    pub(crate) pages: Option<i32>,
+    pub(crate) chunks: Vec<NewChunk>,
+}
+
+/// A chunk with its weighted terms.
+pub(crate) struct NewChunk {
+    pub(crate) id: Uuid,
+    pub(crate) page: Option<i32>,
+    pub(crate) heading: String,
+    pub(crate) text: String,
+    pub(crate) terms: Vec<(i32, i16)>,
+}

@@ -1,0 +1,201 @@
+//! The job that reads a document: fetch, extract, cut into chunks, and put the new version in the place of the earlier
+//! one in a single commit. Killed at any line, it begins again; nothing half-read can be found.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::analysis::weighted_terms;
+use crate::document::{Document, NewChunk, NewVersion, Status};
+use crate::{card, chunk, sql};
+use nod_contract::chat::Attachment;
+use nod_contract::ids::{TenantId, named_lane_id};
+use nod_contract::wire::Block;
+use nod_people::attachment::{self, FetchError};
+use nod_people::context::Chat;
+use nod_people::reading::{Limits, Read, Whose};
+use nod_people::{delivery, people};
+use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
+
+/// The largest file that is kept, in bytes, and the most text of it.
+const MAX_BYTES: usize = 20 * 1024 * 1024;
+const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
+/// How long reading one document can take.
+const READ_TIMEOUT: Duration = Duration::from_secs(120);
+/// How often a file that the platform does not give is asked for.
+const MAX_FETCHES: i32 = 4;
+
+/// The jobs of this crate.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub(crate) enum KnowledgeJob {
+    /// Reads a version of a document.
+    IndexDocument { document: Uuid, generation: i32 },
+}
+
+impl Job for KnowledgeJob {
+    const KINDS: &'static [&'static str] = &["index_document"];
+}
+
+/// Returns the lane of a tenant's documents. They are read one after another, and no conversation waits for them.
+pub(crate) fn lane(tenant: TenantId) -> Uuid {
+    named_lane_id(&["knowledge", &tenant.to_string()])
+}
+
+/// How reading a document ended.
+enum ReadOutcome {
+    Version(NewVersion),
+    /// The end of a sentence.
+    Failed(String),
+    /// The same version, or another document here, has the same bytes. `title` is that document's.
+    SameContent {
+        title: String,
+    },
+}
+
+pub(crate) async fn index_document(
+    core: &Chat,
+    claim: &Claim,
+    id: Uuid,
+    generation: i32,
+) -> Result<(), WorkError> {
+    let tenant = claim.tenant;
+    let mut conn = core.pool.acquire().await?;
+    let document = sql::load(&mut conn, tenant, id).await?;
+    drop(conn);
+    let is_wanted =
+        |found: &Document| found.wanted_generation == generation && found.status == Status::Indexing;
+    let outcome = match document.filter(is_wanted) {
+        Some(document) => Some((read(core, claim, &document).await?, document)),
+        None => None,
+    };
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    if let Some((outcome, document)) = &outcome
+        && !store(core, &mut tx, claim, document, outcome).await?
+    {
+        // It was removed meanwhile, or there is a newer version: what was written of it is given up.
+        tx.rollback().await?;
+        tx = core.begin().await?;
+        jobs::assert_lease(&mut tx, claim).await?;
+    }
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Stores how reading ended. Returns false if the version is not wanted any more.
+async fn store(
+    core: &Chat,
+    tx: &mut sqlx::PgConnection,
+    claim: &Claim,
+    document: &Document,
+    outcome: &ReadOutcome,
+) -> sqlx::Result<bool> {
+    let (tenant, now, id) = (claim.tenant, core.now(), document.id);
+    let (title, generation) = (document.title.as_str(), document.wanted_generation);
+    let has_earlier = document.generation > 0;
+    let shown = match outcome {
+        ReadOutcome::Version(version) => {
+            card::indexed(id, title, version.pages, version.chunks.len(), has_earlier)
+        }
+        ReadOutcome::Failed(reason) => card::failed(title, reason, has_earlier),
+        ReadOutcome::SameContent { title: existing } => card::same_content(title, existing),
+    };
+    // A message's lane is locked before the document's row, as everywhere.
+    delivery::update_card(tx, tenant, document.delivery, &shown, now).await?;
+    match outcome {
+        ReadOutcome::Version(version) => sql::publish(tx, tenant, id, generation, version, now).await,
+        ReadOutcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await,
+        ReadOutcome::SameContent { .. } if has_earlier => {
+            sql::mark_unchanged(tx, tenant, id, generation).await
+        }
+        ReadOutcome::SameContent { .. } => sql::delete(tx, tenant, id).await,
+    }
+}
+
+/// Fetches and reads a document.
+///
+/// # Errors
+/// If the platform does not give it now; the job is tried again.
+async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOutcome, WorkError> {
+    if !is_served(core, claim.tenant, document).await? {
+        return Ok(ReadOutcome::Failed("I keep files for members of this workspace only".to_owned()));
+    }
+    let file = Attachment {
+        name: document.title.clone(),
+        media_type: document.media_type.clone(),
+        size: 0,
+        url: Some(document.url.clone()),
+    };
+    let bytes = match attachment::fetch(core, &document.platform, &file, MAX_BYTES).await {
+        Ok(bytes) => bytes,
+        Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_FETCHES => {
+            return Err("the platform did not give the file".into());
+        }
+        Err(error) => return Ok(ReadOutcome::Failed(error.reason)),
+    };
+    let digest = Sha256::digest(&bytes).to_vec();
+    if document.generation > 0 && document.digest.as_ref() == Some(&digest) {
+        return Ok(ReadOutcome::SameContent { title: document.title.clone() });
+    }
+    let mut conn = core.pool.acquire().await?;
+    if let Some(title) = sql::find_same_content(&mut conn, claim.tenant, document, &digest).await? {
+        return Ok(ReadOutcome::SameContent { title });
+    }
+    drop(conn);
+    let whose = Whose { tenant: claim.tenant, person: document.added_by };
+    let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
+    let read = match attachment::read_blocks(session.as_mut(), bytes, LIMITS).await {
+        Ok(read) => read,
+        Err(reason) => return Ok(ReadOutcome::Failed(reason)),
+    };
+    let title = document.title.clone();
+    // Cutting and stemming ten megabytes takes long enough to hold up others.
+    let chunks = tokio::task::spawn_blocking(move || split(&title, &read)).await?;
+    let Some((pages, chunks)) = chunks else {
+        return Ok(ReadOutcome::Failed("there is no text in it".to_owned()));
+    };
+    let chunks = chunks.into_iter().map(|chunk| NewChunk { id: core.id(), ..chunk }).collect();
+    Ok(ReadOutcome::Version(NewVersion { digest, pages, chunks }))
+}
+
+/// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.
+async fn is_served(core: &Chat, tenant: TenantId, document: &Document) -> Result<bool, WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let (conversation, ..) =
+        delivery::sql::load_delivery_target(&mut conn, tenant, document.delivery).await?;
+    let location = delivery::sql::load_location(&mut conn, tenant, conversation).await?;
+    let (platform, workspace) = (&location.platform, &location.workspace);
+    let person = people::sql::load_with_membership(&mut conn, tenant, document.added_by, platform, workspace)
+        .await?
+        .ok_or("no such person")?;
+    drop(conn);
+    let person = people::directory::ensure_profile(core, tenant, person, platform, workspace).await?;
+    Ok(core.welcome.admits(person.membership))
+}
+
+/// Returns the pages and the chunks of a document, still without ids; `None` if it has no text.
+fn split(title: &str, read: &Read) -> Option<(Option<i32>, Vec<NewChunk>)> {
+    let page = |block: &Block| match block {
+        Block::Heading { page, .. } | Block::Text { page, .. } => *page,
+        Block::Row { .. } | Block::Field { .. } => None,
+    };
+    let number = |page: u32| i32::try_from(page).ok();
+    let pages = read.blocks.iter().filter_map(page).max().and_then(number);
+    let chunks: Vec<NewChunk> = chunk::split(&read.blocks)
+        .into_iter()
+        .map(|chunk| NewChunk {
+            id: Uuid::nil(),
+            page: chunk.page.and_then(number),
+            terms: weighted_terms(title, &chunk.heading, &chunk.text),
+            heading: chunk.heading,
+            text: chunk.text,
+        })
+        .collect();
+    (!chunks.is_empty()).then_some((pages, chunks))
+}

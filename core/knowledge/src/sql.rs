@@ -1,0 +1,337 @@
+//! Rows of documents and their chunks.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::document::{Document, NewDocument, NewVersion, Readers, Status};
+use crate::index::{ChunkKey, Index};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
+
+struct DocumentRow {
+    id: Uuid,
+    title: String,
+    channel_id: Option<Uuid>,
+    only_for: Option<Uuid>,
+    added_by: Uuid,
+    platform: String,
+    url: String,
+    media_type: String,
+    delivery_id: Uuid,
+    generation: i32,
+    wanted_generation: i32,
+    digest: Option<Vec<u8>>,
+    chunk_count: i32,
+    status: String,
+    reason: Option<String>,
+}
+
+impl From<DocumentRow> for Document {
+    fn from(row: DocumentRow) -> Self {
+        let readers = match (row.channel_id, row.only_for) {
+            (Some(channel), _) => Readers::Channel(ChannelId(channel)),
+            // The table checks that one of them is set.
+            (None, person) => Readers::Person(PersonId(person.unwrap_or_default())),
+        };
+        Self {
+            id: row.id,
+            title: row.title,
+            readers,
+            added_by: PersonId(row.added_by),
+            platform: row.platform,
+            url: row.url,
+            media_type: row.media_type,
+            delivery: DeliveryId(row.delivery_id),
+            generation: row.generation,
+            wanted_generation: row.wanted_generation,
+            digest: row.digest,
+            chunk_count: row.chunk_count,
+            status: Status::from_name(&row.status),
+            reason: row.reason,
+        }
+    }
+}
+
+pub(crate) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> sqlx::Result<Option<Document>> {
+    let row = sqlx::query_as!(
+        DocumentRow,
+        "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
+             wanted_generation, digest, chunk_count, status, reason
+         from documents where tenant_id = $1 and id = $2",
+        tenant.0,
+        id
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Document::from))
+}
+
+/// Returns these readers' documents, by title.
+pub(crate) async fn list(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    readers: Readers,
+) -> sqlx::Result<Vec<Document>> {
+    let rows = sqlx::query_as!(
+        DocumentRow,
+        "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
+             wanted_generation, digest, chunk_count, status, reason
+         from documents where tenant_id = $1 and (channel_id = $2 or only_for = $3) order by lower(title), id",
+        tenant.0,
+        readers.channel(),
+        readers.person()
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Document::from).collect())
+}
+
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewDocument<'_>,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into documents (tenant_id, id, title, channel_id, only_for, added_by, platform, url, media_type,
+             delivery_id, status, created_at, updated_at)
+         values ($1, $2, $3, case when $5::uuid is null then $4::uuid end, $5, $6, $7, $8, $9, $10, 'indexing', $11, $11)",
+        tenant.0,
+        new.id,
+        new.file.name.replace('\0', "\u{FFFD}"),
+        new.readers.channel(),
+        new.readers.person(),
+        new.added_by.0,
+        new.platform,
+        new.url,
+        new.file.media_type.replace('\0', "\u{FFFD}"),
+        new.delivery.0,
+        new.now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Begins the next version of a document from another file. Returns its number, or `None` if the document was removed.
+pub(crate) async fn begin_version(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewDocument<'_>,
+) -> sqlx::Result<Option<i32>> {
+    sqlx::query_scalar!(
+        "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
+             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7
+         where tenant_id = $1 and id = $2 returning wanted_generation",
+        tenant.0,
+        new.id,
+        new.platform,
+        new.url,
+        new.file.media_type.replace('\0', "\u{FFFD}"),
+        new.delivery.0,
+        new.now
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Returns the title of another document of the same readers with the same bytes.
+pub(crate) async fn find_same_content(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: &Document,
+    digest: &[u8],
+) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar!(
+        "select title from documents where tenant_id = $1 and id <> $2 and digest = $3 and generation > 0
+             and (channel_id = $4 or only_for = $5) order by created_at limit 1",
+        tenant.0,
+        document.id,
+        digest,
+        document.readers.channel(),
+        document.readers.person()
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Makes a version the one that can be found, in the place of the earlier one. Returns false and changes nothing if it
+/// is no longer wanted: a newer one is being read, or the document was removed.
+pub(crate) async fn publish(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    generation: i32,
+    version: &NewVersion,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let count = i32::try_from(version.chunks.len()).unwrap_or(i32::MAX);
+    let updated = sqlx::query!(
+        "update documents set generation = $3, digest = $4, pages = $5, chunk_count = $6, status = 'indexed',
+             reason = null, updated_at = $7
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
+        tenant.0,
+        document,
+        generation,
+        version.digest,
+        version.pages,
+        count,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    if updated.rows_affected() == 0 {
+        return Ok(false);
+    }
+    sqlx::query!("delete from document_chunks where tenant_id = $1 and document_id = $2", tenant.0, document)
+        .execute(&mut *conn)
+        .await?;
+    for (at, chunk) in (0..).zip(&version.chunks) {
+        let (terms, weights): (Vec<i32>, Vec<i16>) = chunk.terms.iter().copied().unzip();
+        sqlx::query!(
+            "insert into document_chunks (tenant_id, id, document_id, only_for, generation, position, page, heading, text,
+                 terms, weights)
+             select $1, $2, $3, d.only_for, $4, $5, $6, $7, $8, $9, $10
+             from documents d where d.tenant_id = $1 and d.id = $3",
+            tenant.0,
+            chunk.id,
+            document,
+            generation,
+            at,
+            chunk.page,
+            chunk.heading,
+            chunk.text,
+            &terms,
+            &weights
+        )
+        .execute(&mut *conn)
+        .await?;
+    }
+    increment_revision(conn, tenant).await?;
+    Ok(true)
+}
+
+/// Marks a version as unreadable, with the reason as the end of a sentence. An earlier version stays.
+pub(crate) async fn mark_failed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    generation: i32,
+    reason: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let updated = sqlx::query!(
+        "update documents set status = 'failed', reason = $4, updated_at = $5
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
+        tenant.0,
+        document,
+        generation,
+        reason,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(updated.rows_affected() > 0)
+}
+
+/// Removes a document with its text. Returns false if it is gone already.
+pub(crate) async fn delete(conn: &mut PgConnection, tenant: TenantId, document: Uuid) -> sqlx::Result<bool> {
+    let deleted = sqlx::query!("delete from documents where tenant_id = $1 and id = $2", tenant.0, document)
+        .execute(&mut *conn)
+        .await?;
+    if deleted.rows_affected() > 0 {
+        increment_revision(conn, tenant).await?;
+    }
+    Ok(deleted.rows_affected() > 0)
+}
+
+async fn increment_revision(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into knowledge_revisions (tenant_id, revision) values ($1, 1)
+         on conflict (tenant_id) do update set revision = knowledge_revisions.revision + 1",
+        tenant.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Returns the revision of the text that can be found.
+pub(crate) async fn load_revision(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<i64> {
+    let found =
+        sqlx::query_scalar!("select revision from knowledge_revisions where tenant_id = $1", tenant.0)
+            .fetch_optional(conn)
+            .await?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Builds the index of all text of a tenant that can be found.
+pub(crate) async fn load_index(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Index> {
+    let rows = sqlx::query!(
+        "select c.id, c.document_id, c.terms, c.weights from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+         where c.tenant_id = $1 order by c.document_id, c.position",
+        tenant.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut index = Index::default();
+    for row in rows {
+        let key = ChunkKey { chunk: row.id, document: row.document_id };
+        index.add(key, row.terms.into_iter().zip(row.weights));
+    }
+    Ok(index)
+}
+
+/// A chunk with the title of its document.
+pub(crate) struct FoundChunk {
+    pub(crate) id: Uuid,
+    pub(crate) title: String,
+    pub(crate) page: Option<i32>,
+    pub(crate) heading: String,
+    pub(crate) text: String,
+    pub(crate) updated_at: Timestamp,
+}
+
+/// Returns those of the chunks that these readers may read, of the current version only.
+pub(crate) async fn load_chunks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    chunks: &[Uuid],
+    readers: Readers,
+) -> sqlx::Result<Vec<FoundChunk>> {
+    sqlx::query_as!(
+        FoundChunk,
+        "select c.id, d.title, c.page, c.heading, c.text, d.updated_at from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)",
+        tenant.0,
+        chunks,
+        readers.channel(),
+        readers.person()
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Ends a version whose bytes are those of the current one.
+pub(crate) async fn mark_unchanged(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    generation: i32,
+) -> sqlx::Result<bool> {
+    let updated = sqlx::query!(
+        "update documents set status = 'indexed', reason = null, wanted_generation = generation
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
+        tenant.0,
+        document,
+        generation
+    )
+    .execute(conn)
+    .await?;
+    Ok(updated.rows_affected() > 0)
+}

@@ -1,0 +1,99 @@
+//! Nod is killed while it keeps a document or removes one. The document, its text and its message agree: one message
+//! that says how it ended, and the text once, or not at all.
+
+use nod_sandbox::Fault;
+use nod_tests::chat::{ChatOperation, Platform};
+use nod_tests::{SharedFile, World};
+
+use super::invariants::{count, wait_for_count};
+use super::{CrashPoint, NOD, UserAction, killed_case, run_until_crash};
+
+on_each_platform!(
+    killed_before_the_message_stands_the_document_is_kept_once,
+    killed_after_the_message_stands_the_document_is_kept_once,
+    killed_before_the_message_changes_the_document_is_kept_once,
+    killed_after_the_message_changed_the_document_is_kept_once,
+    killed_when_the_file_was_acknowledged_it_is_kept_once,
+    killed_somewhere_in_between_the_document_is_kept_once,
+    killed_while_it_is_removed_it_is_gone,
+);
+
+async fn killed_before_the_message_stands_the_document_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Chat(ChatOperation::PostMessage, Fault::HangBefore)).await;
+}
+
+async fn killed_after_the_message_stands_the_document_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Chat(ChatOperation::PostMessage, Fault::HangAfter)).await;
+}
+
+async fn killed_before_the_message_changes_the_document_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Chat(ChatOperation::UpdateMessage, Fault::HangBefore)).await;
+}
+
+async fn killed_after_the_message_changed_the_document_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Chat(ChatOperation::UpdateMessage, Fault::HangAfter)).await;
+}
+
+async fn killed_when_the_file_was_acknowledged_it_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Acknowledged).await;
+}
+
+async fn killed_somewhere_in_between_the_document_is_kept_once(platform: Platform) {
+    for millis in [5, 20, 45] {
+        keep_and_crash(platform, CrashPoint::AfterMillis(millis)).await;
+    }
+}
+
+fn handbook() -> SharedFile {
+    let text = (0..400).map(|n| format!("Rule {n} is about subject {n}.\n")).collect::<String>();
+    SharedFile::new("handbook.txt", "text/plain", text)
+}
+
+async fn keep_and_crash(platform: Platform, at: CrashPoint) {
+    let mut world = World::with_real_clock_on(platform).await;
+    let nod = world.start_program(NOD).await;
+    let death = killed_case("while it keeps a document", UserAction::Ask, at);
+    let drops = || {
+        let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    };
+    let nod = run_until_crash(&world, nod, &death, drops).await;
+    wait_for_count(&world, "select count(*) from documents where status = 'indexed'", 1).await;
+    world.wait_until_idle().await;
+    assert_text_once(&world).await;
+    let said = world.read_new("dm:ana");
+    assert_eq!(said.matches("I have read this. Ask me about it.").count(), 1, "{said}");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
+async fn killed_while_it_is_removed_it_is_gone(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
+    let nod = world.start_program(NOD).await;
+    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_until_idle().await;
+    world.click("ana", "dm:ana", "Remove").await;
+    world.chat.inject_fault(ChatOperation::UpdateMessage, Fault::HangBefore);
+    world.chat.click_ephemeral("ana", "Yes, remove it").await;
+    world.kill_program(nod).await;
+    let nod = world.start_program(NOD).await;
+    world.wait_for_text("dm:ana", "This was removed.").await;
+    world.wait_for_ephemeral("ana").await;
+    world.wait_until_idle().await;
+    assert_eq!(count(&world, "select count(*) from documents").await, 0);
+    assert_eq!(count(&world, "select count(*) from document_chunks").await, 0);
+    world.read_new("dm:ana");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
+/// Checks that the chunks are exactly those of the document's version.
+async fn assert_text_once(world: &World) {
+    let stray = "select count(*) from document_chunks c join documents d on d.id = c.document_id
+        where d.generation <> c.generation";
+    assert_eq!(count(world, stray).await, 0);
+    let kept = "select count(*) from documents d where d.chunk_count > 1 and d.chunk_count =
+        (select count(*) from document_chunks c where c.document_id = d.id)";
+    assert_eq!(count(world, kept).await, 1);
+    assert_eq!(count(world, "select count(*) from documents").await, 1);
+}

@@ -1,0 +1,234 @@
+//! A dropped file is kept with "keep this"; questions are answered from it, for those who may read it.
+
+use nod_sandbox::model::Answer;
+use nod_tests::chat::Platform;
+use nod_tests::{SharedFile, World, hostile};
+use serde_json::json;
+
+on_each_platform!(
+    a_kept_file_answers_with_its_source,
+    a_kept_pdf_names_its_page,
+    a_file_is_kept_later_in_its_thread,
+    a_new_version_takes_the_place_of_the_earlier_one,
+    the_same_file_is_kept_once,
+    what_cannot_be_read_is_not_kept,
+    a_removed_document_is_unknown_at_once,
+    only_who_added_it_removes_it,
+    one_persons_document_is_not_found_in_a_channel,
+    another_channels_document_is_not_found,
+    nothing_that_fits_is_said_to_be_nothing,
+    keep_this_without_a_file_is_a_message,
+);
+
+const HANDBOOK: &str = "# Leave\nEverybody has 25 days of annual leave.\n# Travel\nWe go by train.";
+
+fn handbook() -> SharedFile {
+    SharedFile::new("handbook.md", "text/markdown", HANDBOOK)
+}
+
+/// Scripts a question that is looked up with this query, and its answer.
+fn script_lookup(world: &World, query: &str, answer: &str) {
+    let call = Answer::tool("retrieve_knowledge_base", json!({ "query": query }));
+    world.script_model("retrieval", [call, Answer::text(answer)]);
+}
+
+/// Returns the last thing that the model was asked.
+fn last_prompt(world: &World) -> String {
+    world.model.requests().pop().unwrap().to_string()
+}
+
+async fn a_kept_file_answers_with_its_source(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    let kept = world.read_new("general");
+    assert!(kept.contains("I have read this. Ask me about it."), "{kept}");
+    assert!(kept.contains("handbook.md") && kept.contains("2 passages"), "{kept}");
+    assert_eq!(world.model.requests().len(), 0, "no model is needed to keep a file");
+
+    script_lookup(&world, "days of annual leave", "25 days.");
+    world.say("bo", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("begins (the document handbook.md)"), "{asked}");
+    assert!(asked.contains("25 days of annual leave") && !asked.contains("by train"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("25 days.") && said.contains("Looked up in handbook.md (Leave)"), "{said}");
+    world.finish().await;
+}
+
+async fn a_kept_pdf_names_its_page(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let file = SharedFile::new("offer.pdf", "application/pdf", hostile::pdf_of("The offer ends on Friday."));
+    world.share_file("ana", "dm:ana", "keep this", &file).await;
+    let kept = world.read_new("dm:ana");
+    assert!(kept.contains("1 page, 1 passage"), "{kept}");
+    script_lookup(&world, "when does the offer end", "On Friday.");
+    world.say("ana", "dm:ana", "when does the offer end?").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Looked up in offer.pdf (p. 1)"), "{said}");
+    world.finish().await;
+}
+
+async fn a_file_is_kept_later_in_its_thread(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("It is about leave and travel.")]);
+    let ts = world.share_file("ana", "general", "@nod what is this about?", &handbook()).await;
+    world.reply("bo", "general", &ts, "keep it, please").await;
+    let said = world.read_new("general");
+    assert!(said.contains("I have read this. Ask me about it."), "{said}");
+    world.finish().await;
+}
+
+async fn a_new_version_takes_the_place_of_the_earlier_one(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    let newer = SharedFile::new("Handbook.md", "text/markdown", HANDBOOK.replace("25", "28"));
+    world.share_file("bo", "general", "@nod keep this", &newer).await;
+    let said = world.read_new("general");
+    assert!(said.contains("It takes the place of the earlier one."), "{said}");
+    script_lookup(&world, "annual leave", "28 days.");
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("28 days of annual leave") && !asked.contains("25 days"), "{asked}");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn the_same_file_is_kept_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    let copy = SharedFile::new("copy.md", "text/markdown", HANDBOOK);
+    for file in [&handbook(), &copy] {
+        world.read_new("general");
+        world.share_file("bo", "general", "@nod keep this", file).await;
+        let said = world.read_new("general");
+        assert!(said.contains("I have exactly this already"), "{said}");
+    }
+    let listed = world.run_command("ana", "general", "knowledge").await;
+    assert!(listed.contains("handbook.md") && !listed.contains("copy.md"), "{listed}");
+    world.finish().await;
+}
+
+async fn what_cannot_be_read_is_not_kept(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let locked = SharedFile::new("report.pdf", "application/pdf", b"%PDF-1.7".to_vec());
+    world.share_file("ana", "general", "@nod keep this", &locked).await;
+    let said = world.read_new("general");
+    assert!(said.contains("I could not read this: it is no PDF that I can read."), "{said}");
+    assert!(said.contains("Nothing of it was kept."), "{said}");
+    let listed = world.run_command("ana", "general", "knowledge").await;
+    assert!(listed.contains("report.pdf") && listed.contains("failed: it is no PDF"), "{listed}");
+    world.finish().await;
+}
+
+async fn a_removed_document_is_unknown_at_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    world.click("ana", "general", "Remove").await;
+    world.click_ephemeral("ana", "Yes, remove it").await;
+    let said = world.read_new("general");
+    assert!(said.contains("This was removed. I know nothing of it any more."), "{said}");
+    script_lookup(&world, "annual leave", "I do not know.");
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("no document is kept here") && !asked.contains("25 days"), "{asked}");
+    let left: i64 =
+        sqlx::query_scalar("select count(*) from document_chunks").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(left, 0);
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn only_who_added_it_removes_it(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    let answered = world.run_command("bo", "general", "knowledge remove handbook.md").await;
+    assert!(answered.contains("Only the person who added it, or an admin, can remove it."), "{answered}");
+    let asked = world.run_command("ana", "general", "knowledge remove Handbook.md").await;
+    assert!(asked.contains("Remove this document?"), "{asked}");
+    let unknown = world.run_command("ana", "general", "knowledge remove other.md").await;
+    assert!(unknown.contains("I know of no such document here. Nothing was removed."), "{unknown}");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn one_persons_document_is_not_found_in_a_channel(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "dm:ana", "keep this", &handbook()).await;
+    world.read_new("dm:ana");
+    for (user, channel, words) in
+        [("ana", "general", "@nod how much leave?"), ("bo", "dm:bo", "how much leave?")]
+    {
+        script_lookup(&world, "annual leave", "I do not know.");
+        world.say(user, channel, words).await;
+        let asked = last_prompt(&world);
+        assert!(asked.contains("no document is kept here") && !asked.contains("25 days"), "{asked}");
+        world.read_new(channel);
+    }
+    let listed = world.run_command("bo", "general", "knowledge").await;
+    assert!(listed.contains("I know no documents here."), "{listed}");
+    world.finish().await;
+}
+
+async fn another_channels_document_is_not_found(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.chat.add_channel("launch", &["ana", "bo"]);
+    world.share_file("ana", "launch", "@nod keep this", &handbook()).await;
+    world.read_new("launch");
+    script_lookup(&world, "annual leave", "I do not know.");
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("no document is kept here") && !asked.contains("25 days"), "{asked}");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn nothing_that_fits_is_said_to_be_nothing(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    script_lookup(&world, "parking permits for visitors", "The documents do not say it.");
+    world.say("ana", "general", "@nod where do visitors park?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("nothing in these documents is about it"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("The documents do not say it.") && !said.contains("Looked up in"), "{said}");
+    world.finish().await;
+}
+
+async fn keep_this_without_a_file_is_a_message(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("Keep what?")]);
+    world.say("ana", "dm:ana", "keep this").await;
+    assert!(world.read_new("dm:ana").contains("Keep what?"));
+    world.finish().await;
+}
+
+/// A guest of Slack, whose membership is known before the file comes, is told no by a run, as with any message.
+#[tokio::test]
+async fn a_guest_keeps_nothing() {
+    let mut world = World::new().await;
+    world.share_file("gus", "general", "@nod keep this", &handbook()).await;
+    let told = world.wait_for_ephemeral("gus").await;
+    assert!(told.contains("I work for members of this workspace only"), "{told}");
+    world.wait_until_idle().await;
+    let kept: i64 =
+        sqlx::query_scalar("select count(*) from documents").fetch_one(&world.pool).await.unwrap();
+    assert_eq!((kept, world.model.requests().len()), (0, 0));
+    world.read_new("general");
+    world.finish().await;
+}
+
+/// Who is one person on both platforms has one set of documents.
+#[tokio::test]
+async fn a_linked_person_finds_their_document_on_the_other_platform() {
+    let mut world = World::on_both_platforms().await;
+    world.share_file("ana", "dm:ana", "keep this", &handbook()).await;
+    world.connect_google("ana").await;
+    crate::account_linking::link_accounts(&mut world).await;
+    world.read_new("dm:ana");
+    world.switch_platform();
+    script_lookup(&world, "annual leave", "25 days.");
+    world.say("ana", "dm:ana", "how much leave do I have?").await;
+    assert!(last_prompt(&world).contains("25 days of annual leave"));
+    world.read_new("dm:ana");
+    world.finish().await;
+}
