@@ -58,3 +58,25 @@ create table knowledge_revisions (
     tenant_id uuid primary key references tenants (id),
     revision bigint not null
 );
+
+-- The passages that an answer cites, as they were then: the proof behind its buttons.
+create table rag_context (
+    tenant_id uuid not null references tenants (id),
+    id uuid not null,
+    run_id uuid not null,
+    document_id uuid not null,
+    chunk_id uuid not null,
+    generation int not null,
+    -- The one person who may read it, or those in a channel.
+    only_for uuid,
+    channel_id uuid,
+    title text not null,
+    place text not null,
+    quote text not null,
+    cited_at timestamptz not null,
+    primary key (tenant_id, id),
+    foreign key (tenant_id, document_id) references documents (tenant_id, id) on delete cascade,
+    foreign key (tenant_id, only_for) references people (tenant_id, id)
+);
+create index rag_context_of_document on rag_context (tenant_id, document_id);
+create index rag_context_of_run on rag_context (tenant_id, run_id);

@@ -18,6 +18,11 @@ on_each_platform!(
     another_channels_document_is_not_found,
     nothing_that_fits_is_said_to_be_nothing,
     keep_this_without_a_file_is_a_message,
+    a_cited_sentence_has_its_source_and_opens_its_passage,
+    a_false_number_is_sent_back_and_never_read,
+    what_stays_unsupported_is_left_out,
+    a_passage_of_a_changed_document_says_so,
+    a_passage_is_shown_only_where_it_may_be_read,
 );
 
 const HANDBOOK: &str = "# Leave\nEverybody has 25 days of annual leave.\n# Travel\nWe go by train.";
@@ -230,5 +235,105 @@ async fn a_linked_person_finds_their_document_on_the_other_platform() {
     world.say("ana", "dm:ana", "how much leave do I have?").await;
     assert!(last_prompt(&world).contains("25 days of annual leave"));
     world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// Returns how the model cites the chunk that has these words.
+async fn citation(world: &World, words: &str) -> String {
+    let chunk: uuid::Uuid =
+        sqlx::query_scalar("select id from document_chunks where text like '%' || $1 || '%'")
+            .bind(words)
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+    let id = chunk.simple().to_string();
+    format!("[p{} \"{words}\"]", &id[id.len() - 4..])
+}
+
+/// Keeps the handbook in the channel, and returns how its rule about leave is cited.
+async fn keep_handbook(world: &mut World, user: &str, channel: &str) -> String {
+    let words = if channel == "general" { "@nod keep this" } else { "keep this" };
+    world.share_file(user, channel, words, &handbook()).await;
+    world.read_new(channel);
+    citation(world, "25 days of annual leave").await
+}
+
+async fn a_cited_sentence_has_its_source_and_opens_its_passage(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    script_lookup(&world, "annual leave", &format!("You have 25 days {cited}."));
+    world.say("bo", "general", "@nod how much leave do I have?").await;
+    let said = world.read_new("general");
+    assert!(said.contains("You have 25 days [1]."), "{said}");
+    assert!(said.contains("[1] handbook.md · Leave") && !said.contains("Looked up in"), "{said}");
+    world.click("bo", "general", "[1] handbook.md").await;
+    let shown = world.wait_for_ephemeral("bo").await;
+    assert!(shown.contains("Everybody has 25 days of annual leave.") && shown.contains("Leave"), "{shown}");
+    world.finish().await;
+}
+
+async fn a_false_number_is_sent_back_and_never_read(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    let wrong = format!("You have 28 days {cited}.");
+    script_lookup(&world, "annual leave", &wrong);
+    world.model.will(Answer::text(format!("You have 25 days {cited}.")));
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("28 does not stand in the passage"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("You have 25 days [1].") && !said.contains("28"), "{said}");
+    // What was sent back is no part of the conversation.
+    script_lookup(&world, "annual leave", "As I said.");
+    let thread = world.chat.first_message("general");
+    world.reply("bo", "general", &thread, "@nod and Bo?").await;
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn what_stays_unsupported_is_left_out(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    let wrong = format!("You have 28 days {cited}.");
+    script_lookup(&world, "annual leave", &wrong);
+    world.model.will(Answer::text(format!("{wrong} Leave is annual {cited}.")));
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let said = world.read_new("general");
+    assert!(said.contains("Leave is annual [1].") && !said.contains("28"), "{said}");
+    assert!(said.contains("I left out 1 sentence that the documents do not support."), "{said}");
+    world.finish().await;
+}
+
+async fn a_passage_of_a_changed_document_says_so(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "dm:ana").await;
+    script_lookup(&world, "annual leave", &format!("25 days {cited}."));
+    world.say("ana", "dm:ana", "how much leave do I have?").await;
+    let newer = SharedFile::new("handbook.md", "text/markdown", HANDBOOK.replace("25", "28"));
+    world.share_file("ana", "dm:ana", "keep this", &newer).await;
+    world.click("ana", "dm:ana", "[1] handbook.md").await;
+    let shown = world.wait_for_ephemeral("ana").await;
+    assert!(shown.contains("The document has changed since then."), "{shown}");
+    assert!(shown.contains("25 days of annual leave"), "{shown}");
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+async fn a_passage_is_shown_only_where_it_may_be_read(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    script_lookup(&world, "annual leave", &format!("25 days {cited}."));
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let answer = world.chat.first_message("general");
+    // Removed, it is shown to nobody.
+    world.run_command("ana", "general", "knowledge remove handbook.md").await;
+    world.click_newest_ephemeral("ana", "Yes, remove it").await;
+    world.wait_until_idle().await;
+    world.read_ephemerals("ana");
+    world.click("ana", "general", "[1] handbook.md").await;
+    let shown = world.wait_for_ephemeral("ana").await;
+    assert!(shown.contains("or the document was removed") && !shown.contains("25 days"), "{shown}");
+    assert!(!answer.is_empty());
+    world.read_new("general");
     world.finish().await;
 }

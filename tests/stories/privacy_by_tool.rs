@@ -409,12 +409,13 @@ fn every_tool_has_a_case(world: &World) {
 }
 
 /// The tables and columns that can contain Ana's content, and the column that makes a row hers.
-const OWNED_ROWS: [(&str, &str, &[&str]); 11] = [
+const OWNED_ROWS: [(&str, &str, &[&str]); 12] = [
     ("messages", "only_for", &["turn", "untrusted_sources"]),
     ("run_steps", "only_for", &["input", "output", "error"]),
     ("deliveries", "only_for", &["card"]),
     ("documents", "only_for", &["title", "url"]),
     ("document_chunks", "only_for", &["text"]),
+    ("rag_context", "only_for", &["title", "place", "quote"]),
     ("drafts", "only_for", &["draft", "untrusted_sources"]),
     ("summaries", "only_for", &["text", "untrusted_sources"]),
     ("runs", "person_id", &["state"]),

@@ -12,6 +12,7 @@ use nod_contract::chat::CommandSyntax;
 use nod_contract::contacts::ContactSource;
 use nod_memory::context::Memory;
 use nod_requests::context::Requests;
+use nod_store::ability::AnswerCheck;
 
 /// What a turn needs.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ pub struct Agent {
     pub accounts: Accounts,
     pub memory: Memory,
     pub contacts: Vec<Arc<dyn ContactSource>>,
+    /// The abilities' checks of answers.
+    pub checks: Vec<Arc<dyn AnswerCheck>>,
     /// Returns the answer to "help", for the way in which commands are typed there.
     pub help: Arc<dyn Fn(CommandSyntax<'_>) -> String + Send + Sync>,
     /// Notified when a turn is stopped; each run in progress then checks whether it was the one.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use nod_contract::card::Button;
 use nod_contract::ids::{ApprovalId, EffectId, QuestionId};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::privacy::{Audience, Provenance};
@@ -128,6 +129,23 @@ pub struct AgentState {
     /// Results since the last model turn.
     #[serde(default)]
     pub results: Results,
+    /// What abilities keep for their checks of the answer, by the check's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub check_parts: BTreeMap<String, Vec<Value>>,
+    /// How often a check sent the answer back to the model.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub check_retries: u32,
+    /// The buttons of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buttons: Vec<Button>,
+}
+
+/// The most parts that are kept for one check.
+const MAX_CHECK_PARTS: usize = 16;
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Results since the last model turn. If all of them are verbatim answers, the model is not called again.
@@ -243,6 +261,9 @@ impl AgentState {
             drafts: Drafts::default(),
             mail_thread: None,
             results: Results::default(),
+            check_parts: BTreeMap::new(),
+            check_retries: 0,
+            buttons: Vec::new(),
         }
     }
 
@@ -322,6 +343,12 @@ impl AgentState {
             }
             FollowUp::DraftClosed { draft, reason: how } => self.drafts.record_closed(draft, *how),
             FollowUp::MailThread(thread) => self.mail_thread = Some(thread.clone()),
+            FollowUp::CheckPart { check, part } => {
+                let parts = self.check_parts.entry(check.clone()).or_default();
+                if parts.len() < MAX_CHECK_PARTS {
+                    parts.push(part.clone());
+                }
+            }
         }
         if let Some(line) = &output.note {
             self.add_note(line);

@@ -144,6 +144,8 @@ pub enum FollowUp {
     /// A mail thread that is in view, by the provider's id.
     #[serde(alias = "thread")]
     MailThread(String),
+    /// A part of what an ability keeps for its check of the answer: ids and handles, no texts.
+    CheckPart { check: String, part: Value },
 }
 
 impl ToolOutput {

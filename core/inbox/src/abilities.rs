@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nod_contract::command::CommandSpec;
 use nod_contract::tool::Tool;
-use nod_store::ability::{Ability, Buttons, Command, MessageHandler};
+use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, MessageHandler};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 
@@ -53,6 +53,10 @@ impl Abilities {
 
     pub(crate) fn hooks(&self) -> impl Iterator<Item = Arc<dyn Hook>> {
         self.0.iter().flat_map(|ability| ability.hooks.iter().cloned())
+    }
+
+    pub(crate) fn checks(&self) -> impl Iterator<Item = Arc<dyn AnswerCheck>> {
+        self.0.iter().flat_map(|ability| ability.checks.iter().cloned())
     }
 
     pub(crate) fn jobs(&self) -> impl Iterator<Item = Arc<dyn JobHandler>> {

@@ -366,6 +366,7 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, Clash> {
         accounts,
         memory,
         contacts,
+        checks: abilities.checks().collect(),
         help: Arc::new(move |typing| inbox::help_text(&commands, typing)),
         stops: Arc::new(Notify::new()),
         step_budget: settings.step_budget,

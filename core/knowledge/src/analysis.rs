@@ -24,7 +24,7 @@ const STOP_WORDS: &str = "a about again am an and any are as at be been but by c
     with would you your";
 
 /// Returns the words of a text, normalised but not stemmed.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
     // "don't" and "don’t" are one word.
     let text = text.replace(['\'', '’'], "");

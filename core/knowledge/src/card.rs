@@ -3,11 +3,12 @@
 use uuid::Uuid;
 
 use crate::document::{Document, Status};
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 
 /// The actions of the buttons.
 pub(crate) const ASK_REMOVE: &str = "knowledge_ask_remove";
 pub(crate) const REMOVE: &str = "knowledge_remove";
+pub(crate) const SHOW_PASSAGE: &str = "knowledge_passage";
 
 /// The message while a document is read.
 pub(crate) fn indexing(title: &str) -> Card {
@@ -59,6 +60,71 @@ pub(crate) fn same_content(title: &str, existing: &str) -> Card {
 pub(crate) fn removed(title: &str) -> Card {
     Card::from_markdown("This was removed. I know nothing of it any more.")
         .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+}
+
+/// The line below an answer that says what `[1]` stands for.
+pub(crate) fn source_line(number: usize, title: &str, place: &str) -> String {
+    if place.is_empty() { format!("[{number}] {title}") } else { format!("[{number}] {title} · {place}") }
+}
+
+/// The button that shows a cited passage.
+pub(crate) fn source_button(number: usize, title: &str, citation: Uuid) -> Button {
+    Button {
+        label: format!("[{number}] {title}"),
+        style: Style::Plain,
+        on_click: OnClick::Action(Action::new(SHOW_PASSAGE, citation)),
+    }
+}
+
+/// The line below an answer that cites nothing: where Nod looked.
+pub(crate) fn uncited_line<'a>(
+    passages: impl Iterator<Item = (&'a str, &'a str)>,
+    searches: &[(String, usize)],
+) -> Option<String> {
+    let mut documents: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (title, place) in passages {
+        let known = documents.iter().position(|(other, _)| *other == title);
+        let at = known.unwrap_or_else(|| {
+            documents.push((title, Vec::new()));
+            documents.len() - 1
+        });
+        if !place.is_empty() && !documents[at].1.contains(&place) {
+            documents[at].1.push(place);
+        }
+    }
+    if documents.is_empty() {
+        let (query, count) = searches.iter().find(|(_, documents)| *documents > 0)?;
+        let documents = if *count == 1 { "1 document".to_owned() } else { format!("{count} documents") };
+        return Some(format!("Searched {documents} for “{query}” and found nothing."));
+    }
+    let named = documents.into_iter().map(|(title, places)| {
+        if places.is_empty() { title.to_owned() } else { format!("{title} ({})", places.join(", ")) }
+    });
+    let named = named.collect::<Vec<_>>().join(" and ");
+    Some(format!("Looked up in {named}. The answer cites no passage of it."))
+}
+
+/// The line below an answer of which sentences were left out.
+pub(crate) fn left_out_line(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("I left out 1 sentence that the documents do not support.".to_owned()),
+        n => Some(format!("I left out {n} sentences that the documents do not support.")),
+    }
+}
+
+/// A cited passage, for whoever opens it.
+pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>) -> Card {
+    /// The most characters of a passage that are shown.
+    const MOST: usize = 2_500;
+    let mut fields = vec![("Document".to_owned(), title.to_owned())];
+    fields.extend((!place.is_empty()).then(|| ("Where".to_owned(), place.to_owned())));
+    fields.extend((!quote.is_empty()).then(|| ("Cited".to_owned(), quote.to_owned())));
+    let card = Card::default().with_block(Block::Fields(fields));
+    match text {
+        Some(text) => card.with_block(Block::Literal(text.chars().take(MOST).collect())),
+        None => card.with_block(Block::Note("The document has changed since then.".to_owned())),
+    }
 }
 
 /// Asks whether to remove a document.

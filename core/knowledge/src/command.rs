@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 use serde_json::json;
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::document::{Document, Readers};
+use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
@@ -75,13 +77,13 @@ impl Command for ListDocuments {
     }
 }
 
-/// [Remove] and [Yes, remove it].
-pub(crate) struct RemoveButtons(pub(crate) Chat);
+/// [Remove], [Yes, remove it], and the buttons that show a cited passage.
+pub(crate) struct DocumentButtons(pub(crate) Chat);
 
 #[async_trait]
-impl Buttons for RemoveButtons {
+impl Buttons for DocumentButtons {
     fn action_kinds(&self) -> &'static [&'static str] {
-        &[card::ASK_REMOVE, card::REMOVE]
+        &[card::ASK_REMOVE, card::REMOVE, card::SHOW_PASSAGE]
     }
 
     async fn handle_click(
@@ -92,6 +94,9 @@ impl Buttons for RemoveButtons {
     ) -> sqlx::Result<InteractionResponse> {
         // The rows decide: a click can come from anywhere.
         let readers = load_readers(&self.0, conn, asker).await?;
+        if verb.kind == card::SHOW_PASSAGE {
+            return show_passage(conn, asker, verb.subject, readers).await;
+        }
         let document = sql::load(conn, asker.tenant, verb.subject).await?;
         let Some(document) = document.filter(|document| document.readers == readers) else {
             return Ok(InteractionResponse::ephemeral(UNKNOWN));
@@ -104,6 +109,20 @@ impl Buttons for RemoveButtons {
         }
         remove(conn, asker, &document).await
     }
+}
+
+async fn show_passage(
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    id: Uuid,
+    readers: Readers,
+) -> sqlx::Result<InteractionResponse> {
+    Ok(match sql::load_citation(conn, asker.tenant, id, readers).await? {
+        Some(Citation { title, place, quote, text }) => {
+            InteractionResponse::Ephemeral(card::passage(&title, &place, &quote, text.as_deref()))
+        }
+        None => InteractionResponse::ephemeral("That is for somebody else, or the document was removed."),
+    })
 }
 
 async fn remove(

@@ -4,6 +4,7 @@ use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId};
 use nod_people::delivery::ConversationLocation;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// Who may read a document.
@@ -108,4 +109,18 @@ pub(crate) struct NewChunk {
     pub(crate) heading: String,
     pub(crate) text: String,
     pub(crate) terms: Vec<(i32, i16)>,
+}
+
+/// A citation of an answer that is sent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CitationRow {
+    pub(crate) id: Uuid,
+    pub(crate) document: Uuid,
+    pub(crate) chunk: Uuid,
+    pub(crate) generation: i32,
+    pub(crate) channel: Option<Uuid>,
+    pub(crate) person: Option<Uuid>,
+    pub(crate) title: String,
+    pub(crate) place: String,
+    pub(crate) quote: String,
 }

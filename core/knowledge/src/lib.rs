@@ -2,7 +2,9 @@
 
 mod analysis;
 mod card;
+mod check;
 mod chunk;
+mod cite;
 mod command;
 mod document;
 mod index;
@@ -28,8 +30,9 @@ pub fn plug() -> Plug {
     Box::new(|chat| Ability {
         tools: vec![tool::retrieve(chat, Searcher::default())],
         jobs: vec![Arc::new(Indexing(chat.clone()))],
-        buttons: vec![Arc::new(command::RemoveButtons(chat.clone()))],
+        buttons: vec![Arc::new(command::DocumentButtons(chat.clone()))],
         commands: vec![Arc::new(command::ListDocuments(chat.clone()))],
+        checks: vec![Arc::new(check::CitationCheck)],
         messages: vec![Arc::new(keep::Keep(chat.clone()))],
         ..Ability::with_name("knowledge")
     })

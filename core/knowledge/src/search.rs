@@ -23,6 +23,7 @@ const MIN_SUPPORT: f32 = 0.15;
 /// A passage that fits a query.
 #[derive(Debug)]
 pub(crate) struct Passage {
+    pub(crate) chunk: Uuid,
     pub(crate) title: String,
     pub(crate) page: Option<i32>,
     pub(crate) heading: String,
@@ -31,12 +32,16 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// Returns where in its document it is: "p. 4 · Annual leave"; empty if the document has neither.
     pub(crate) fn place(&self) -> String {
-        let page = self.page.map(|page| format!("p. {page}"));
-        let heading = Some(self.heading.clone()).filter(|heading| !heading.is_empty());
-        page.into_iter().chain(heading).collect::<Vec<_>>().join(" · ")
+        place_text(self.page, &self.heading)
     }
+}
+
+/// Returns where in its document a passage is: "p. 4 · Annual leave"; empty if the document has neither.
+pub(crate) fn place_text(page: Option<i32>, heading: &str) -> String {
+    let page = page.map(|page| format!("p. {page}"));
+    let heading = Some(heading.to_owned()).filter(|heading| !heading.is_empty());
+    page.into_iter().chain(heading).collect::<Vec<_>>().join(" · ")
 }
 
 /// What a search found.
@@ -85,6 +90,7 @@ impl Searcher {
         let mut found = sql::load_chunks(conn, tenant, &supported, readers).await?;
         found.sort_by_key(|chunk| supported.iter().position(|id| *id == chunk.id));
         let passages = found.into_iter().map(|chunk| Passage {
+            chunk: chunk.id,
             text: best_window(&chunk.text, &wanted, &index),
             title: chunk.title,
             page: chunk.page,

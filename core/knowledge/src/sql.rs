@@ -3,10 +3,11 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::document::{Document, NewDocument, NewVersion, Readers, Status};
+use crate::document::{CitationRow, Document, NewDocument, NewVersion, Readers, Status};
 use crate::index::{ChunkKey, Index};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
+use nod_store::ability::AnsweredRun;
 
 struct DocumentRow {
     id: Uuid,
@@ -289,6 +290,8 @@ pub(crate) async fn load_index(conn: &mut PgConnection, tenant: TenantId) -> sql
 /// A chunk with the title of its document.
 pub(crate) struct FoundChunk {
     pub(crate) id: Uuid,
+    pub(crate) document_id: Uuid,
+    pub(crate) generation: i32,
     pub(crate) title: String,
     pub(crate) page: Option<i32>,
     pub(crate) heading: String,
@@ -305,7 +308,7 @@ pub(crate) async fn load_chunks(
 ) -> sqlx::Result<Vec<FoundChunk>> {
     sqlx::query_as!(
         FoundChunk,
-        "select c.id, d.title, c.page, c.heading, c.text, d.updated_at from document_chunks c
+        "select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text, d.updated_at from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
          where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)",
         tenant.0,
@@ -334,4 +337,68 @@ pub(crate) async fn mark_unchanged(
     .execute(conn)
     .await?;
     Ok(updated.rows_affected() > 0)
+}
+
+/// Stores a citation of an answer; of one passage, a run has one.
+pub(crate) async fn insert_citation(
+    conn: &mut PgConnection,
+    run: &AnsweredRun,
+    citation: &CitationRow,
+) -> sqlx::Result<()> {
+    // If the document was removed meanwhile, there is nothing left to show.
+    sqlx::query!(
+        "insert into rag_context (tenant_id, id, run_id, document_id, chunk_id, generation, only_for, channel_id, title,
+             place, quote, cited_at)
+         select $1, $2, $3, d.id, $5, $6, $7, $8, $9, $10, $11, $12
+         from documents d where d.tenant_id = $1 and d.id = $4
+         on conflict (tenant_id, id) do update set quote = excluded.quote, cited_at = excluded.cited_at",
+        run.tenant.0,
+        citation.id,
+        run.run.0,
+        citation.document,
+        citation.chunk,
+        citation.generation,
+        citation.person,
+        citation.channel,
+        citation.title,
+        citation.place,
+        citation.quote,
+        run.now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A citation, and the passage as it is now.
+pub(crate) struct Citation {
+    pub(crate) title: String,
+    pub(crate) place: String,
+    pub(crate) quote: String,
+    /// `None` if the document has changed since.
+    pub(crate) text: Option<String>,
+}
+
+/// Returns a citation that these readers may read.
+pub(crate) async fn load_citation(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    readers: Readers,
+) -> sqlx::Result<Option<Citation>> {
+    sqlx::query_as!(
+        Citation,
+        r#"select r.title, r.place, r.quote, c.text as "text?" from rag_context r
+         join documents d on d.tenant_id = r.tenant_id and d.id = r.document_id
+         left join document_chunks c on c.tenant_id = r.tenant_id and c.id = r.chunk_id
+             and c.generation = d.generation
+         where r.tenant_id = $1 and r.id = $2 and (r.channel_id = $3 or r.only_for = $4)
+             and (d.channel_id = $3 or d.only_for = $4)"#,
+        tenant.0,
+        id,
+        readers.channel(),
+        readers.person()
+    )
+    .fetch_optional(conn)
+    .await
 }

@@ -4,12 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
+use crate::check::{self, PassageHandle, SearchPart};
 use crate::document::Readers;
 use crate::search::{Passage, SearchResult, Searcher};
 use nod_contract::ids::ConversationId;
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::scope::RunOrIngestion;
+use nod_contract::tool::{
+    FollowUp, Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
+};
 use nod_people::context::Chat;
 use nod_people::delivery;
 
@@ -54,7 +59,7 @@ impl ReadTool for Retrieve {
             tracing::error!(%error, "could not search the documents");
             ToolError::internal("the documents could not be searched")
         })?;
-        let output = output(query, &found);
+        let output = output(cx, query, readers, &found);
         Ok(match readers {
             Readers::Person(person) => output.private_to(person),
             Readers::Channel(_) => output,
@@ -77,7 +82,36 @@ impl Retrieve {
     }
 }
 
-fn output(query: &str, found: &SearchResult) -> ToolOutput {
+/// Returns the result for the model, and leaves for the check what the model was shown.
+fn output(cx: &ToolContext, query: &str, readers: Readers, found: &SearchResult) -> ToolOutput {
+    let RunOrIngestion::RunId(run) = cx.scope.run else { return describe(query, &[], found) };
+    let handles: Vec<PassageHandle> = found
+        .passages
+        .iter()
+        .map(|passage| PassageHandle { handle: handle(passage.chunk), chunk: passage.chunk })
+        .collect();
+    let output = describe(query, &handles, found);
+    let part = SearchPart {
+        run: run.0,
+        query: query.to_owned(),
+        documents: found.document_count,
+        channel: readers.channel(),
+        person: readers.person(),
+        passages: handles,
+    };
+    match serde_json::to_value(part) {
+        Ok(part) => output.with_follow_up(FollowUp::CheckPart { check: check::NAME.to_owned(), part }),
+        Err(_) => output,
+    }
+}
+
+/// Returns the name of a passage for the model: "p3f2a", from the random end of its id.
+fn handle(chunk: Uuid) -> String {
+    let id = chunk.simple().to_string();
+    format!("p{}", &id[id.len() - 4..])
+}
+
+fn describe(query: &str, handles: &[PassageHandle], found: &SearchResult) -> ToolOutput {
     if found.document_count == 0 {
         return ToolOutput::trusted(json!({
             "documents": 0,
@@ -92,8 +126,9 @@ fn output(query: &str, found: &SearchResult) -> ToolOutput {
             "why": "nothing in these documents is about it: say so, with what was searched",
         }));
     }
-    let passage = |passage: &Passage| {
+    let passage = |(passage, handle): (&Passage, &PassageHandle)| {
         json!({
+            "handle": handle.handle,
             "document": passage.title,
             "place": passage.place(),
             "changed": passage.updated_at.date_naive().to_string(),
@@ -103,30 +138,8 @@ fn output(query: &str, found: &SearchResult) -> ToolOutput {
     let content = json!({
         "searched": query,
         "documents": found.document_count,
-        "passages": found.passages.iter().map(passage).collect::<Vec<_>>(),
+        "passages": found.passages.iter().zip(handles).map(passage).collect::<Vec<_>>(),
     });
     let sources = found.passages.iter().map(|passage| format!("the document {}", passage.title));
-    ToolOutput::trusted(content)
-        .with_provenance(Provenance::from_sources(sources))
-        .with_note(format!("Looked up in {}", places(&found.passages)))
-}
-
-/// Returns the documents and places of passages, each once: "handbook.pdf (p. 4, p. 7) and travel.md".
-fn places(passages: &[Passage]) -> String {
-    let mut documents: Vec<(&str, Vec<String>)> = Vec::new();
-    for passage in passages {
-        let place = passage.place();
-        let known = documents.iter().position(|(title, _)| *title == passage.title);
-        let at = known.unwrap_or_else(|| {
-            documents.push((&passage.title, Vec::new()));
-            documents.len() - 1
-        });
-        if !place.is_empty() && !documents[at].1.contains(&place) {
-            documents[at].1.push(place);
-        }
-    }
-    let named = documents.into_iter().map(|(title, places)| {
-        if places.is_empty() { title.to_owned() } else { format!("{title} ({})", places.join(", ")) }
-    });
-    named.collect::<Vec<_>>().join(" and ")
+    ToolOutput::trusted(content).with_provenance(Provenance::from_sources(sources))
 }

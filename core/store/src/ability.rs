@@ -7,12 +7,13 @@ use sqlx::PgConnection;
 
 use crate::hooks::Hook;
 use crate::jobs::JobHandler;
-use nod_contract::card::Action;
+use nod_contract::card::{Action, Button};
 use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::command::CommandSpec;
-use nod_contract::ids::{ConversationId, PersonId, TenantId};
+use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::tool::Tool;
+use serde_json::Value;
 
 /// Everything that an ability adds to Nod; lists that it does not need stay empty.
 pub struct Ability {
@@ -28,6 +29,8 @@ pub struct Ability {
     pub commands: Vec<Arc<dyn Command>>,
     /// Messages that it answers by itself.
     pub messages: Vec<Arc<dyn MessageHandler>>,
+    /// Its checks of answers.
+    pub checks: Vec<Arc<dyn AnswerCheck>>,
     /// Its reactions to events of other abilities.
     pub hooks: Vec<Arc<dyn Hook>>,
 }
@@ -37,8 +40,8 @@ impl Ability {
     #[must_use]
     pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
-        let (commands, messages, hooks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, tools, jobs, buttons, commands, messages, hooks }
+        let (commands, messages, checks, hooks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { name, tools, jobs, buttons, commands, messages, checks, hooks }
     }
 }
 
@@ -140,4 +143,60 @@ pub trait MessageHandler: Send + Sync {
         asker: &Asker<'_>,
         message: &AddressedMessage<'_>,
     ) -> sqlx::Result<bool>;
+}
+
+/// An answer of the model that nobody has read yet.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckedAnswer<'a> {
+    pub text: &'a str,
+    /// The message that it answers.
+    pub question: &'a str,
+    /// How often an answer to this message was sent back.
+    pub retries: u32,
+}
+
+/// What a check decides.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// The answer is sent in this form, with these lines and buttons below it.
+    Send {
+        text: String,
+        notes: Vec<String>,
+        buttons: Vec<Button>,
+        /// Written together with the answer.
+        rows: Option<Value>,
+    },
+    /// The model is called once more; it reads the reason.
+    Retry { reason: String },
+}
+
+/// The run whose answer is sent.
+#[derive(Debug, Clone, Copy)]
+pub struct AnsweredRun {
+    pub tenant: TenantId,
+    pub run: RunId,
+    pub now: Timestamp,
+}
+
+/// Holds an answer against what the ability's tools have left during the run
+/// ([`FollowUp::CheckPart`](nod_contract::tool::FollowUp::CheckPart)), before anybody reads it.
+#[async_trait]
+pub trait AnswerCheck: Send + Sync {
+    /// The name under which its tools leave parts.
+    fn name(&self) -> &'static str;
+
+    /// Loads what [`check`](Self::check) needs, as it is now.
+    ///
+    /// # Errors
+    /// If the database does not answer; the run's job is tried again.
+    async fn load(&self, conn: &mut PgConnection, tenant: TenantId, parts: &[Value]) -> sqlx::Result<Value>;
+
+    /// Checks an answer. Pure.
+    fn check(&self, answer: &CheckedAnswer<'_>, loaded: &Value) -> Verdict;
+
+    /// Writes the rows of an answer, in the commit that sends it.
+    ///
+    /// # Errors
+    /// If the database does not answer; nothing is sent then.
+    async fn write(&self, conn: &mut PgConnection, run: &AnsweredRun, rows: &Value) -> sqlx::Result<()>;
 }

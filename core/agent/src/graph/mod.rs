@@ -2,6 +2,7 @@
 //! anything: each node output is an [`NodeOutput`], which the runner stores.
 
 mod act;
+mod check;
 pub(crate) mod claim_check;
 mod converse;
 mod drafts;
@@ -44,7 +45,9 @@ use nod_contract::tool::{Choice, Preview, Principal, ToolContext, ToolError, Too
 use nod_requests::draft::OpenDraft;
 use nod_requests::policy::{Policy, Terms};
 use nod_requests::question::VoteProposal;
+use nod_store::ability::AnswerCheck;
 use nod_store::jobs::WorkError;
+use serde_json::Value;
 
 /// What a node returns.
 pub struct Step {
@@ -100,6 +103,8 @@ pub(crate) enum NodeOutput {
     DraftClosed { draft: String, reason: CloseReason },
     /// An account is needed, or more scopes for one.
     ConnectRequest { provider: Provider, revoked: bool, missing: Vec<String> },
+    /// Rows that a check writes together with the answer.
+    CheckRows { check: &'static str, rows: Value },
     /// The conversation is worth a memory update, after the answer.
     MemoryUpdate,
 }
@@ -124,12 +129,20 @@ pub struct NodeContext<'a> {
     /// How much of a request a card can show here.
     pub display_limit: usize,
     pub tools: &'a Tools,
+    /// The checks of this answer, each with what was loaded for it.
+    pub checks: Vec<LoadedCheck>,
     pub model: &'a dyn Model,
     pub clock: &'a Arc<dyn Clock>,
     pub ids: &'a Arc<dyn Ids>,
     pub records: Records,
     /// Receives the text for the person while the model writes it.
     pub token_tx: TokenSender,
+}
+
+/// A check of an answer, with the rows that it needs: a node has no store.
+pub struct LoadedCheck {
+    pub check: Arc<dyn AnswerCheck>,
+    pub loaded: Value,
 }
 
 /// The people and the policy: everything that a node can read from the store. It has one implementation, but is a trait
@@ -204,6 +217,7 @@ pub async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) -> Result
         Node::Think => think::step(state, cx).await,
         Node::Gate => gate::step(state, cx).await,
         Node::Act => Ok(act::step(state, cx).await),
+        Node::Check => Ok(check::step(state, cx)),
         Node::Reply => Ok(reply::step(state)),
         Node::Remember => Ok(remember::step(state)),
     }

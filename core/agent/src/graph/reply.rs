@@ -71,9 +71,11 @@ pub(super) fn step(state: AgentState) -> Step {
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }
 
-/// Adds Nod's own notes, whatever the model writes.
+/// Adds Nod's own notes and the answer's buttons, whatever the model writes.
 fn with_notes(card: Card, state: &AgentState) -> Card {
-    state.notes.iter().fold(card, |card, line| card.with_block(Block::Note(line.clone())))
+    let mut card = state.notes.iter().fold(card, |card, line| card.with_block(Block::Note(line.clone())));
+    card.buttons.extend(state.buttons.iter().cloned());
+    card
 }
 
 /// Answers with the tools' verbatim outputs, but does not repeat what a card shows already. The posted part is a turn

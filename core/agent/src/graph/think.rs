@@ -22,7 +22,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
         state.reply = Some(with_truncation_note(answer.text, answer.truncated));
-        return Ok(Step::go(state, Node::Reply));
+        let next = if state.check_parts.is_empty() { Node::Reply } else { Node::Check };
+        return Ok(Step::go(state, next));
     }
     state.pending_calls = calls
         .into_iter()

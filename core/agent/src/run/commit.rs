@@ -24,6 +24,7 @@ use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::{open_pages, people};
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
+use nod_store::ability::AnsweredRun;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
@@ -196,6 +197,14 @@ impl<'a> Commit<'a> {
             // Written first.
             NodeOutput::MemoryUpdate => Ok(()),
             NodeOutput::Message { card, audience } => self.enqueue_reply(conn, card, *audience, now).await,
+            NodeOutput::CheckRows { check: name, rows } => {
+                let check = self.core.checks.iter().find(|check| check.name() == *name);
+                let run = AnsweredRun { tenant: self.claim.tenant, run: self.run.id, now };
+                match check {
+                    Some(check) => Ok(check.write(conn, &run, rows).await?),
+                    None => Ok(()),
+                }
+            }
             // Written together, last.
             NodeOutput::ApprovalRequest { .. } => Ok(()),
             NodeOutput::Effect { effect, call_id, tool, preview } => {

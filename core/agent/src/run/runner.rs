@@ -9,7 +9,9 @@ use super::commit::{self, Commit};
 use super::directory::Rows;
 use super::{message_change, progress};
 use crate::context::Agent;
-use crate::graph::{self, Directory, Next, NodeContext, NodeError, NodeOutput, RecalledContext, Step};
+use crate::graph::{
+    self, Directory, LoadedCheck, Next, NodeContext, NodeError, NodeOutput, RecalledContext, Step,
+};
 use crate::rows::{self as sql, LoadedRun, Run};
 use crate::state::Node;
 use crate::streaming;
@@ -224,7 +226,7 @@ async fn step_streaming(
 fn is_external_call(node: Node) -> bool {
     match node {
         Node::Route | Node::Converse | Node::Think | Node::Gate | Node::Act => true,
-        Node::Recall | Node::Reply | Node::Remember => false,
+        Node::Recall | Node::Check | Node::Reply | Node::Remember => false,
     }
 }
 
@@ -243,6 +245,16 @@ async fn context<'a>(
         },
         _ => None,
     };
+    let mut checks = Vec::new();
+    if run.node == Node::Check {
+        let mut conn = core.pool.acquire().await?;
+        for check in &core.checks {
+            if let Some(parts) = run.state.check_parts.get(check.name()) {
+                let loaded = check.load(&mut conn, claim.tenant, parts).await?;
+                checks.push(LoadedCheck { check: check.clone(), loaded });
+            }
+        }
+    }
     Ok(Some(NodeContext {
         tenant: claim.tenant,
         conversation: run.conversation,
@@ -259,6 +271,7 @@ async fn context<'a>(
         // On a platform that cannot show a request, none is made.
         display_limit: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.display_limit()),
         tools: &core.tools,
+        checks,
         model: core.memory.model.as_ref(),
         clock: &core.clock,
         ids: &core.ids,

@@ -18,6 +18,8 @@ pub enum Node {
     Gate,
     /// Runs the read calls.
     Act,
+    /// Holds the answer against what abilities keep for their checks.
+    Check,
     /// Sends the answer to its audience.
     Reply,
     /// Requests a memory update if the conversation is worth one.
@@ -26,13 +28,14 @@ pub enum Node {
 
 impl Node {
     /// Every node, in the order of the diagram.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Recall,
         Self::Route,
         Self::Converse,
         Self::Think,
         Self::Gate,
         Self::Act,
+        Self::Check,
         Self::Reply,
         Self::Remember,
     ];
@@ -47,6 +50,7 @@ impl Node {
             Self::Think => "think",
             Self::Gate => "gate",
             Self::Act => "act",
+            Self::Check => "check",
             Self::Reply => "reply",
             Self::Remember => "remember",
         }
@@ -60,9 +64,10 @@ impl Node {
             Self::Recall => &[Self::Route],
             Self::Route => &[Self::Converse, Self::Think, Self::Gate, Self::Reply],
             Self::Converse => &[Self::Reply, Self::Think],
-            Self::Think => &[Self::Gate, Self::Reply],
+            Self::Think => &[Self::Gate, Self::Check, Self::Reply],
             Self::Gate => &[Self::Act, Self::Think, Self::Gate, Self::Reply],
             Self::Act => &[Self::Gate, Self::Think, Self::Reply],
+            Self::Check => &[Self::Think, Self::Reply],
             Self::Reply => &[Self::Remember],
             Self::Remember => &[],
         }

@@ -60,6 +60,8 @@ pub(crate) fn is_streamable(node: Node, run: &Run, venue: &ConversationLocation)
     let to_all_here = run.state.audience == Audience::Channel || !run.state.is_shared;
     matches!(node, Node::Converse | Node::Think)
         && to_all_here
+        // Nobody reads an answer before it is checked.
+        && run.state.check_parts.is_empty()
         // A platform notifies people whom a message mentions when it is posted, not when it is edited.
         && !run.state.mentions_person()
         && !venue.is_thread_pending

@@ -300,6 +300,7 @@ pub(super) async fn move_rows(
                  added_by = case added_by when $2 then $3 else added_by end
              where tenant_id = $1 and (only_for = $2 or added_by = $2)),
          t as (update document_chunks set only_for = $3 where tenant_id = $1 and only_for = $2),
+         u as (update rag_context set only_for = $3 where tenant_id = $1 and only_for = $2),
          o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
          update assistant_threads set person_id = $3 where tenant_id = $1 and person_id = $2",
         tenant.0,

@@ -1,0 +1,208 @@
+//! The check of an answer: what it cites has to stand in the passages, as they are now.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::cite::{self, Source};
+use crate::document::{CitationRow, Readers};
+use crate::search::place_text;
+use crate::{card, sql};
+use nod_contract::ids::{ChannelId, PersonId, TenantId, named_lane_id};
+use nod_store::ability::{AnswerCheck, AnsweredRun, CheckedAnswer, Verdict};
+
+/// The name of the check, and of what the tool leaves for it.
+pub(crate) const NAME: &str = "knowledge";
+/// The most buttons that open a passage.
+const MAX_BUTTONS: usize = 5;
+
+/// What one search leaves.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SearchPart {
+    pub(crate) run: Uuid,
+    pub(crate) query: String,
+    /// The documents that were searched.
+    pub(crate) documents: usize,
+    pub(crate) channel: Option<Uuid>,
+    pub(crate) person: Option<Uuid>,
+    pub(crate) passages: Vec<PassageHandle>,
+}
+
+/// A passage that the model was shown.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PassageHandle {
+    pub(crate) handle: String,
+    pub(crate) chunk: Uuid,
+}
+
+impl SearchPart {
+    fn readers(&self) -> Option<Readers> {
+        let channel = self.channel.map(|id| Readers::Channel(ChannelId(id)));
+        channel.or(self.person.map(|id| Readers::Person(PersonId(id))))
+    }
+}
+
+/// What a check needs: the passages as they are now, and what was searched.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Loaded {
+    passages: Vec<LoadedPassage>,
+    /// The query of each search, and the documents that it covered.
+    searches: Vec<(String, usize)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct LoadedPassage {
+    handle: String,
+    run: Uuid,
+    chunk: Uuid,
+    document: Uuid,
+    generation: i32,
+    channel: Option<Uuid>,
+    person: Option<Uuid>,
+    title: String,
+    place: String,
+    text: String,
+}
+
+pub(crate) struct CitationCheck;
+
+#[async_trait]
+impl AnswerCheck for CitationCheck {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn load(&self, conn: &mut PgConnection, tenant: TenantId, parts: &[Value]) -> sqlx::Result<Value> {
+        let mut loaded = Loaded::default();
+        for part in parts.iter().filter_map(|part| SearchPart::deserialize(part).ok()) {
+            loaded.searches.push((part.query.clone(), part.documents));
+            let Some(readers) = part.readers() else { continue };
+            let chunks: Vec<Uuid> = part.passages.iter().map(|passage| passage.chunk).collect();
+            let found = sql::load_chunks(conn, tenant, &chunks, readers).await?;
+            for PassageHandle { handle, chunk } in part.passages {
+                let known = loaded.passages.iter().any(|passage| passage.handle == handle);
+                // A passage that was changed or removed since then proves nothing any more.
+                let Some(now) = found.iter().find(|now| now.id == chunk).filter(|_| !known) else { continue };
+                loaded.passages.push(LoadedPassage {
+                    handle,
+                    run: part.run,
+                    chunk,
+                    document: now.document_id,
+                    generation: now.generation,
+                    channel: part.channel,
+                    person: part.person,
+                    title: now.title.clone(),
+                    place: place_text(now.page, &now.heading),
+                    text: now.text.clone(),
+                });
+            }
+        }
+        Ok(serde_json::to_value(loaded).unwrap_or_default())
+    }
+
+    fn check(&self, answer: &CheckedAnswer<'_>, loaded: &Value) -> Verdict {
+        let loaded = Loaded::deserialize(loaded).unwrap_or_default();
+        let sources: Vec<Source<'_>> = loaded
+            .passages
+            .iter()
+            .map(|passage| Source { handle: &passage.handle, text: &passage.text })
+            .collect();
+        let checked = cite::check(answer.text, answer.question, &sources);
+        if answer.retries == 0 && !checked.failures.is_empty() {
+            return Verdict::Retry { reason: retry_reason(&checked.failures) };
+        }
+        let mut notes = Vec::new();
+        let mut buttons = Vec::new();
+        let mut rows = Vec::new();
+        for (at, proof) in checked.proofs.iter().enumerate() {
+            let passage = &loaded.passages[proof.source];
+            let id = named_lane_id(&["citation", &passage.run.to_string(), &passage.handle]);
+            notes.push(card::source_line(at + 1, &passage.title, &passage.place));
+            if at < MAX_BUTTONS {
+                buttons.push(card::source_button(at + 1, &passage.title, id));
+            }
+            rows.push(CitationRow {
+                id,
+                document: passage.document,
+                chunk: passage.chunk,
+                generation: passage.generation,
+                channel: passage.channel,
+                person: passage.person,
+                title: passage.title.clone(),
+                place: passage.place.clone(),
+                quote: proof.quote.clone(),
+            });
+        }
+        if rows.is_empty() {
+            notes.extend(card::uncited_line(
+                loaded.passages.iter().map(|passage| (passage.title.as_str(), passage.place.as_str())),
+                &loaded.searches,
+            ));
+        }
+        notes.extend(card::left_out_line(checked.failures.len()));
+        let text = match checked.text.is_empty() && !checked.failures.is_empty() {
+            true => "I don't know: the documents that I may use here do not say it.".to_owned(),
+            false => checked.text,
+        };
+        let rows = (!rows.is_empty()).then(|| serde_json::to_value(rows).unwrap_or_default());
+        Verdict::Send { text, notes, buttons, rows }
+    }
+
+    async fn write(&self, conn: &mut PgConnection, run: &AnsweredRun, rows: &Value) -> sqlx::Result<()> {
+        let rows = Vec::<CitationRow>::deserialize(rows).map_err(|e| sqlx::Error::Decode(e.into()))?;
+        for row in &rows {
+            sql::insert_citation(conn, run, row).await?;
+        }
+        Ok(())
+    }
+}
+
+fn retry_reason(failures: &[String]) -> String {
+    let failures: String = failures.iter().map(|failure| format!("\n- {failure}")).collect();
+    format!(
+        "What it cites does not hold:{failures}\nWrite the answer again. Copy the words of a citation exactly from its \
+         passage, and leave out what no passage says. If the passages do not answer the question, say so."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn verdict(text: &str, retries: u32) -> Verdict {
+        let passage = json!({
+            "handle": "p3f2a", "run": Uuid::nil(), "chunk": Uuid::nil(), "document": Uuid::nil(), "generation": 1,
+            "channel": null, "person": Uuid::nil(), "title": "handbook.md", "place": "Leave",
+            "text": "Everybody has 25 days of leave.",
+        });
+        let loaded = json!({ "passages": [passage], "searches": [["leave", 1]] });
+        let answer = CheckedAnswer { text, question: "how much leave?", retries };
+        CitationCheck.check(&answer, &loaded)
+    }
+
+    #[test]
+    fn what_fails_is_sent_back_once_and_then_left_out() {
+        let wrong = "You have 28 days [p3f2a \"28 days of leave\"].";
+        let Verdict::Retry { reason } = verdict(wrong, 0) else { panic!("it was sent") };
+        assert!(reason.contains("“28 days of leave” does not stand in the passage p3f2a"), "{reason}");
+        let Verdict::Send { text, notes, buttons, rows } = verdict(wrong, 1) else {
+            panic!("sent back twice")
+        };
+        assert_eq!(text, "I don't know: the documents that I may use here do not say it.");
+        assert!(notes.iter().any(|note| note.contains("left out 1 sentence")), "{notes:?}");
+        assert!(buttons.is_empty() && rows.is_none());
+    }
+
+    #[test]
+    fn what_holds_has_its_source() {
+        let Verdict::Send { text, notes, buttons, rows } = verdict("25 days [p3f2a \"25 days\"].", 0) else {
+            panic!("it was sent back")
+        };
+        assert_eq!((text.as_str(), notes.len(), buttons.len()), ("25 days [1].", 1, 1));
+        assert_eq!(notes[0], "[1] handbook.md · Leave");
+        assert_eq!(rows.unwrap()[0]["quote"], "25 days");
+    }
+}
