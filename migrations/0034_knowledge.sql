@@ -24,6 +24,8 @@ create table documents (
     reason text,
     created_at timestamptz not null,
     updated_at timestamptz not null,
+    -- When the version that can be found was read.
+    published_at timestamptz,
     primary key (tenant_id, id),
     foreign key (tenant_id, channel_id) references channels (tenant_id, id),
     foreign key (tenant_id, only_for) references people (tenant_id, id),

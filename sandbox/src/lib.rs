@@ -5,6 +5,7 @@
 //! ([`Faults`]). Nothing here depends on Nod.
 
 pub mod discord;
+mod dropped_file;
 pub mod fault;
 pub mod google;
 pub mod model;

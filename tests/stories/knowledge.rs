@@ -19,6 +19,7 @@ on_each_platform!(
     nothing_that_fits_is_said_to_be_nothing,
     keep_this_without_a_file_is_a_message,
     a_cited_sentence_has_its_source_and_opens_its_passage,
+    a_question_about_documents_is_looked_up_before_a_model_answers,
     a_false_number_is_sent_back_and_never_read,
     what_stays_unsupported_is_left_out,
     a_passage_of_a_changed_document_says_so,
@@ -151,7 +152,7 @@ async fn only_who_added_it_removes_it(platform: Platform) {
     let asked = world.run_command("ana", "general", "knowledge remove Handbook.md").await;
     assert!(asked.contains("Remove this document?"), "{asked}");
     let unknown = world.run_command("ana", "general", "knowledge remove other.md").await;
-    assert!(unknown.contains("I know of no such document here. Nothing was removed."), "{unknown}");
+    assert!(unknown.contains("I know no such document here. Nothing was removed."), "{unknown}");
     world.read_new("general");
     world.finish().await;
 }
@@ -247,7 +248,7 @@ async fn citation(world: &World, words: &str) -> String {
             .await
             .unwrap();
     let id = chunk.simple().to_string();
-    format!("[p{} \"{words}\"]", &id[id.len() - 4..])
+    format!("[p{} \"{words}\"]", &id[id.len() - 6..])
 }
 
 /// Keeps the handbook in the channel, and returns how its rule about leave is cited.
@@ -287,6 +288,7 @@ async fn a_false_number_is_sent_back_and_never_read(platform: Platform) {
     script_lookup(&world, "annual leave", "As I said.");
     let thread = world.chat.first_message("general");
     world.reply("bo", "general", &thread, "@nod and Bo?").await;
+    assert!(!last_prompt(&world).contains("28 days"));
     world.read_new("general");
     world.finish().await;
 }
@@ -335,5 +337,17 @@ async fn a_passage_is_shown_only_where_it_may_be_read(platform: Platform) {
     assert!(shown.contains("or the document was removed") && !shown.contains("25 days"), "{shown}");
     assert!(!answer.is_empty());
     world.read_new("general");
+    world.finish().await;
+}
+
+async fn a_question_about_documents_is_looked_up_before_a_model_answers(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    world.script_model("retrieval", [Answer::text(format!("25 days {cited}."))]);
+    world.say("bo", "general", "@nod how much leave do I have?").await;
+    let requests = world.model.requests();
+    assert_eq!(requests.len(), 2, "the router and the reasoner, each once");
+    assert!(requests[1].to_string().contains("25 days of annual leave"));
+    assert!(world.read_new("general").contains("25 days [1]."));
     world.finish().await;
 }

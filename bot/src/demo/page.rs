@@ -20,6 +20,9 @@ use super::page_facts::PageFacts;
 use super::restart::RestartControl;
 use super::sandbox::DemoSandbox;
 
+/// The longest body of a message with a file, in bytes: 20 MB in Base64.
+const MAX_FILE_BODY: usize = 28 * 1024 * 1024;
+
 /// The start of the demo that answered: another one knows nothing of what the page shows.
 const START: HeaderName = HeaderName::from_static("x-nod-demo");
 
@@ -105,7 +108,11 @@ pub(super) fn router(
     };
     let mut router = Router::new()
         .route("/facts", get(move || std::future::ready(Json(facts))))
-        .route("/sandbox/{*door}", get(proxy_get).post(proxy_post))
+        // A file can be dropped in a composer.
+        .route(
+            "/sandbox/{*door}",
+            get(proxy_get).post(proxy_post).layer(DefaultBodyLimit::max(MAX_FILE_BODY)),
+        )
         .with_state(Arc::new(doors))
         .route("/demo/state", get(async |State(switch): State<RestartControl>| Json(switch.nod())))
         .route("/demo/restart", post(restart))

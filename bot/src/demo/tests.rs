@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
+mod documents;
 mod meeting;
 
 /// Long, because a machine that builds at the same time is slow.
@@ -78,6 +79,7 @@ impl DemoFixture {
 
     /// Waits until Ana sees in Slack what `look` finds.
     async fn wait_in_slack<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
+        let mut last = Value::Null;
         let seen = async {
             loop {
                 let state = self.get("sandbox/slack/state?user=ana").await;
@@ -85,9 +87,13 @@ impl DemoFixture {
                     return found;
                 }
                 self.get(&format!("sandbox/slack/events?since={}", state["version"])).await;
+                last = state;
             }
         };
-        tokio::time::timeout(TIMEOUT, seen).await.unwrap()
+        match tokio::time::timeout(TIMEOUT, seen).await {
+            Ok(found) => found,
+            Err(_) => panic!("it never came; Nod said: {:#?}", nod_messages(&last).collect::<Vec<_>>()),
+        }
     }
 
     async fn press(&self, user: &str, (card, button): &(Value, Value)) {

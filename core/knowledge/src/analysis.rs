@@ -24,7 +24,7 @@ const STOP_WORDS: &str = "a about again am an and any are as at be been but by c
     with would you your";
 
 /// Returns the words of a text, normalised but not stemmed.
-pub(crate) fn words(text: &str) -> Vec<String> {
+pub(crate) fn split_words(text: &str) -> Vec<String> {
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
     // "don't" and "don’t" are one word.
     let text = text.replace(['\'', '’'], "");
@@ -34,14 +34,14 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 /// Returns the terms of a text, in order. A term is a hash of a stem, and never negative.
 pub(crate) fn terms(text: &str) -> Vec<i32> {
     let stemmer = Stemmer::create(Algorithm::English);
-    words(text).iter().map(|word| term(&stemmer.stem(word))).collect()
+    split_words(text).iter().map(|word| term(&stemmer.stem(word))).collect()
 }
 
 /// Returns the distinct terms of a query without stop words; all of them if there are only stop words.
 pub(crate) fn query_terms(query: &str) -> Vec<i32> {
     let stop: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
     let stemmer = Stemmer::create(Algorithm::English);
-    let all = words(query);
+    let all = split_words(query);
     let telling: Vec<&String> = all.iter().filter(|word| !stop.contains(word.as_str())).collect();
     let chosen = if telling.is_empty() { all.iter().collect() } else { telling };
     let mut seen = HashSet::new();
@@ -54,10 +54,12 @@ pub(crate) fn weighted_terms(title: &str, heading: &str, text: &str) -> Vec<(i32
     let length = body.len() as f32;
     let mut counts: BTreeMap<i32, u16> = BTreeMap::new();
     for term in body {
-        *counts.entry(term).or_default() += 1;
+        let count = counts.entry(term).or_default();
+        *count = count.saturating_add(1);
     }
     for term in terms(title).into_iter().chain(terms(heading)) {
-        *counts.entry(term).or_default() += TITLE_COUNT;
+        let count = counts.entry(term).or_default();
+        *count = count.saturating_add(TITLE_COUNT);
     }
     let norm = K1 * (1.0 - B + B * length / AVERAGE_WORDS);
     let weight = |count: u16| {

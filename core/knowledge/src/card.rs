@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::document::{Document, Status};
+use crate::document::{Document, NewVersion, Status};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 
 /// The actions of the buttons.
@@ -17,14 +17,8 @@ pub(crate) fn indexing(title: &str) -> Card {
 }
 
 /// The message when its text can be found.
-pub(crate) fn indexed(
-    document: Uuid,
-    title: &str,
-    pages: Option<i32>,
-    passages: usize,
-    replaces: bool,
-) -> Card {
-    let size = match (pages, passages) {
+pub(crate) fn indexed(document: Uuid, title: &str, version: &NewVersion, replaces: bool) -> Card {
+    let size = match (version.pages, version.chunks.len()) {
         (Some(1), 1) => "1 page, 1 passage".to_owned(),
         (Some(1), n) => format!("1 page, {n} passages"),
         (Some(pages), 1) => format!("{pages} pages, 1 passage"),
@@ -37,9 +31,14 @@ pub(crate) fn indexed(
     } else {
         "I have read this. Ask me about it."
     };
-    Card::from_markdown(text)
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned()), ("Read".to_owned(), size)]))
-        .with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document)))
+    let fields = vec![("Document".to_owned(), title.to_owned()), ("Read".to_owned(), size)];
+    let mut card = Card::from_markdown(text).with_block(Block::Fields(fields));
+    if version.is_partial {
+        card = card.with_block(Block::Note(
+            "It is longer than I read: what comes after that I do not know.".to_owned(),
+        ));
+    }
+    card.with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document)))
 }
 
 /// The message if a document cannot be read. `reason` is the end of a sentence.
@@ -54,6 +53,12 @@ pub(crate) fn same_content(title: &str, existing: &str) -> Card {
     Card::from_markdown("I have exactly this already, so I kept nothing new.").with_block(Block::Fields(
         vec![("File".to_owned(), title.to_owned()), ("Document".to_owned(), existing.to_owned())],
     ))
+}
+
+/// The message of a version of which a newer one came before it was read.
+pub(crate) fn superseded(title: &str) -> Card {
+    Card::from_markdown("A newer version came before I had read this one.")
+        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
 }
 
 /// The message of a document that was removed.
@@ -101,7 +106,7 @@ pub(crate) fn uncited_line<'a>(
         if places.is_empty() { title.to_owned() } else { format!("{title} ({})", places.join(", ")) }
     });
     let named = named.collect::<Vec<_>>().join(" and ");
-    Some(format!("Looked up in {named}. The answer cites no passage of it."))
+    Some(format!("Looked up in {named}. The answer cites no passage."))
 }
 
 /// The line below an answer of which sentences were left out.
@@ -116,13 +121,13 @@ pub(crate) fn left_out_line(count: usize) -> Option<String> {
 /// A cited passage, for whoever opens it.
 pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>) -> Card {
     /// The most characters of a passage that are shown.
-    const MOST: usize = 2_500;
+    const MAX_SHOWN_CHARS: usize = 2_500;
     let mut fields = vec![("Document".to_owned(), title.to_owned())];
     fields.extend((!place.is_empty()).then(|| ("Where".to_owned(), place.to_owned())));
     fields.extend((!quote.is_empty()).then(|| ("Cited".to_owned(), quote.to_owned())));
     let card = Card::default().with_block(Block::Fields(fields));
     match text {
-        Some(text) => card.with_block(Block::Literal(text.chars().take(MOST).collect())),
+        Some(text) => card.with_block(Block::Literal(text.chars().take(MAX_SHOWN_CHARS).collect())),
         None => card.with_block(Block::Note("The document has changed since then.".to_owned())),
     }
 }
@@ -137,7 +142,7 @@ pub(crate) fn ask_remove(document: &Document) -> Card {
 /// The list of the documents here.
 pub(crate) fn list(documents: &[Document]) -> Card {
     /// The most documents that are listed.
-    const MOST: usize = 20;
+    const MAX_LISTED: usize = 20;
     let line = |document: &Document| {
         let status = match (document.status, document.chunk_count) {
             (Status::Indexing, _) => "I am reading it".to_owned(),
@@ -149,9 +154,9 @@ pub(crate) fn list(documents: &[Document]) -> Card {
         };
         (document.title.clone(), status)
     };
-    let mut card = Card::from_markdown("What I know documents of here:")
-        .with_block(Block::Fields(documents.iter().take(MOST).map(line).collect()));
-    if let Some(more) = documents.len().checked_sub(MOST).filter(|more| *more > 0) {
+    let mut card = Card::from_markdown("The documents that I know here:")
+        .with_block(Block::Fields(documents.iter().take(MAX_LISTED).map(line).collect()));
+    if let Some(more) = documents.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         card = card.with_block(Block::Note(format!("and {more} more")));
     }
     card

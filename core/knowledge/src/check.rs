@@ -66,6 +66,10 @@ struct LoadedPassage {
     text: String,
 }
 
+/// What the model is told with the citations that do not hold.
+const RETRY: &str = "Write the answer again. Copy the words of a citation exactly from its passage, and leave out what no \
+    passage says. If the passages do not answer the question, say so.";
+
 pub(crate) struct CitationCheck;
 
 #[async_trait]
@@ -110,8 +114,8 @@ impl AnswerCheck for CitationCheck {
             .map(|passage| Source { handle: &passage.handle, text: &passage.text })
             .collect();
         let checked = cite::check(answer.text, answer.question, &sources);
-        if answer.retries == 0 && !checked.failures.is_empty() {
-            return Verdict::Retry { reason: retry_reason(&checked.failures) };
+        if answer.may_retry && !checked.failures.is_empty() {
+            return Verdict::Retry { problems: checked.failures, instruction: RETRY };
         }
         let mut notes = Vec::new();
         let mut buttons = Vec::new();
@@ -142,7 +146,7 @@ impl AnswerCheck for CitationCheck {
             ));
         }
         notes.extend(card::left_out_line(checked.failures.len()));
-        let text = match checked.text.is_empty() && !checked.failures.is_empty() {
+        let text = match !checked.failures.is_empty() && !checked.text.contains(char::is_alphanumeric) {
             true => "I don't know: the documents that I may use here do not say it.".to_owned(),
             false => checked.text,
         };
@@ -159,36 +163,31 @@ impl AnswerCheck for CitationCheck {
     }
 }
 
-fn retry_reason(failures: &[String]) -> String {
-    let failures: String = failures.iter().map(|failure| format!("\n- {failure}")).collect();
-    format!(
-        "What it cites does not hold:{failures}\nWrite the answer again. Copy the words of a citation exactly from its \
-         passage, and leave out what no passage says. If the passages do not answer the question, say so."
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
-    fn verdict(text: &str, retries: u32) -> Verdict {
+    fn verdict(text: &str, may_retry: bool) -> Verdict {
         let passage = json!({
-            "handle": "p3f2a", "run": Uuid::nil(), "chunk": Uuid::nil(), "document": Uuid::nil(), "generation": 1,
+            "handle": "p3f2a91", "run": Uuid::nil(), "chunk": Uuid::nil(), "document": Uuid::nil(), "generation": 1,
             "channel": null, "person": Uuid::nil(), "title": "handbook.md", "place": "Leave",
             "text": "Everybody has 25 days of leave.",
         });
         let loaded = json!({ "passages": [passage], "searches": [["leave", 1]] });
-        let answer = CheckedAnswer { text, question: "how much leave?", retries };
+        let answer = CheckedAnswer { text, question: "how much leave?", may_retry };
         CitationCheck.check(&answer, &loaded)
     }
 
     #[test]
     fn what_fails_is_sent_back_once_and_then_left_out() {
-        let wrong = "You have 28 days [p3f2a \"28 days of leave\"].";
-        let Verdict::Retry { reason } = verdict(wrong, 0) else { panic!("it was sent") };
-        assert!(reason.contains("“28 days of leave” does not stand in the passage p3f2a"), "{reason}");
-        let Verdict::Send { text, notes, buttons, rows } = verdict(wrong, 1) else {
+        let wrong = "You have 28 days [p3f2a91 \"28 days of leave\"].";
+        let Verdict::Retry { problems, .. } = verdict(wrong, true) else { panic!("it was sent") };
+        assert!(
+            problems[0].contains("“28 days of leave” does not stand in the passage p3f2a91"),
+            "{problems:?}"
+        );
+        let Verdict::Send { text, notes, buttons, rows } = verdict(wrong, false) else {
             panic!("sent back twice")
         };
         assert_eq!(text, "I don't know: the documents that I may use here do not say it.");
@@ -198,7 +197,8 @@ mod tests {
 
     #[test]
     fn what_holds_has_its_source() {
-        let Verdict::Send { text, notes, buttons, rows } = verdict("25 days [p3f2a \"25 days\"].", 0) else {
+        let Verdict::Send { text, notes, buttons, rows } = verdict("25 days [p3f2a91 \"25 days\"].", true)
+        else {
             panic!("it was sent back")
         };
         assert_eq!((text.as_str(), notes.len(), buttons.len()), ("25 days [1].", 1, 1));

@@ -8,6 +8,9 @@ const MAX_CHARS: usize = 3_200;
 /// How much of a chunk's end is repeated at the beginning of the next, about 150 tokens.
 const OVERLAP_CHARS: usize = 600;
 
+/// The longest heading that is kept, with those above it.
+const MAX_HEADING_CHARS: usize = 200;
+
 /// A piece of a document's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chunk {
@@ -33,21 +36,19 @@ pub(crate) fn split(blocks: &[Block]) -> Vec<Chunk> {
 fn sections(blocks: &[Block]) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     let mut path: Vec<(u8, String)> = Vec::new();
-    let mut append = |path: &[(u8, String)], page: Option<u32>, text: &str| {
-        let heading = path.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" › ");
-        match all.last_mut() {
-            Some(open) if open.heading == heading && open.page == page => open.text.push_str(text),
-            _ => all.push(Section { page, heading, text: text.to_owned() }),
-        }
+    let mut heading = String::new();
+    let mut append = |heading: &str, page: Option<u32>, text: &str| match all.last_mut() {
+        Some(open) if open.heading == heading && open.page == page => open.text.push_str(text),
+        _ => all.push(Section { page, heading: heading.to_owned(), text: text.to_owned() }),
     };
     for block in blocks {
         match block {
-            Block::Heading { level, text, .. } => enter_heading(&mut path, *level, text),
+            Block::Heading { level, text, .. } => heading = enter_heading(&mut path, *level, text),
             Block::Text { text, page } => {
                 for line in text.split_inclusive('\n') {
                     match markdown_heading(line) {
-                        Some((level, words)) => enter_heading(&mut path, level, words),
-                        None => append(&path, *page, line),
+                        Some((level, words)) => heading = enter_heading(&mut path, level, words),
+                        None => append(&heading, *page, line),
                     }
                 }
             }
@@ -57,18 +58,22 @@ fn sections(blocks: &[Block]) -> Vec<Section> {
                     Some(name) => format!("{name}: {cell}"),
                     None => cell.clone(),
                 });
-                append(&path, None, &(cells.collect::<Vec<_>>().join("; ") + "\n"));
+                append(&heading, None, &(cells.collect::<Vec<_>>().join("; ") + "\n"));
             }
-            Block::Field { name, text } => append(&path, None, &format!("{name}: {text}\n")),
+            Block::Field { name, text } => append(&heading, None, &format!("{name}: {text}\n")),
         }
     }
     all.retain(|section| !section.text.trim().is_empty());
     all
 }
 
-fn enter_heading(path: &mut Vec<(u8, String)>, level: u8, text: &str) {
+/// Returns the headings from the outermost to this one, as one line.
+fn enter_heading(path: &mut Vec<(u8, String)>, level: u8, text: &str) -> String {
     path.retain(|(above, _)| *above < level);
-    path.push((level, text.split_whitespace().collect::<Vec<_>>().join(" ")));
+    let head: String = text.chars().take(MAX_HEADING_CHARS).collect();
+    path.push((level, head.split_whitespace().collect::<Vec<_>>().join(" ")));
+    let words: Vec<&str> = path.iter().map(|(_, text)| text.as_str()).collect();
+    words.join(" › ").chars().take(MAX_HEADING_CHARS).collect()
 }
 
 /// Parses "## Leave".
@@ -86,7 +91,10 @@ fn split_section(section: &Section) -> Vec<Chunk> {
     for sentence in sentences(&section.text) {
         let more = sentence.chars().count();
         if length + more > MAX_CHARS && !open.is_empty() {
-            chunks.push(chunk(open.concat().trim().to_owned()));
+            let text = open.concat().trim().to_owned();
+            if !text.is_empty() {
+                chunks.push(chunk(text));
+            }
             let repeated = repeated_end(&open, OVERLAP_CHARS.min(MAX_CHARS.saturating_sub(more)));
             open.drain(..open.len() - repeated);
             length = open.iter().map(|s| s.chars().count()).sum();
@@ -116,16 +124,17 @@ fn repeated_end(sentences: &[&str], most: usize) -> usize {
 /// Returns the sentences of a text with everything between them. One that is too long for a chunk is cut at a space.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
-    for sentence in text.split_sentence_bounds() {
-        let mut rest = sentence;
+    for line in text.split_inclusive('\n') {
+        let mut rest = line;
+        // The search for ends of sentences can take the square of a text's length.
         while let Some((end, _)) = rest.char_indices().nth(MAX_CHARS) {
             let cut = rest[..end].rfind(char::is_whitespace).map_or(end, |space| space + 1).max(1);
             let cut = (cut..=end).find(|at| rest.is_char_boundary(*at)).unwrap_or(end);
             let (head, tail) = rest.split_at(cut);
-            all.push(head);
+            all.extend(head.split_sentence_bounds());
             rest = tail;
         }
-        all.push(rest);
+        all.extend(rest.split_sentence_bounds());
     }
     all
 }

@@ -6,18 +6,22 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::document::{Document, Readers};
+use crate::ingest::lane;
 use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
-use nod_people::ability;
 use nod_people::context::Chat;
 use nod_people::delivery;
 use nod_store::ability::{Asker, Buttons, Command};
 use nod_store::audit;
+use nod_store::jobs::sql as jobs;
 
-const UNKNOWN: &str = "I know of no such document here. Nothing was removed.";
+const UNKNOWN: &str = "I know no such document here. Nothing was removed.";
+/// The most choices of an option, and the longest label of one.
+const MAX_CHOICES: usize = 25;
+const MAX_LABEL_CHARS: usize = 100;
 
 /// `knowledge` lists the documents here, `knowledge remove handbook.pdf` removes one.
 pub(crate) struct ListDocuments(pub(crate) Chat);
@@ -43,7 +47,7 @@ impl Command for ListDocuments {
         asker: &Asker<'_>,
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
-        let documents = list(&self.0, conn, asker).await?;
+        let documents = list(conn, asker).await?;
         // Discord hands over only the option's value.
         let name = words.strip_prefix("remove ").unwrap_or(words).trim();
         if name.is_empty() && !documents.is_empty() {
@@ -54,7 +58,9 @@ impl Command for ListDocuments {
                 "I know no documents here. Drop a file and say “keep this” with it.",
             ));
         }
-        let named = |document: &&Document| document.title.to_lowercase() == name.to_lowercase();
+        let named = |document: &&Document| {
+            document.title.to_lowercase() == name.to_lowercase() || document.id.to_string() == name
+        };
         Ok(match documents.iter().find(named) {
             Some(document) if may_remove(&self.0, asker, document) => {
                 InteractionResponse::Ephemeral(card::ask_remove(document))
@@ -70,10 +76,14 @@ impl Command for ListDocuments {
         asker: &Asker<'_>,
         typed: &str,
     ) -> sqlx::Result<Vec<(String, String)>> {
-        let documents = list(&self.0, conn, asker).await?;
+        let documents = list(conn, asker).await?;
         let typed = typed.to_lowercase();
         let fits = documents.into_iter().filter(|document| document.title.to_lowercase().contains(&typed));
-        Ok(fits.map(|document| (document.title.clone(), document.title)).collect())
+        let choice = |document: Document| {
+            let label = document.title.chars().take(MAX_LABEL_CHARS).collect();
+            (label, document.id.to_string())
+        };
+        Ok(fits.take(MAX_CHOICES).map(choice).collect())
     }
 }
 
@@ -93,7 +103,9 @@ impl Buttons for DocumentButtons {
         verb: &Action,
     ) -> sqlx::Result<InteractionResponse> {
         // The rows decide: a click can come from anywhere.
-        let readers = load_readers(&self.0, conn, asker).await?;
+        let Some(readers) = find_readers(conn, asker).await? else {
+            return Ok(InteractionResponse::ephemeral(UNKNOWN));
+        };
         if verb.kind == card::SHOW_PASSAGE {
             return show_passage(conn, asker, verb.subject, readers).await;
         }
@@ -131,6 +143,11 @@ async fn remove(
     document: &Document,
 ) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, person, now, .. } = *asker;
+    // In the same order as by the job.
+    jobs::lock_lane(conn, tenant, lane(tenant)).await?;
+    let Some(document) = &sql::load(conn, tenant, document.id).await? else {
+        return Ok(InteractionResponse::ephemeral(UNKNOWN));
+    };
     delivery::update_card(conn, tenant, document.delivery, &card::removed(&document.title), now).await?;
     if !sql::delete(conn, tenant, document.id).await? {
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
@@ -152,13 +169,19 @@ fn not_theirs() -> InteractionResponse {
     )
 }
 
-async fn list(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Vec<Document>> {
-    let readers = load_readers(core, conn, asker).await?;
-    sql::list(conn, asker.tenant, readers).await
+async fn list(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Vec<Document>> {
+    match find_readers(conn, asker).await? {
+        Some(readers) => sql::list(conn, asker.tenant, readers).await,
+        None => Ok(Vec::new()),
+    }
 }
 
-async fn load_readers(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Readers> {
-    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
-    let location = delivery::sql::load_location(conn, asker.tenant, conversation).await?;
-    Ok(Readers::of(&location, asker.person))
+/// Returns whose documents are listed where the asker is; `None` if nothing was ever said to Nod there.
+async fn find_readers(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<Readers>> {
+    let Asker { tenant, platform, workspace, place, person, .. } = *asker;
+    if place.is_dm || place.channel.is_empty() {
+        return Ok(Some(Readers::Person(person)));
+    }
+    let channel = delivery::sql::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    Ok(channel.map(Readers::Channel))
 }

@@ -18,7 +18,7 @@ pub(crate) enum Readers {
 impl Readers {
     /// Returns whose documents are kept and found in a conversation. Where others read along, those are only the
     /// channel's: what is one person's, or another channel's, is not told there.
-    pub(crate) fn of(location: &ConversationLocation, person: PersonId) -> Self {
+    pub(crate) fn of_location(location: &ConversationLocation, person: PersonId) -> Self {
         if location.is_private_location() { Self::Person(person) } else { Self::Channel(location.channel) }
     }
 
@@ -99,6 +99,8 @@ pub(crate) struct NewDocument<'a> {
 pub(crate) struct NewVersion {
     pub(crate) digest: Vec<u8>,
     pub(crate) pages: Option<i32>,
+    /// It is longer than what is read of a document.
+    pub(crate) is_partial: bool,
     pub(crate) chunks: Vec<NewChunk>,
 }
 

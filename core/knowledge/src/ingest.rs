@@ -25,8 +25,8 @@ const MAX_BYTES: usize = 20 * 1024 * 1024;
 const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
 /// How long reading one document can take.
 const READ_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often a file that the platform does not give is asked for.
-const MAX_FETCHES: i32 = 4;
+/// How often a document is tried.
+const MAX_ATTEMPTS: i32 = 4;
 
 /// The jobs of this crate.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,6 +53,7 @@ enum ReadOutcome {
     /// The same version, or another document here, has the same bytes. `title` is that document's.
     SameContent {
         title: String,
+        digest: Vec<u8>,
     },
 }
 
@@ -69,7 +70,17 @@ pub(crate) async fn index_document(
     let is_wanted =
         |found: &Document| found.wanted_generation == generation && found.status == Status::Indexing;
     let outcome = match document.filter(is_wanted) {
-        Some(document) => Some((read(core, claim, &document).await?, document)),
+        Some(document) => {
+            let outcome = match read(core, claim, &document).await {
+                // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
+                Err(error) if claim.attempt >= MAX_ATTEMPTS => {
+                    tracing::error!(document = %document.id, %error, "could not read a document");
+                    ReadOutcome::Failed("something of mine failed; my operator can see what".to_owned())
+                }
+                outcome => outcome?,
+            };
+            Some((outcome, document))
+        }
         None => None,
     };
     let mut tx = core.begin().await?;
@@ -95,27 +106,31 @@ async fn store(
     claim: &Claim,
     document: &Document,
     outcome: &ReadOutcome,
-) -> sqlx::Result<bool> {
+) -> Result<bool, WorkError> {
     let (tenant, now, id) = (claim.tenant, core.now(), document.id);
     let (title, generation) = (document.title.as_str(), document.wanted_generation);
     let has_earlier = document.generation > 0;
     let shown = match outcome {
-        ReadOutcome::Version(version) => {
-            card::indexed(id, title, version.pages, version.chunks.len(), has_earlier)
-        }
+        ReadOutcome::Version(version) => card::indexed(id, title, version, has_earlier),
         ReadOutcome::Failed(reason) => card::failed(title, reason, has_earlier),
-        ReadOutcome::SameContent { title: existing } => card::same_content(title, existing),
+        ReadOutcome::SameContent { title: existing, .. } => card::same_content(title, existing),
     };
     // A message's lane is locked before the document's row, as everywhere.
     delivery::update_card(tx, tenant, document.delivery, &shown, now).await?;
-    match outcome {
-        ReadOutcome::Version(version) => sql::publish(tx, tenant, id, generation, version, now).await,
-        ReadOutcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await,
+    Ok(match outcome {
+        ReadOutcome::Version(version) => sql::store_version(tx, tenant, id, generation, version, now).await?,
+        ReadOutcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await?,
         ReadOutcome::SameContent { .. } if has_earlier => {
-            sql::mark_unchanged(tx, tenant, id, generation).await
+            sql::mark_unchanged(tx, tenant, id, generation).await?
         }
-        ReadOutcome::SameContent { .. } => sql::delete(tx, tenant, id).await,
-    }
+        ReadOutcome::SameContent { digest, .. } => {
+            // The other document might have been removed since; then this one is needed after all.
+            if sql::find_same_content(tx, tenant, document, digest).await?.is_none() {
+                return Err("the document with the same content is gone".into());
+            }
+            sql::delete(tx, tenant, id).await?
+        }
+    })
 }
 
 /// Fetches and reads a document.
@@ -134,20 +149,22 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
     };
     let bytes = match attachment::fetch(core, &document.platform, &file, MAX_BYTES).await {
         Ok(bytes) => bytes,
-        Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_FETCHES => {
+        Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_ATTEMPTS => {
             return Err("the platform did not give the file".into());
         }
         Err(error) => return Ok(ReadOutcome::Failed(error.reason)),
     };
     let digest = Sha256::digest(&bytes).to_vec();
     if document.generation > 0 && document.digest.as_ref() == Some(&digest) {
-        return Ok(ReadOutcome::SameContent { title: document.title.clone() });
+        return Ok(ReadOutcome::SameContent { title: document.title.clone(), digest });
     }
-    let mut conn = core.pool.acquire().await?;
-    if let Some(title) = sql::find_same_content(&mut conn, claim.tenant, document, &digest).await? {
-        return Ok(ReadOutcome::SameContent { title });
+    // A new version of a document takes the place of the earlier one even if another document says the same.
+    if document.generation == 0 {
+        let mut conn = core.pool.acquire().await?;
+        if let Some(title) = sql::find_same_content(&mut conn, claim.tenant, document, &digest).await? {
+            return Ok(ReadOutcome::SameContent { title, digest });
+        }
     }
-    drop(conn);
     let whose = Whose { tenant: claim.tenant, person: document.added_by };
     let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
     let read = match attachment::read_blocks(session.as_mut(), bytes, LIMITS).await {
@@ -155,13 +172,14 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
         Err(reason) => return Ok(ReadOutcome::Failed(reason)),
     };
     let title = document.title.clone();
+    let is_partial = read.done.cut.is_some();
     // Cutting and stemming ten megabytes takes long enough to hold up others.
     let chunks = tokio::task::spawn_blocking(move || split(&title, &read)).await?;
     let Some((pages, chunks)) = chunks else {
         return Ok(ReadOutcome::Failed("there is no text in it".to_owned()));
     };
     let chunks = chunks.into_iter().map(|chunk| NewChunk { id: core.id(), ..chunk }).collect();
-    Ok(ReadOutcome::Version(NewVersion { digest, pages, chunks }))
+    Ok(ReadOutcome::Version(NewVersion { digest, pages, is_partial, chunks }))
 }
 
 /// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.
@@ -193,8 +211,9 @@ fn split(title: &str, read: &Read) -> Option<(Option<i32>, Vec<NewChunk>)> {
             id: Uuid::nil(),
             page: chunk.page.and_then(number),
             terms: weighted_terms(title, &chunk.heading, &chunk.text),
-            heading: chunk.heading,
-            text: chunk.text,
+            // Postgres stores no such character.
+            heading: chunk.heading.replace('\0', "\u{FFFD}"),
+            text: chunk.text.replace('\0', "\u{FFFD}"),
         })
         .collect();
     (!chunks.is_empty()).then_some((pages, chunks))

@@ -1,9 +1,11 @@
 //! "Keep this": a dropped file becomes a document, without a model.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::document::{NewDocument, Readers};
+use crate::document::{NewDocument, Readers, Status};
 use crate::ingest::{KnowledgeJob, lane};
 use crate::{card, sql};
 use nod_contract::chat::Attachment;
@@ -54,10 +56,17 @@ impl MessageHandler for Keep {
             _ => Vec::new(),
         };
         let files = if message.attachments.is_empty() { &earlier[..] } else { message.attachments };
-        for file in files {
-            keep(&self.0, conn, asker, &location, file).await?;
+        if files.is_empty() {
+            return Ok(false);
         }
-        Ok(!files.is_empty())
+        // The lane of the documents is locked before those of messages, in the same order as by the job.
+        jobs::lock_lane(conn, asker.tenant, lane(asker.tenant)).await?;
+        let mut seen = HashSet::new();
+        for file in files {
+            let is_named_alike = !seen.insert(file.name.to_lowercase());
+            keep(&self.0, conn, asker, &location, file, is_named_alike).await?;
+        }
+        Ok(true)
     }
 }
 
@@ -75,13 +84,16 @@ async fn keep(
     asker: &Asker<'_>,
     location: &ConversationLocation,
     file: &Attachment,
+    is_named_alike: bool,
 ) -> sqlx::Result<()> {
     let tenant = asker.tenant;
-    let readers = Readers::of(location, asker.person);
+    let readers = Readers::of_location(location, asker.person);
     let delivery: DeliveryId = core.id();
-    let shown = match &file.url {
-        Some(_) => card::indexing(&file.name),
-        None => card::failed(&file.name, "it does not lie in this chat", false),
+    let url = file.url.as_ref().filter(|_| !is_named_alike);
+    let shown = match (url, is_named_alike) {
+        (Some(_), _) => card::indexing(&file.name),
+        (None, true) => card::failed(&file.name, "another file of this message has the same name", false),
+        (None, false) => card::failed(&file.name, "it is not stored in this chat", false),
     };
     let new = NewDelivery {
         id: delivery,
@@ -94,10 +106,14 @@ async fn keep(
         only_for: readers.person().map(PersonId),
     };
     delivery::enqueue(conn, tenant, location, &new, asker.now).await?;
-    let Some(url) = &file.url else { return Ok(()) };
+    let Some(url) = url else { return Ok(()) };
     // A file of the same name is its next version: otherwise the old text would be found next to the new one.
     let known = sql::list(conn, tenant, readers).await?;
     let known = known.iter().find(|document| document.title.to_lowercase() == file.name.to_lowercase());
+    if let Some(open) = known.filter(|document| document.status == Status::Indexing) {
+        let card = card::superseded(&open.title);
+        delivery::update_card(conn, tenant, open.delivery, &card, asker.now).await?;
+    }
     let document = NewDocument {
         id: known.map_or_else(|| core.ids.next(), |document| document.id),
         readers,

@@ -28,7 +28,7 @@ pub(crate) struct Passage {
     pub(crate) page: Option<i32>,
     pub(crate) heading: String,
     pub(crate) text: String,
-    pub(crate) updated_at: Timestamp,
+    pub(crate) published_at: Timestamp,
 }
 
 impl Passage {
@@ -95,7 +95,7 @@ impl Searcher {
             title: chunk.title,
             page: chunk.page,
             heading: chunk.heading,
-            updated_at: chunk.updated_at,
+            published_at: chunk.published_at,
         });
         Ok(SearchResult { passages: passages.collect(), document_count })
     }

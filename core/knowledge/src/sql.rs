@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::document::{CitationRow, Document, NewDocument, NewVersion, Readers, Status};
+use crate::document::{CitationRow, Document, NewChunk, NewDocument, NewVersion, Readers, Status};
 use crate::index::{ChunkKey, Index};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
@@ -125,7 +125,7 @@ pub(crate) async fn begin_version(
 ) -> sqlx::Result<Option<i32>> {
     sqlx::query_scalar!(
         "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
-             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7
+             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7, added_by = $8
          where tenant_id = $1 and id = $2 returning wanted_generation",
         tenant.0,
         new.id,
@@ -133,7 +133,8 @@ pub(crate) async fn begin_version(
         new.url,
         new.file.media_type.replace('\0', "\u{FFFD}"),
         new.delivery.0,
-        new.now
+        new.now,
+        new.added_by.0
     )
     .fetch_optional(conn)
     .await
@@ -161,7 +162,7 @@ pub(crate) async fn find_same_content(
 
 /// Makes a version the one that can be found, in the place of the earlier one. Returns false and changes nothing if it
 /// is no longer wanted: a newer one is being read, or the document was removed.
-pub(crate) async fn publish(
+pub(crate) async fn store_version(
     conn: &mut PgConnection,
     tenant: TenantId,
     document: Uuid,
@@ -172,7 +173,7 @@ pub(crate) async fn publish(
     let count = i32::try_from(version.chunks.len()).unwrap_or(i32::MAX);
     let updated = sqlx::query!(
         "update documents set generation = $3, digest = $4, pages = $5, chunk_count = $6, status = 'indexed',
-             reason = null, updated_at = $7
+             reason = null, updated_at = $7, published_at = $7
          where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
         tenant.0,
         document,
@@ -190,29 +191,34 @@ pub(crate) async fn publish(
     sqlx::query!("delete from document_chunks where tenant_id = $1 and document_id = $2", tenant.0, document)
         .execute(&mut *conn)
         .await?;
-    for (at, chunk) in (0..).zip(&version.chunks) {
-        let (terms, weights): (Vec<i32>, Vec<i16>) = chunk.terms.iter().copied().unzip();
-        sqlx::query!(
-            "insert into document_chunks (tenant_id, id, document_id, only_for, generation, position, page, heading, text,
+    sqlx::query!(
+        r#"insert into document_chunks (tenant_id, id, document_id, only_for, generation, position, page, heading, text,
                  terms, weights)
-             select $1, $2, $3, d.only_for, $4, $5, $6, $7, $8, $9, $10
-             from documents d where d.tenant_id = $1 and d.id = $3",
-            tenant.0,
-            chunk.id,
-            document,
-            generation,
-            at,
-            chunk.page,
-            chunk.heading,
-            chunk.text,
-            &terms,
-            &weights
-        )
-        .execute(&mut *conn)
-        .await?;
-    }
+             select $1, c.id, $2, d.only_for, $3, c.position, c.page, c.heading, c.text, c.terms, c.weights
+             from documents d, jsonb_to_recordset($4) as c (id uuid, position int, page int, heading text, text text,
+                 terms int[], weights smallint[])
+             where d.tenant_id = $1 and d.id = $2"#,
+        tenant.0,
+        document,
+        generation,
+        chunk_rows(&version.chunks)
+    )
+    .execute(&mut *conn)
+    .await?;
     increment_revision(conn, tenant).await?;
     Ok(true)
+}
+
+/// One statement stores them all, because it holds the lane of the document's message meanwhile.
+fn chunk_rows(chunks: &[NewChunk]) -> serde_json::Value {
+    let row = |(position, chunk): (usize, &NewChunk)| {
+        let (terms, weights): (Vec<i32>, Vec<i16>) = chunk.terms.iter().copied().unzip();
+        serde_json::json!({
+            "id": chunk.id, "position": position, "page": chunk.page, "heading": chunk.heading, "text": chunk.text,
+            "terms": terms, "weights": weights,
+        })
+    };
+    chunks.iter().enumerate().map(row).collect()
 }
 
 /// Marks a version as unreadable, with the reason as the end of a sentence. An earlier version stays.
@@ -296,7 +302,7 @@ pub(crate) struct FoundChunk {
     pub(crate) page: Option<i32>,
     pub(crate) heading: String,
     pub(crate) text: String,
-    pub(crate) updated_at: Timestamp,
+    pub(crate) published_at: Timestamp,
 }
 
 /// Returns those of the chunks that these readers may read, of the current version only.
@@ -308,9 +314,10 @@ pub(crate) async fn load_chunks(
 ) -> sqlx::Result<Vec<FoundChunk>> {
     sqlx::query_as!(
         FoundChunk,
-        "select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text, d.updated_at from document_chunks c
+        r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
+             d.published_at as "published_at!" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)",
+         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)"#,
         tenant.0,
         chunks,
         readers.channel(),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::check::{self, PassageHandle, SearchPart};
+use crate::cite;
 use crate::document::Readers;
 use crate::search::{Passage, SearchResult, Searcher};
 use nod_contract::ids::ConversationId;
@@ -76,7 +77,7 @@ impl Retrieve {
     ) -> sqlx::Result<(Readers, SearchResult)> {
         let mut conn = self.chat.pool.acquire().await?;
         let location = delivery::sql::load_location(&mut conn, cx.scope.tenant, conversation).await?;
-        let readers = Readers::of(&location, cx.principal.person);
+        let readers = Readers::of_location(&location, cx.principal.person);
         let found = self.searcher.search(&mut conn, cx.scope.tenant, readers, query).await?;
         Ok((readers, found))
     }
@@ -105,10 +106,10 @@ fn output(cx: &ToolContext, query: &str, readers: Readers, found: &SearchResult)
     }
 }
 
-/// Returns the name of a passage for the model: "p3f2a", from the random end of its id.
+/// Returns the name of a passage for the model: "p3f2a91", from the random end of its id.
 fn handle(chunk: Uuid) -> String {
     let id = chunk.simple().to_string();
-    format!("p{}", &id[id.len() - 4..])
+    format!("p{}", &id[id.len() + 1 - cite::HANDLE_LENGTH..])
 }
 
 fn describe(query: &str, handles: &[PassageHandle], found: &SearchResult) -> ToolOutput {
@@ -131,7 +132,7 @@ fn describe(query: &str, handles: &[PassageHandle], found: &SearchResult) -> Too
             "handle": handle.handle,
             "document": passage.title,
             "place": passage.place(),
-            "changed": passage.updated_at.date_naive().to_string(),
+            "changed": passage.published_at.date_naive().to_string(),
             "text": passage.text,
         })
     };

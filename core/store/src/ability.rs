@@ -151,8 +151,8 @@ pub struct CheckedAnswer<'a> {
     pub text: &'a str,
     /// The message that it answers.
     pub question: &'a str,
-    /// How often an answer to this message was sent back.
-    pub retries: u32,
+    /// Whether the model can be called once more.
+    pub may_retry: bool,
 }
 
 /// What a check decides.
@@ -166,8 +166,8 @@ pub enum Verdict {
         /// Written together with the answer.
         rows: Option<Value>,
     },
-    /// The model is called once more; it reads the reason.
-    Retry { reason: String },
+    /// The model is called once more; it reads the problems, which may repeat its own words, and the instruction.
+    Retry { problems: Vec<String>, instruction: &'static str },
 }
 
 /// The run whose answer is sent.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Query, State as Extract};
+use axum::extract::{DefaultBodyLimit, Query, State as Extract};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -19,6 +19,7 @@ use super::entities::{LOADING, Message};
 use super::interactions::{Delivery, Interaction};
 use super::people::NewMessage;
 use super::world::World;
+use crate::dropped_file::{DroppedFile, MAX_BODY_BYTES};
 
 /// How long a request for changes waits (long polling).
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -27,7 +28,7 @@ pub(super) fn router() -> Router<Arc<State>> {
     Router::new()
         .route("/state", get(state))
         .route("/events", get(wait_for_change))
-        .route("/say", post(say))
+        .route("/say", post(say).layer(DefaultBodyLimit::max(MAX_BODY_BYTES)))
         .route("/edit", post(edit))
         .route("/delete", post(delete))
         .route("/press", post(press))
@@ -82,12 +83,20 @@ struct Words {
     thread: Option<String>,
     #[serde(default)]
     text: String,
+    /// A file that comes with the words.
+    file: Option<DroppedFile>,
 }
 
 async fn say(Extract(state): Extract<Arc<State>>, Json(words): Json<Words>) -> Response {
-    let say =
+    let mut say =
         NewMessage { thread: words.thread, ..NewMessage::new(&words.user, &words.channel, &words.text) };
-    answered(state.change(|w| w.post_message(say)).map(|ts| json!({"ts": ts})))
+    answered(state.change(|w| {
+        if let Some(file) = &words.file {
+            let bytes = file.bytes()?;
+            say.files = vec![w.keep_file("0", &file.name, file.media_type(), bytes)];
+        }
+        w.post_message(say).map(|ts| json!({"ts": ts}))
+    }))
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 //! Deterministic. It calls only offered tools, and reports only what a tool answered.
 
 mod calendar_plan;
+mod documents;
 mod events;
 mod mails;
 mod memory;
@@ -49,6 +50,7 @@ fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
         Intent::Calendar(plan) => ("tool", Some(events::tool(plan))),
         // "the second one" can answer a question from the rules.
         Intent::SmallTalk if references::Reference::parse_exact(&asked.text).is_some() => ("tool", None),
+        Intent::SmallTalk if documents::is_question(&asked.text) => ("retrieval", None),
         Intent::SmallTalk => ("conversational", None),
     };
     let schema = &request["response_format"]["json_schema"]["schema"];

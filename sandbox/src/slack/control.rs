@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Query, State as Extract};
+use axum::extract::{DefaultBodyLimit, Query, State as Extract};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -18,6 +18,7 @@ use super::State;
 use super::entities::Message;
 use super::people::NewMessage;
 use super::world::World;
+use crate::dropped_file::{DroppedFile, MAX_BODY_BYTES};
 
 /// How long a long poll waits.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -26,7 +27,7 @@ pub(super) fn router() -> Router<Arc<State>> {
     Router::new()
         .route("/state", get(state))
         .route("/events", get(wait_for_change))
-        .route("/say", post(say))
+        .route("/say", post(say).layer(DefaultBodyLimit::max(MAX_BODY_BYTES)))
         .route("/edit", post(edit))
         .route("/delete", post(delete))
         .route("/press", post(press))
@@ -79,12 +80,21 @@ struct Words {
     thread: Option<String>,
     #[serde(default)]
     text: String,
+    /// A file that comes with the words.
+    file: Option<DroppedFile>,
 }
 
 async fn say(Extract(state): Extract<Arc<State>>, Json(words): Json<Words>) -> Response {
-    let say =
+    let mut say =
         NewMessage { thread: words.thread, ..NewMessage::new(&words.user, &words.channel, &words.text) };
-    answered(state.change(|w| w.post_message(say)).map(|ts| json!({"ts": ts})))
+    answered(state.change(|w| {
+        if let Some(file) = &words.file {
+            let bytes = file.bytes()?;
+            say.files = vec![w.upload(&file.name, file.media_type(), bytes)];
+            say.subtype = Some("file_share".to_owned());
+        }
+        w.post_message(say).map(|ts| json!({"ts": ts}))
+    }))
 }
 
 #[derive(Deserialize)]

@@ -37,7 +37,7 @@ export const accounts = () => look("google/accounts", {});
 export const mailbox = (account) => look("google/mailbox", { account });
 export const calendar = (account) => look("google/calendar", { account, weeks: 3 });
 export const mailboxNews = (account, since, signal) => look("google/mailbox", { account, since }, signal);
-export const say = (user, channel, thread, text) => act("slack/say", { user, channel, thread, text });
+export const say = (user, channel, thread, text, file) => act("slack/say", { user, channel, thread, text, file });
 export const slash = (user, channel, command, text) => act("slack/slash", { user, channel, command, text });
 export const press = (user, channel, ts, action_id) => act("slack/press", { user, channel, ts, action_id });
 export const submit = (user, view, typed) => act("slack/submit", { user, view, typed });

@@ -31,9 +31,9 @@ function build() {
   return made;
 }
 
-async function send(words) {
+async function send(words, file) {
   const one = channel();
   const command = /^(\/\S+)\s*([\s\S]*)$/.exec(words);
   if (command) await api.slash(store.me, one.id, command[1], command[2]);
-  else await api.say(store.me, one.id, undefined, words);
+  else await api.say(store.me, one.id, undefined, words, file);
 }

@@ -2,7 +2,10 @@
 
 import { el } from "./dom.js";
 
-// `send(words)` may refuse.
+// The largest file that is taken, in bytes.
+const MOST = 20 * 1024 * 1024;
+
+// `send(words, file)` may refuse. The file is `{ name, media_type, base64 }`, or undefined.
 export function box({ id, label, button, send }) {
   const text = el("textarea", { id, rows: "2", "aria-label": label, maxlength: "4000" });
   const error = el("p", { class: "error", role: "alert", hidden: true });
@@ -14,17 +17,39 @@ export function box({ id, label, button, send }) {
   const sent = async (event) => {
     event.preventDefault();
     const words = text.value.trim();
-    if (!words) return;
+    const dropped = chosen;
+    if (!words && !dropped) return;
     text.value = "";
+    choose(null);
     try {
-      await send(words);
+      await send(words, dropped && (await encoded(dropped)));
       say("");
     } catch (problem) {
       if (!text.value) text.value = words;
+      if (!chosen) choose(dropped);
       say(problem.message);
     }
   };
-  const form = el("form", { onsubmit: sent }, text, button);
+  let chosen = null;
+  const picker = el("input", { type: "file", hidden: true, "aria-label": "File" });
+  const clip = el("button", { type: "button", class: "clip", "aria-label": "Attach a file", title: "Attach a file", onclick: () => picker.click() }, "📎");
+  const attached = el("button", { type: "button", class: "chip attached", hidden: true, onclick: () => choose(null) });
+  const choose = (one) => {
+    if (one && one.size > MOST) return say("The file is larger than 20 MB.");
+    chosen = one ?? null;
+    picker.value = "";
+    attached.hidden = !chosen;
+    attached.textContent = chosen ? `📄 ${chosen.name} ✕` : "";
+    attached.setAttribute("aria-label", chosen ? `Remove ${chosen.name}` : "");
+    if (chosen) text.focus();
+  };
+  picker.addEventListener("change", () => choose(picker.files[0]));
+  const form = el("form", { onsubmit: sent }, picker, clip, attached, text, button);
+  form.addEventListener("dragover", (event) => event.preventDefault());
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    choose(event.dataTransfer.files[0]);
+  });
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !event.defaultPrevented) sent(event);
   });
@@ -37,4 +62,13 @@ export function box({ id, label, button, send }) {
   const suggest = (ideas) =>
     chips.replaceChildren(...ideas.map((idea) => el("button", { type: "button", class: "chip", onclick: () => fill(idea) }, idea)));
   return { text, form, chips, error, say, fill, suggest };
+}
+
+function encoded(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve({ name: file.name, media_type: file.type, base64: reader.result.split(",")[1] ?? "" });
+    reader.onerror = () => reject(new Error("The file could not be read."));
+    reader.readAsDataURL(file);
+  });
 }

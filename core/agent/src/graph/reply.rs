@@ -41,6 +41,10 @@ const ENDS: [char; 4] = ['.', '!', '?', '\n'];
 
 /// Returns what the model said before it called tools, if that was the last event.
 pub fn text_before_tool_calls(state: &AgentState) -> Option<Card> {
+    // Nobody reads what is not checked.
+    if !state.check_parts.is_empty() {
+        return None;
+    }
     let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
     let words = replace_mentions(text.trim().to_owned(), &state.working_memory.extracted_info);
     let unproven = has_no_receipt(state) && claim_check::has_action_claim(&words);

@@ -4,13 +4,18 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{NodeContext, NodeError, Step, prompt, think};
 use crate::state::{AgentState, Intent, Node, PendingCall};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::text::group_digits;
 use nod_contract::tool::Tool;
+
+/// The tool that looks into documents, if an ability has it. A question about documents is never answered without a
+/// look, and the look needs no model.
+const DOCUMENT_SEARCH: &str = "retrieve_knowledge_base";
+const MAX_QUERY_CHARS: usize = 400;
 
 #[derive(Deserialize)]
 struct Routed {
@@ -34,7 +39,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         let send = state.drafts.open[0].draft.tools.send.clone();
         state.intent = Some(Intent::Tool);
         state.routed_via = Some("rule:send_draft".to_owned());
-        return Ok(call_tool(state, send));
+        return Ok(call_tool(state, send, &json!({})));
     }
     let ask = prompt::route(&state, cx.tools);
     let routed = match think::complete_silently(&ask, cx).await {
@@ -52,7 +57,11 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             state.acts |= matches!(target, Some(Tool::Act(_)));
             state.routed_via = Some("router".to_owned());
             if let Some(read) = find_draft_reading_tool(&state) {
-                return Ok(call_tool(state, read));
+                return Ok(call_tool(state, read, &json!({})));
+            }
+            if routed.intent == Intent::Retrieval && cx.tools.get(DOCUMENT_SEARCH).is_some() {
+                let query: String = state.user_message().chars().take(MAX_QUERY_CHARS).collect();
+                return Ok(call_tool(state, DOCUMENT_SEARCH.to_owned(), &json!({ "query": query })));
             }
             match routed.intent {
                 Intent::Conversational => Node::Converse,
@@ -70,8 +79,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
 }
 
 /// Calls a tool as if a model had called it.
-fn call_tool(mut state: AgentState, tool: String) -> Step {
-    let call = ToolCall { id: "routed".to_owned(), name: tool.clone(), arguments: "{}".to_owned() };
+fn call_tool(mut state: AgentState, tool: String, arguments: &Value) -> Step {
+    let call = ToolCall { id: "routed".to_owned(), name: tool.clone(), arguments: arguments.to_string() };
     state.target_tool = state.target_tool.or(Some(tool));
     state.turns.push(Turn::Ai { text: String::new(), calls: vec![call.clone()] });
     state.pending_calls.push(PendingCall {

@@ -156,6 +156,12 @@ impl<'a> Commit<'a> {
         for (_, emit) in self.outputs.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
             self.write_output(conn, emit, now).await?;
         }
+        // After the messages: their lanes are locked before the rows to which these refer.
+        for emit in &self.outputs {
+            if let NodeOutput::CheckRows { check, rows } = emit {
+                self.write_check_rows(conn, check, rows, now).await?;
+            }
+        }
         self.request_approvals(conn, now).await?;
         for (card, target) in &self.targeted_messages {
             self.enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
@@ -197,14 +203,8 @@ impl<'a> Commit<'a> {
             // Written first.
             NodeOutput::MemoryUpdate => Ok(()),
             NodeOutput::Message { card, audience } => self.enqueue_reply(conn, card, *audience, now).await,
-            NodeOutput::CheckRows { check: name, rows } => {
-                let check = self.core.checks.iter().find(|check| check.name() == *name);
-                let run = AnsweredRun { tenant: self.claim.tenant, run: self.run.id, now };
-                match check {
-                    Some(check) => Ok(check.write(conn, &run, rows).await?),
-                    None => Ok(()),
-                }
-            }
+            // Written after the messages.
+            NodeOutput::CheckRows { .. } => Ok(()),
             // Written together, last.
             NodeOutput::ApprovalRequest { .. } => Ok(()),
             NodeOutput::Effect { effect, call_id, tool, preview } => {
@@ -261,6 +261,20 @@ impl<'a> Commit<'a> {
                 };
                 Ok(connection::make(&self.core.accounts, conn, self.claim.tenant, &new, now).await?)
             }
+        }
+    }
+
+    async fn write_check_rows(
+        &self,
+        conn: &mut PgConnection,
+        name: &str,
+        rows: &serde_json::Value,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        let run = AnsweredRun { tenant: self.claim.tenant, run: self.run.id, now };
+        match self.core.checks.iter().find(|check| check.name() == name) {
+            Some(check) => check.write(conn, &run, rows).await,
+            None => Ok(()),
         }
     }
 

@@ -147,8 +147,12 @@ pub async fn read_blocks(desk: &mut dyn Desk, bytes: Vec<u8>, limits: Limits) ->
         bytes if text::is_archive(bytes) => Kind::Docx,
         bytes => {
             // Plain text cannot make decoding slow, so it needs no reader process.
-            let block = Block::Text { text: text::extract_text(bytes)?, page: None };
-            return Ok(Read { blocks: vec![block], done: Done::default() });
+            let mut text = text::extract_text(bytes)?;
+            let end = (0..=limits.bytes_out.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+            let is_cut = end.is_some_and(|end| end < text.len());
+            text.truncate(end.unwrap_or_default());
+            let done = Done { cut: is_cut.then_some(Cut::Size), ..Done::default() };
+            return Ok(Read { blocks: vec![Block::Text { text, page: None }], done });
         }
     };
     desk.read(kind, &bytes, limits).await.map_err(|unread| unread.sentence(kind))

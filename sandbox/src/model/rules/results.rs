@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::events;
 use super::threads::ORGANISE;
+use super::{documents, events};
 
 /// Returns the JSON in a tool's answer, even if other text surrounds it.
 pub(super) fn find_json(content: &str) -> Option<Value> {
@@ -49,6 +49,9 @@ pub(super) fn describe_result(tool: &str, content: &str) -> String {
     }
     if tool == ORGANISE {
         return describe_organised(&status, &result);
+    }
+    if tool == documents::SEARCH {
+        return documents::describe_result(&result);
     }
     if let Some(sentence) = describe_status(&status) {
         return sentence.to_owned();

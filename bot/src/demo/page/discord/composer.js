@@ -75,7 +75,7 @@ function leave(focus) {
   if (focus) parts.text.focus();
 }
 
-async function send(words) {
+async function send(words, file) {
   if (words.startsWith("/")) throw new Error("There is no such command. Type / to see all of them.");
-  await door.say(words);
+  await door.say(words, file);
 }
