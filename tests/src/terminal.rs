@@ -91,13 +91,14 @@ impl Terminal {
         }
     }
 
-    /// Types the number of the newest button with this label.
+    /// Types the number of the newest button with this label, as that of any current one: the card may just be shown
+    /// again with other numbers, and a bare number would then be an answer to it.
     pub async fn click(&mut self, label: &str) {
         let screen = self.screen_text();
         let at = screen.rfind(&format!("] {label}")).unwrap_or_else(|| panic!("no [{label}]:\n{screen}"));
         let number: String = screen[..at].chars().rev().take_while(char::is_ascii_digit).collect();
         let number: String = number.chars().rev().collect();
-        self.type_line(&number).await;
+        self.type_line(&format!("!{number}")).await;
     }
 
     /// Returns everything that was shown, without cursor movements and colours.
