@@ -24,6 +24,7 @@ on_each_platform!(
     what_stays_unsupported_is_left_out,
     a_passage_of_a_changed_document_says_so,
     a_passage_is_shown_only_where_it_may_be_read,
+    a_source_of_a_private_answer_opens_for_its_reader,
 );
 
 const HANDBOOK: &str = "# Leave\nEverybody has 25 days of annual leave.\n# Travel\nWe go by train.";
@@ -228,13 +229,20 @@ async fn a_guest_keeps_nothing() {
 async fn a_linked_person_finds_their_document_on_the_other_platform() {
     let mut world = World::on_both_platforms().await;
     world.share_file("ana", "dm:ana", "keep this", &handbook()).await;
+    // A newer document of the same name there takes the place of this one.
+    world.switch_platform();
+    let other = SharedFile::new("Handbook.md", "text/markdown", HANDBOOK.replace("25", "28"));
+    world.share_file("ana", "dm:ana", "keep this", &other).await;
+    world.read_new("dm:ana");
+    world.switch_platform();
     world.connect_google("ana").await;
     crate::account_linking::link_accounts(&mut world).await;
     world.read_new("dm:ana");
     world.switch_platform();
     script_lookup(&world, "annual leave", "25 days.");
     world.say("ana", "dm:ana", "how much leave do I have?").await;
-    assert!(last_prompt(&world).contains("25 days of annual leave"));
+    let asked = last_prompt(&world);
+    assert!(asked.contains("28 days of annual leave") && !asked.contains("25 days"), "{asked}");
     world.read_new("dm:ana");
     world.finish().await;
 }
@@ -315,7 +323,7 @@ async fn a_passage_of_a_changed_document_says_so(platform: Platform) {
     world.share_file("ana", "dm:ana", "keep this", &newer).await;
     world.click("ana", "dm:ana", "[1] handbook.md").await;
     let shown = world.wait_for_ephemeral("ana").await;
-    assert!(shown.contains("The document has changed since then."), "{shown}");
+    assert!(shown.contains("Only what was cited can be shown"), "{shown}");
     assert!(shown.contains("25 days of annual leave"), "{shown}");
     world.read_new("dm:ana");
     world.finish().await;
@@ -349,5 +357,23 @@ async fn a_question_about_documents_is_looked_up_before_a_model_answers(platform
     assert_eq!(requests.len(), 2, "the router and the reasoner, each once");
     assert!(requests[1].to_string().contains("25 days of annual leave"));
     assert!(world.read_new("general").contains("25 days [1]."));
+    world.finish().await;
+}
+
+async fn a_source_of_a_private_answer_opens_for_its_reader(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    let looks = vec![
+        ("gmail_list_recent", json!({})),
+        ("retrieve_knowledge_base", json!({ "query": "annual leave" })),
+    ];
+    world.script_model("tool", [Answer::tools(looks), Answer::text(format!("25 days {cited}."))]);
+    world.say("ana", "general", "@nod compare my mail with the handbook").await;
+    world.click("ana", "dm:ana", "[1] handbook.md").await;
+    let shown = world.wait_for_ephemeral("ana").await;
+    assert!(shown.contains("25 days of annual leave") && shown.contains("Only what was cited"), "{shown}");
+    world.read_new("dm:ana");
+    world.read_new("general");
     world.finish().await;
 }

@@ -144,7 +144,7 @@ pub enum FollowUp {
     /// A mail thread that is in view, by the provider's id.
     #[serde(alias = "thread")]
     MailThread(String),
-    /// A part of what an ability keeps for its check of the answer: ids and handles, no texts.
+    /// A part of what an ability keeps for its check of the answer: ids, handles and the query, no text of others.
     CheckPart { check: String, part: Value },
 }
 

@@ -81,11 +81,8 @@ pub(crate) fn source_button(number: usize, title: &str, citation: Uuid) -> Butto
     }
 }
 
-/// The line below an answer that cites nothing: where Nod looked.
-pub(crate) fn uncited_line<'a>(
-    passages: impl Iterator<Item = (&'a str, &'a str)>,
-    searches: &[(String, usize)],
-) -> Option<String> {
+/// The line below an answer that cites nothing, though passages were found.
+pub(crate) fn looked_up_line<'a>(passages: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut documents: Vec<(&str, Vec<&str>)> = Vec::new();
     for (title, place) in passages {
         let known = documents.iter().position(|(other, _)| *other == title);
@@ -97,16 +94,17 @@ pub(crate) fn uncited_line<'a>(
             documents[at].1.push(place);
         }
     }
-    if documents.is_empty() {
-        let (query, count) = searches.iter().find(|(_, documents)| *documents > 0)?;
-        let documents = if *count == 1 { "1 document".to_owned() } else { format!("{count} documents") };
-        return Some(format!("Searched {documents} for “{query}” and found nothing."));
-    }
     let named = documents.into_iter().map(|(title, places)| {
         if places.is_empty() { title.to_owned() } else { format!("{title} ({})", places.join(", ")) }
     });
     let named = named.collect::<Vec<_>>().join(" and ");
-    Some(format!("Looked up in {named}. The answer cites no passage."))
+    format!("Looked up in {named}. The answer cites no passage.")
+}
+
+/// The line below an answer to which no passage was found.
+pub(crate) fn nothing_found_line(query: &str, documents: usize) -> String {
+    let documents = if documents == 1 { "1 document".to_owned() } else { format!("{documents} documents") };
+    format!("Searched {documents} for “{query}” and found nothing.")
 }
 
 /// The line below an answer of which sentences were left out.
@@ -128,7 +126,9 @@ pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>)
     let card = Card::default().with_block(Block::Fields(fields));
     match text {
         Some(text) => card.with_block(Block::Literal(text.chars().take(MAX_SHOWN_CHARS).collect())),
-        None => card.with_block(Block::Note("The document has changed since then.".to_owned())),
+        None => card.with_block(Block::Note(
+            "Only what was cited can be shown: the document has changed, or belongs to a channel.".to_owned(),
+        )),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::document::{CitationRow, Readers};
 use crate::search::place_text;
 use crate::{card, sql};
 use nod_contract::ids::{ChannelId, PersonId, TenantId, named_lane_id};
+use nod_contract::privacy::Audience;
 use nod_store::ability::{AnswerCheck, AnsweredRun, CheckedAnswer, Verdict};
 
 /// The name of the check, and of what the tool leaves for it.
@@ -48,8 +49,15 @@ impl SearchPart {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Loaded {
     passages: Vec<LoadedPassage>,
-    /// The query of each search, and the documents that it covered.
-    searches: Vec<(String, usize)>,
+    searches: Vec<Search>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Search {
+    query: String,
+    /// The documents that it covered, and the passages that it found then.
+    documents: usize,
+    found: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,7 +89,11 @@ impl AnswerCheck for CitationCheck {
     async fn load(&self, conn: &mut PgConnection, tenant: TenantId, parts: &[Value]) -> sqlx::Result<Value> {
         let mut loaded = Loaded::default();
         for part in parts.iter().filter_map(|part| SearchPart::deserialize(part).ok()) {
-            loaded.searches.push((part.query.clone(), part.documents));
+            loaded.searches.push(Search {
+                query: part.query.clone(),
+                documents: part.documents,
+                found: part.passages.len(),
+            });
             let Some(readers) = part.readers() else { continue };
             let chunks: Vec<Uuid> = part.passages.iter().map(|passage| passage.chunk).collect();
             let found = sql::load_chunks(conn, tenant, &chunks, readers).await?;
@@ -127,23 +139,25 @@ impl AnswerCheck for CitationCheck {
             if at < MAX_BUTTONS {
                 buttons.push(card::source_button(at + 1, &passage.title, id));
             }
+            // An answer for one person is opened by that person, wherever they read it.
+            let (channel, person) = match answer.audience {
+                Audience::Person(person) => (None, Some(person.0)),
+                Audience::Channel => (passage.channel, passage.person),
+            };
             rows.push(CitationRow {
                 id,
                 document: passage.document,
                 chunk: passage.chunk,
                 generation: passage.generation,
-                channel: passage.channel,
-                person: passage.person,
+                channel,
+                person,
                 title: passage.title.clone(),
                 place: passage.place.clone(),
                 quote: proof.quote.clone(),
             });
         }
         if rows.is_empty() {
-            notes.extend(card::uncited_line(
-                loaded.passages.iter().map(|passage| (passage.title.as_str(), passage.place.as_str())),
-                &loaded.searches,
-            ));
+            notes.extend(uncited_line(&loaded));
         }
         notes.extend(card::left_out_line(checked.failures.len()));
         let text = match !checked.failures.is_empty() && !checked.text.contains(char::is_alphanumeric) {
@@ -163,6 +177,19 @@ impl AnswerCheck for CitationCheck {
     }
 }
 
+/// Returns the line below an answer that cites nothing: where Nod looked.
+fn uncited_line(loaded: &Loaded) -> Option<String> {
+    if !loaded.passages.is_empty() {
+        let places = loaded.passages.iter().map(|passage| (passage.title.as_str(), passage.place.as_str()));
+        return Some(card::looked_up_line(places));
+    }
+    if loaded.searches.iter().any(|search| search.found > 0) {
+        return Some("The documents that I looked up have changed since then.".to_owned());
+    }
+    let search = loaded.searches.iter().find(|search| search.documents > 0)?;
+    Some(card::nothing_found_line(&search.query, search.documents))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,8 +201,10 @@ mod tests {
             "channel": null, "person": Uuid::nil(), "title": "handbook.md", "place": "Leave",
             "text": "Everybody has 25 days of leave.",
         });
-        let loaded = json!({ "passages": [passage], "searches": [["leave", 1]] });
-        let answer = CheckedAnswer { text, question: "how much leave?", may_retry };
+        let loaded =
+            json!({ "passages": [passage], "searches": [{"query": "leave", "documents": 1, "found": 1}] });
+        let answer =
+            CheckedAnswer { text, question: "how much leave?", audience: Audience::Channel, may_retry };
         CitationCheck.check(&answer, &loaded)
     }
 

@@ -382,7 +382,7 @@ pub(crate) struct Citation {
     pub(crate) title: String,
     pub(crate) place: String,
     pub(crate) quote: String,
-    /// `None` if the document has changed since.
+    /// `None` if the document has changed since, or they may read only what was cited.
     pub(crate) text: Option<String>,
 }
 
@@ -398,9 +398,8 @@ pub(crate) async fn load_citation(
         r#"select r.title, r.place, r.quote, c.text as "text?" from rag_context r
          join documents d on d.tenant_id = r.tenant_id and d.id = r.document_id
          left join document_chunks c on c.tenant_id = r.tenant_id and c.id = r.chunk_id
-             and c.generation = d.generation
-         where r.tenant_id = $1 and r.id = $2 and (r.channel_id = $3 or r.only_for = $4)
-             and (d.channel_id = $3 or d.only_for = $4)"#,
+             and c.generation = d.generation and (d.channel_id = $3 or d.only_for = $4)
+         where r.tenant_id = $1 and r.id = $2 and (r.channel_id = $3 or r.only_for = $4)"#,
         tenant.0,
         id,
         readers.channel(),

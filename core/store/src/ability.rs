@@ -12,6 +12,7 @@ use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::command::CommandSpec;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_contract::privacy::Audience;
 use nod_contract::tool::Tool;
 use serde_json::Value;
 
@@ -151,6 +152,8 @@ pub struct CheckedAnswer<'a> {
     pub text: &'a str,
     /// The message that it answers.
     pub question: &'a str,
+    /// Who will read it.
+    pub audience: Audience,
     /// Whether the model can be called once more.
     pub may_retry: bool,
 }

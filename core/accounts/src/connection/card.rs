@@ -205,14 +205,14 @@ fn note_card(words: String) -> Card {
     Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
-pub(crate) fn revoking_card(provider: Provider, account: &str) -> Card {
+pub(crate) fn disconnected_and_revoking_card(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     note_card(format!(
         "{title} account {account} is not connected. Its keys are forgotten here; I am giving them back to {title}…"
     ))
 }
 
-pub(crate) fn revoked_card(provider: Provider, account: &str) -> Card {
+pub(crate) fn disconnected_and_revoked_card(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     note_card(format!(
         "{title} account {account} is not connected. Its keys are forgotten here and given back to {title}."
@@ -220,7 +220,7 @@ pub(crate) fn revoked_card(provider: Provider, account: &str) -> Card {
 }
 
 /// The grant could not be revoked, or another person still uses the account.
-pub(crate) fn revoke_failed_card(provider: Provider, account: &str) -> Card {
+pub(crate) fn disconnected_but_not_revoked_card(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     note_card(format!(
         "{title} account {account} is not connected. Its keys are forgotten here, but not given back to {title}: to end what \

@@ -153,14 +153,20 @@ pub async fn enqueue_revocation(
 ) -> sqlx::Result<Uuid> {
     let EndedGrant { person, provider, account, token } = over;
     let id: Uuid = core.id();
-    let card = card::revoking_card(*provider, account);
+    let card = card::disconnected_and_revoking_card(*provider, account);
     let Some(delivery) = send_to_person(core, conn, tenant, *person, conversation, &card, now).await? else {
         return Ok(id);
     };
     let shared = is_account_in_use(core, conn, tenant, *provider, account).await?;
     let Some(token) = token.as_ref().filter(|_| !shared) else {
-        delivery::update_card(conn, tenant, delivery, &card::revoke_failed_card(*provider, account), now)
-            .await?;
+        delivery::update_card(
+            conn,
+            tenant,
+            delivery,
+            &card::disconnected_but_not_revoked_card(*provider, account),
+            now,
+        )
+        .await?;
         return Ok(id);
     };
     let revocation = Revocation {
@@ -286,10 +292,10 @@ pub(crate) async fn revoke_grant(core: &Accounts, claim: &Claim, id: Uuid) -> Re
     };
     let now = core.now();
     let card = match went {
-        Ok(()) => card::revoked_card(row.provider, &row.account),
+        Ok(()) => card::disconnected_and_revoked_card(row.provider, &row.account),
         Err(error) if now - row.since >= REVOKE_RETRY_WINDOW => {
             tracing::warn!(revocation = %id, %error, "could not revoke grant");
-            card::revoke_failed_card(row.provider, &row.account)
+            card::disconnected_but_not_revoked_card(row.provider, &row.account)
         }
         Err(error) => {
             let again = now + (now - row.since).clamp(RETRY_DELAY_RANGE.0, RETRY_DELAY_RANGE.1);

@@ -15,7 +15,12 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     for loaded in &cx.checks {
         let text = state.reply.clone().unwrap_or_default();
         let may_retry = state.check_retries < MAX_RETRIES && state.model_turns < cx.step_budget;
-        let answer = CheckedAnswer { text: &text, question: state.user_message(), may_retry };
+        let answer = CheckedAnswer {
+            text: &text,
+            question: state.user_message(),
+            audience: state.audience,
+            may_retry,
+        };
         match loaded.check.check(&answer, &loaded.loaded) {
             Verdict::Retry { problems, instruction } => {
                 return send_back(state, cx, &text, &problems, instruction);

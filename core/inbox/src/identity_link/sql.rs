@@ -178,8 +178,8 @@ pub(super) async fn is_sharing_workspace(
     .await
 }
 
-/// Deletes what both have and only one can: the older of two facts with the same name, a duplicate account review
-/// (allowed for one becomes allowed for both), the same draft, a second vote. Closes drafts of an account that is not
+/// Deletes what both have and only one can: the older of two facts or documents with the same name, a duplicate account
+/// review (allowed for one becomes allowed for both), the same draft, a second vote. Closes drafts of an account that is not
 /// kept.
 pub(super) async fn delete_duplicates(
     conn: &mut PgConnection,
@@ -200,6 +200,10 @@ pub(super) async fn delete_duplicates(
              select a.id from theirs a join theirs b
                  on b.owner = a.owner and coalesce(b.person, b.owner) = coalesce(a.person, a.owner)
                  and b.kind = a.kind and b.name = a.name and (b.recorded_at, b.id) > (a.recorded_at, a.id)),
+         documents_gone as (
+             delete from documents d where d.tenant_id = $1 and d.only_for in ($2, $3) and exists (
+                 select 1 from documents o where o.tenant_id = $1 and o.only_for in ($2, $3)
+                     and lower(o.title) = lower(d.title) and (o.updated_at, o.id) > (d.updated_at, d.id))),
          facts_gone as (delete from facts where tenant_id = $1 and id in (select id from older)),
          allowed as (
              update account_reviews s set status = o.status, decided_by = o.decided_by, decided_at = o.decided_at
