@@ -23,7 +23,7 @@ on_each_platform!(
     a_false_number_is_sent_back_and_never_read,
     what_stays_unsupported_is_left_out,
     a_passage_of_a_changed_document_says_so,
-    a_passage_is_shown_only_where_it_may_be_read,
+    a_passage_of_a_removed_document_is_shown_to_nobody,
     a_source_of_a_private_answer_opens_for_its_reader,
 );
 
@@ -329,13 +329,11 @@ async fn a_passage_of_a_changed_document_says_so(platform: Platform) {
     world.finish().await;
 }
 
-async fn a_passage_is_shown_only_where_it_may_be_read(platform: Platform) {
+async fn a_passage_of_a_removed_document_is_shown_to_nobody(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let cited = keep_handbook(&mut world, "ana", "general").await;
     script_lookup(&world, "annual leave", &format!("25 days {cited}."));
     world.say("ana", "general", "@nod how much leave do I have?").await;
-    let answer = world.chat.first_message("general");
-    // Removed, it is shown to nobody.
     world.run_command("ana", "general", "knowledge remove handbook.md").await;
     world.click_newest_ephemeral("ana", "Yes, remove it").await;
     world.wait_until_idle().await;
@@ -343,7 +341,6 @@ async fn a_passage_is_shown_only_where_it_may_be_read(platform: Platform) {
     world.click("ana", "general", "[1] handbook.md").await;
     let shown = world.wait_for_ephemeral("ana").await;
     assert!(shown.contains("or the document was removed") && !shown.contains("25 days"), "{shown}");
-    assert!(!answer.is_empty());
     world.read_new("general");
     world.finish().await;
 }
