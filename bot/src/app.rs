@@ -3,6 +3,7 @@
 //! The clock, the ids and the pool are parameters, so a test runs this same code with its own clock.
 
 mod abilities;
+pub(crate) mod embeddings;
 pub(crate) mod google;
 mod required_settings;
 
@@ -251,7 +252,8 @@ impl AppBuilder {
                 reading.clone(),
             )
         });
-        let house = abilities::abilities(config, accounts.as_ref(), model.clone());
+        let embedder = embeddings::open(config)?;
+        let house = abilities::abilities(config, accounts.as_ref(), model.clone(), embedder);
         let nod = Nod::new(Dependencies {
             pool: pool.clone(),
             ingest_pool: database::ingest_pool(pool),

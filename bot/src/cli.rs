@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
-use crate::{app, demo, discord, doctor, logging, policy, server, slack};
+use crate::{app, demo, discord, doctor, eval, logging, policy, server, slack};
 
 /// The longest time that a stop takes before it is cut short.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,6 +61,20 @@ enum Command {
     },
     /// Checks the configuration, the database, the platforms and the model, and says how to fix what is wrong
     Doctor {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measures how well documents are found: nDCG, recall and time, for each way to search
+    Eval {
+        /// The folder with docs.jsonl {id, title, text}, queries.jsonl {id, text} and qrels.jsonl {query, doc, rel}
+        dir: PathBuf,
+        /// Another such folder, whose queries have no answer in the first: how many get "I don't know"
+        #[arg(long, value_name = "DIR")]
+        foreign: Option<PathBuf>,
+        /// A file that keeps the vectors for the next time
+        #[arg(long, value_name = "FILE")]
+        cache: Option<PathBuf>,
         /// Prints JSON
         #[arg(long)]
         json: bool,
@@ -194,6 +208,12 @@ async fn run_command(command: Command, config: Result<Config, Problems>) -> Exit
         }
         (Command::Policy { action: PolicyAction::Set { file } }, Ok(config)) => {
             return to_exit_code(policy::set(&config, &file).await);
+        }
+        (Command::Eval { dir, foreign, cache, json }, Ok(config)) => {
+            let ran = eval::run(&config, &dir, foreign.as_deref(), cache.as_deref(), json).await;
+            return to_exit_code(ran.map(|text| {
+                print(&text);
+            }));
         }
         (Command::Chat { user }, Ok(config)) => return to_exit_code(chat(config, user).await),
         (Command::Run | Command::Manifest { .. } | Command::Parse, Ok(config)) => config,

@@ -8,6 +8,7 @@ mod demo;
 pub mod discord;
 mod doctor;
 mod download;
+mod eval;
 mod ingest;
 mod ingest_status;
 pub mod logging;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nod_connectors::google::Accounts;
+use nod_contract::embedding::Embedder;
 use nod_contract::model::Model;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;
@@ -16,8 +17,9 @@ pub(super) fn abilities(
     config: &Config,
     accounts: Option<&Arc<Accounts>>,
     model: Arc<dyn Model>,
+    embedder: Option<Arc<dyn Embedder>>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug()];
+    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder)];
     if let Some(accounts) = accounts.cloned() {
         let google = config.google.clone();
         all.push(Box::new(move |chat| Ability {

@@ -59,6 +59,8 @@ pub struct Config {
     pub admin: Admin,
     /// `reading.*`
     pub reading: Reading,
+    /// `embeddings.*`
+    pub embeddings: Option<Embeddings>,
     /// `secrets.*`
     pub secrets: Secrets,
     /// `log.*`
@@ -71,6 +73,15 @@ pub struct Config {
 pub struct Reading {
     /// The program that reads them; `None` means Nod itself.
     pub program: Option<PathBuf>,
+}
+
+/// The embedding model that finds documents by their meaning.
+#[derive(Debug, Clone)]
+pub enum Embeddings {
+    /// An endpoint that speaks the OpenAI protocol.
+    Endpoint(nod_embeddings::EndpointSettings),
+    /// A folder with the files of a model.
+    Folder(PathBuf),
 }
 
 /// Nod's one HTTP server.

@@ -7,20 +7,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use nod_embeddings::EndpointSettings;
 use nod_inbox::Settings;
 use nod_requests::policy::{Policy, Terms};
 use secrecy::SecretString;
 use url::Url;
 
 use super::preset::Preset;
+use super::problem::Problem;
 use super::reader::ConfigReader;
 use super::value::{
     BaseUrl, ConfigValue, DatabaseUrl, LogFilter, Rooms, SlackMode, Snowflakes, Temperature, WholeSeconds,
     ZeroableDuration,
 };
 use super::{
-    Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Reading, Replies, Secrets, Server,
-    Slack, Tier, delegated_access, policy,
+    Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Llm, Log, Reading, Replies,
+    Secrets, Server, Slack, Tier, delegated_access, policy,
 };
 
 type Env = BTreeMap<String, String>;
@@ -47,6 +49,7 @@ pub(super) fn read(reader: &mut ConfigReader, env: &Env) -> Config {
             slack: reader.or_default("admin.slack", Vec::new()),
             discord: reader.or_default("admin.discord", Vec::new()),
         },
+        embeddings: embeddings(reader),
         secrets: Secrets { key: reader.maybe("secrets.key") },
         log: Log { filter: reader.maybe("log.filter").map(|LogFilter(text)| text) },
         inactive: Vec::new(),
@@ -250,15 +253,48 @@ fn approvals(reader: &mut ConfigReader) -> Approvals {
     Approvals { policy: Policy { default_terms: usual, rules } }
 }
 
+/// Reads where the embedding model is: at an endpoint or in a folder.
+fn embeddings(reader: &mut ConfigReader) -> Option<Embeddings> {
+    const BASE_URL: &str = "embeddings.base_url";
+    const MODEL: &str = "embeddings.model";
+    const MODEL_DIR: &str = "embeddings.model_dir";
+    let before = reader.problem_count();
+    let base_url = reader.maybe(BASE_URL).map(|BaseUrl(url)| url);
+    let api_key = reader.maybe("embeddings.api_key");
+    let model: Option<String> = reader.maybe(MODEL);
+    let max_tokens: u32 = reader.or_default("embeddings.max_tokens", 500);
+    let folder: Option<PathBuf> = reader.maybe(MODEL_DIR);
+    if reader.problem_count() > before {
+        return None;
+    }
+    let problem =
+        |key: &str, message: &str| vec![Problem { key: key.to_owned(), message: message.to_owned() }];
+    match (base_url, model, folder) {
+        (None, None, folder) => folder.map(Embeddings::Folder),
+        (Some(base_url), Some(model), None) => {
+            let max_tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
+            Some(Embeddings::Endpoint(EndpointSettings { base_url, api_key, model, max_tokens }))
+        }
+        (Some(_), None, None) => {
+            reader.add_problems(problem(MODEL, "say which model of the endpoint computes the vectors"));
+            None
+        }
+        (None, Some(_), None) => {
+            reader.add_problems(problem(BASE_URL, "a model is given, and no endpoint that has it"));
+            None
+        }
+        (_, _, Some(_)) => {
+            reader.add_problems(problem(MODEL_DIR, "an endpoint is given too; say one of them"));
+            None
+        }
+    }
+}
+
 fn read_unbuilt(reader: &mut ConfigReader) {
     reader.inactive::<BaseUrl>("github.api_url", "GitHub is not built yet");
-    const EMBEDDINGS: &str = "the knowledge base is not built yet";
-    reader.inactive::<BaseUrl>("embeddings.base_url", EMBEDDINGS);
-    reader.inactive::<SecretString>("embeddings.api_key", EMBEDDINGS);
-    reader.inactive::<String>("embeddings.model", EMBEDDINGS);
-    reader.inactive::<PathBuf>("embeddings.model_dir", EMBEDDINGS);
-    reader.inactive::<BaseUrl>("qdrant.url", EMBEDDINGS);
-    reader.inactive::<SecretString>("qdrant.api_key", EMBEDDINGS);
+    const QDRANT: &str = "Qdrant is not built in yet; documents are indexed in Nod itself";
+    reader.inactive::<BaseUrl>("qdrant.url", QDRANT);
+    reader.inactive::<SecretString>("qdrant.api_key", QDRANT);
     const WEB: &str = "reading and searching the web is not built yet";
     for key in ["web.tavily_url", "web.jina_search_url", "web.jina_reader_url", "web.perplexity_url"] {
         reader.inactive::<BaseUrl>(key, WEB);

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod command;
 pub mod contacts;
 pub mod digest;
+pub mod embedding;
 pub mod hidden_chars;
 pub mod ids;
 pub mod model;

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::document::{Document, NewVersion, Status};
+use crate::document::{Document, ReadVersion, Status};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 
 /// The actions of the buttons.
@@ -16,9 +16,24 @@ pub(crate) fn indexing(title: &str) -> Card {
         .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
 }
 
+/// The message while the embedding model works: how many passages it has done.
+pub(crate) fn embedding(title: &str, done: i64, all: i64) -> Card {
+    let fields = [("Document", title.to_owned()), ("Passages", format!("{done} of {all}"))];
+    Card::from_markdown(
+        "I have read this, and now I index what it says. When I am done, you can ask me about it.",
+    )
+    .with_block(Block::Fields(fields.map(|(name, text)| (name.to_owned(), text)).to_vec()))
+}
+
 /// The message when its text can be found.
-pub(crate) fn indexed(document: Uuid, title: &str, version: &NewVersion, replaces: bool) -> Card {
-    let size = match (version.pages, version.chunks.len()) {
+pub(crate) fn indexed(
+    document: Uuid,
+    title: &str,
+    version: &ReadVersion,
+    chunk_count: i32,
+    replaces: bool,
+) -> Card {
+    let size = match (version.pages, chunk_count) {
         (Some(1), 1) => "1 page, 1 passage".to_owned(),
         (Some(1), n) => format!("1 page, {n} passages"),
         (Some(pages), 1) => format!("{pages} pages, 1 passage"),

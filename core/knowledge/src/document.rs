@@ -95,13 +95,16 @@ pub(crate) struct NewDocument<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// What was read of a version.
-pub(crate) struct NewVersion {
+/// A version that was read and cannot be found yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ReadVersion {
+    pub(crate) generation: i32,
+    /// SHA-256 of its bytes.
+    #[serde(with = "hex")]
     pub(crate) digest: Vec<u8>,
     pub(crate) pages: Option<i32>,
     /// It is longer than what is read of a document.
     pub(crate) is_partial: bool,
-    pub(crate) chunks: Vec<NewChunk>,
 }
 
 /// A chunk with its weighted terms.

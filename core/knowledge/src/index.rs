@@ -1,70 +1,196 @@
-//! The search index in memory: which chunk has which term. It ranks; rows decide what may be read.
+//! The search index in memory: which chunk has which term, and the vectors of its windows. It ranks; rows decide what
+//! may be read.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use uuid::Uuid;
 
 use crate::analysis::{MAX_WEIGHT, WEIGHT_SCALE};
+use crate::vector::{QueryVector, Windows};
 
 /// The chunks of a tenant.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    chunks: Vec<ChunkKey>,
+    /// The version of each document that it holds.
+    generations: HashMap<Uuid, i32>,
+    /// The number of chunks that have not been removed.
+    live_count: usize,
+    slots: Vec<Slot>,
     /// The chunks that have a term, each with its weight there.
     postings: HashMap<i32, Vec<(u32, i16)>>,
+    /// The windows of all chunks, one after another.
+    windows: Windows,
+    dimension: usize,
+    /// The chunks that have no vectors.
+    bare_count: usize,
 }
 
-/// A chunk and its document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChunkKey {
+/// The place of a chunk.
+#[derive(Debug)]
+struct Slot {
+    chunk: Uuid,
+    /// `None` if it was removed.
+    document: Option<Uuid>,
+    windows: Range<usize>,
+}
+
+/// A chunk to add.
+#[derive(Debug)]
+pub(crate) struct IndexedChunk {
     pub(crate) chunk: Uuid,
-    pub(crate) document: Uuid,
-}
-
-/// A chunk that has terms of the query.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Hit {
-    pub(crate) key: ChunkKey,
-    /// Its BM25 score as a part of the highest that any text could have, from 0 to 1.
-    pub(crate) support: f32,
+    pub(crate) terms: Vec<(i32, i16)>,
+    pub(crate) windows: Option<Windows>,
 }
 
 impl Index {
-    /// Adds a chunk with its weighted terms.
-    pub(crate) fn add(&mut self, key: ChunkKey, terms: impl Iterator<Item = (i32, i16)>) {
-        let Ok(at) = u32::try_from(self.chunks.len()) else { return };
-        self.chunks.push(key);
-        for (term, weight) in terms {
+    /// Returns the version of each document that it holds.
+    pub(crate) fn generations(&self) -> &HashMap<Uuid, i32> {
+        &self.generations
+    }
+
+    /// Returns whether documents can be found by meaning: all chunks have vectors of one dimension.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.dimension > 0 && self.bare_count == 0
+    }
+
+    /// Returns whether there are chunks without vectors.
+    pub(crate) fn lacks_vectors(&self) -> bool {
+        self.bare_count > 0
+    }
+
+    /// Returns the documents that have chunks without vectors.
+    pub(crate) fn bare_documents(&self) -> HashSet<Uuid> {
+        self.slots.iter().filter(|slot| slot.windows.is_empty()).filter_map(|slot| slot.document).collect()
+    }
+
+    pub(crate) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Returns whether so much was removed that it should be built anew.
+    pub(crate) fn is_wasteful(&self) -> bool {
+        self.slots.len() > 1_000 && self.live_count * 2 < self.slots.len()
+    }
+
+    /// Puts a version of a document in the place of the one that it holds.
+    pub(crate) fn replace(&mut self, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
+        self.remove(&HashSet::from([document]));
+        self.generations.insert(document, generation);
+        for chunk in chunks {
+            self.add(document, chunk);
+        }
+    }
+
+    fn add(&mut self, document: Uuid, chunk: IndexedChunk) {
+        let Ok(at) = u32::try_from(self.slots.len()) else { return };
+        for (term, weight) in chunk.terms {
             self.postings.entry(term).or_default().push((at, weight));
         }
+        let begin = self.windows.scales.len();
+        let windows = chunk.windows.filter(|windows| {
+            let dimension = windows.dimension();
+            dimension > 0 && (self.dimension == 0 || self.dimension == dimension)
+        });
+        match windows {
+            Some(windows) => {
+                self.dimension = windows.dimension();
+                self.windows.codes.extend(windows.codes);
+                self.windows.scales.extend(windows.scales);
+            }
+            None => self.bare_count += 1,
+        }
+        let windows = begin..self.windows.scales.len();
+        self.slots.push(Slot { chunk: chunk.chunk, document: Some(document), windows });
+        self.live_count += 1;
+    }
+
+    /// Removes documents.
+    pub(crate) fn remove(&mut self, documents: &HashSet<Uuid>) {
+        self.generations.retain(|document, _| !documents.contains(document));
+        let mut removed = HashSet::new();
+        for (at, slot) in (0_u32..).zip(&mut self.slots) {
+            if slot.document.is_some_and(|document| documents.contains(&document)) {
+                slot.document = None;
+                self.live_count -= 1;
+                self.bare_count -= usize::from(slot.windows.is_empty());
+                removed.insert(at);
+            }
+        }
+        if removed.is_empty() {
+            return;
+        }
+        self.postings.retain(|_, found| {
+            found.retain(|(at, _)| !removed.contains(at));
+            !found.is_empty()
+        });
     }
 
     /// Returns how much a term distinguishes: a rare one more than a common one.
     pub(crate) fn idf(&self, term: i32) -> f32 {
-        let all = self.chunks.len() as f32;
+        let all = self.live_count as f32;
         let with = self.postings.get(&term).map_or(0.0, |found| found.len() as f32);
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     }
 
-    /// Returns the best chunks of these documents, the best first.
-    pub(crate) fn search(&self, terms: &[i32], documents: &HashSet<Uuid>, most: usize) -> Vec<Hit> {
+    /// Returns the chunks of these documents that have terms of a query, the best first. A score is the part of the
+    /// highest that any text could have, from 0 to 1.
+    pub(crate) fn search_terms(
+        &self,
+        terms: &[i32],
+        documents: &HashSet<Uuid>,
+        most: usize,
+    ) -> Vec<(Uuid, f32)> {
         let mut scores: HashMap<u32, f32> = HashMap::new();
         let mut highest = 0.0;
         for term in terms {
             let idf = self.idf(*term);
             highest += idf * MAX_WEIGHT;
             for (at, weight) in self.postings.get(term).into_iter().flatten() {
-                if documents.contains(&self.chunks[*at as usize].document) {
+                if self.is_in(*at as usize, documents) {
                     *scores.entry(*at).or_default() += idf * f32::from(*weight) / WEIGHT_SCALE;
                 }
             }
         }
-        let mut hits: Vec<(u32, f32)> = scores.into_iter().collect();
-        // Equal scores keep the order of the documents, so that an answer can be repeated.
-        hits.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
-        hits.truncate(most);
-        let hit = |(at, score): (u32, f32)| Hit { key: self.chunks[at as usize], support: score / highest };
-        hits.into_iter().map(hit).collect()
+        let scores = scores.into_iter().map(|(at, score)| (at, score / highest)).collect();
+        self.best(scores, most)
+    }
+
+    /// Returns the chunks of these documents that are nearest to a query, the nearest first. A score is the cosine of
+    /// the best window.
+    pub(crate) fn search_vector(
+        &self,
+        query: &QueryVector,
+        documents: &HashSet<Uuid>,
+        most: usize,
+    ) -> Vec<(Uuid, f32)> {
+        if query.codes.len() != self.dimension {
+            return Vec::new();
+        }
+        let window = |at: usize| {
+            let codes = &self.windows.codes[at * self.dimension..(at + 1) * self.dimension];
+            query.cosine(codes, self.windows.scales[at])
+        };
+        let readable = (0_u32..).zip(&self.slots).filter(|(at, _)| self.is_in(*at as usize, documents));
+        let scores = readable
+            .filter_map(|(at, slot)| Some((at, slot.windows.clone().map(window).max_by(f32::total_cmp)?)))
+            .collect();
+        self.best(scores, most)
+    }
+
+    fn is_in(&self, slot: usize, documents: &HashSet<Uuid>) -> bool {
+        self.slots[slot].document.is_some_and(|document| documents.contains(&document))
+    }
+
+    /// Equal scores keep the order of the documents, so that an answer can be repeated.
+    fn best(&self, mut scores: Vec<(u32, f32)>, most: usize) -> Vec<(Uuid, f32)> {
+        let order = |(a, x): &(u32, f32), (b, y): &(u32, f32)| y.total_cmp(x).then(a.cmp(b));
+        if scores.len() > most && most > 0 {
+            scores.select_nth_unstable_by(most - 1, order);
+        }
+        scores.truncate(most);
+        scores.sort_by(order);
+        scores.into_iter().map(|(at, score)| (self.slots[at as usize].chunk, score)).collect()
     }
 }
 
@@ -73,39 +199,83 @@ mod tests {
     use super::*;
     use crate::analysis::{query_terms, weighted_terms};
 
+    fn id(n: usize) -> Uuid {
+        Uuid::from_u128(n as u128)
+    }
+
+    fn chunk(at: usize, text: &str, vector: Option<&[f32]>) -> IndexedChunk {
+        let windows = vector.map(|vector| Windows::pack(&[vector.to_vec()]));
+        IndexedChunk { chunk: id(at), terms: weighted_terms("", "", text), windows }
+    }
+
     fn index(texts: &[&str]) -> Index {
         let mut index = Index::default();
         for (at, text) in texts.iter().enumerate() {
-            let id = Uuid::from_u128(at as u128);
-            index.add(ChunkKey { chunk: id, document: id }, weighted_terms("", "", text).into_iter());
+            index.replace(id(at), 1, vec![chunk(at, text, None)]);
         }
         index
     }
 
     fn all(index: &Index) -> HashSet<Uuid> {
-        index.chunks.iter().map(|key| key.document).collect()
+        index.generations().keys().copied().collect()
+    }
+
+    fn found(hits: &[(Uuid, f32)]) -> Vec<u128> {
+        hits.iter().map(|(chunk, _)| chunk.as_u128()).collect()
     }
 
     #[test]
     fn the_chunk_with_the_rare_words_is_first() {
         let index = index(&["we work and we rest", "25 days of annual leave", "we leave at five"]);
-        let hits = index.search(&query_terms("annual leave"), &all(&index), 10);
-        assert_eq!(hits.iter().map(|h| h.key.chunk.as_u128()).collect::<Vec<_>>(), [1, 2]);
-        assert!(hits[0].support > 0.3 && hits[0].support <= 1.0, "{hits:?}");
+        let hits = index.search_terms(&query_terms("annual leave"), &all(&index), 10);
+        assert_eq!(found(&hits), [1, 2]);
+        assert!(hits[0].1 > 0.3 && hits[0].1 <= 1.0, "{hits:?}");
     }
 
     #[test]
     fn documents_that_may_not_be_read_are_not_found() {
-        let index = index(&["annual leave", "annual leave"]);
-        let only = HashSet::from([Uuid::from_u128(1)]);
-        let hits = index.search(&query_terms("leave"), &only, 10);
-        assert_eq!(hits.iter().map(|h| h.key.document).collect::<HashSet<_>>(), only);
+        let mut index = index(&["annual leave", "annual leave"]);
+        let only = HashSet::from([id(1)]);
+        assert_eq!(found(&index.search_terms(&query_terms("leave"), &only, 10)), [1]);
+        index.replace(id(0), 2, vec![chunk(0, "annual leave", Some(&[1.0, 0.0]))]);
+        index.replace(id(1), 2, vec![chunk(1, "annual leave", Some(&[0.0, 1.0]))]);
+        assert_eq!(found(&index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &only, 10)), [1]);
     }
 
     #[test]
     fn words_that_stand_nowhere_lower_the_support() {
         let index = index(&["the weather in May", "the budget of May"]);
-        let support = |query: &str| index.search(&query_terms(query), &all(&index), 1)[0].support;
+        let support = |query: &str| index.search_terms(&query_terms(query), &all(&index), 1)[0].1;
         assert!(support("weather") > 3.0 * support("weather for parental allowance of contractors"));
+    }
+
+    #[test]
+    fn a_new_version_takes_the_earlier_ones_place() {
+        let mut index = index(&["annual leave", "we work"]);
+        let fresh = self::index(&["we rest", "we work"]);
+        index.replace(id(0), 2, vec![chunk(7, "we rest", None)]);
+        assert_eq!(found(&index.search_terms(&query_terms("annual leave"), &all(&index), 10)), [0; 0]);
+        assert_eq!(found(&index.search_terms(&query_terms("rest"), &all(&index), 10)), [7]);
+        let term = query_terms("rest")[0];
+        assert!((index.idf(term) - fresh.idf(term)).abs() < 1e-6);
+        index.remove(&HashSet::from([id(0), id(1)]));
+        assert_eq!((index.live_count, index.postings.len(), index.lacks_vectors()), (0, 0, false));
+    }
+
+    #[test]
+    fn the_best_window_decides_and_a_chunk_without_vectors_is_noticed() {
+        let mut index = Index::default();
+        let windows = |vectors: &[Vec<f32>]| Some(Windows::pack(vectors));
+        let chunk = |at, windows| IndexedChunk { chunk: id(at), terms: Vec::new(), windows };
+        index.replace(id(1), 1, vec![chunk(1, windows(&[vec![0.6, 0.8], vec![0.0, 1.0]]))]);
+        index.replace(id(2), 1, vec![chunk(2, windows(&[vec![0.0, 1.0], vec![1.0, 0.0]]))]);
+        assert!(index.has_vectors());
+        let hits = index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &all(&index), 10);
+        assert_eq!(found(&hits), [2, 1]);
+        assert!((hits[1].1 - 0.6).abs() < 0.02, "{hits:?}");
+        assert_eq!(index.search_vector(&QueryVector::pack(&[1.0]), &all(&index), 10), []);
+        // Vectors of another dimension are as good as none.
+        index.replace(id(3), 1, vec![chunk(3, windows(&[vec![1.0, 0.0, 0.0]]))]);
+        assert!(!index.has_vectors() && index.lacks_vectors());
     }
 }

@@ -1,5 +1,6 @@
-//! The job that reads a document: fetch, extract, cut into chunks, and put the new version in the place of the earlier
-//! one in a single commit. Killed at any line, it begins again; nothing half-read can be found.
+//! The job that reads a document: fetch, extract, cut into chunks. If there is an embedding model, the next job computes
+//! vectors; then the new version takes the earlier one's place in a single commit. Killed at any line, reading begins
+//! again; nothing half-read can be found.
 
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::analysis::weighted_terms;
-use crate::document::{Document, NewChunk, NewVersion, Status};
-use crate::{card, chunk, sql};
+use crate::document::{Document, NewChunk, ReadVersion, Status};
+use crate::{card, chunk, embed, sql};
 use nod_contract::chat::Attachment;
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_contract::wire::Block;
@@ -26,7 +27,7 @@ const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
 /// How long reading one document can take.
 const READ_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often a document is tried.
-const MAX_ATTEMPTS: i32 = 4;
+pub(crate) const MAX_ATTEMPTS: i32 = 4;
 
 /// The jobs of this crate.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,10 +35,14 @@ const MAX_ATTEMPTS: i32 = 4;
 pub(crate) enum KnowledgeJob {
     /// Reads a version of a document.
     IndexDocument { document: Uuid, generation: i32 },
+    /// Computes the vectors of a version that was read, and publishes it.
+    EmbedChunks { document: Uuid, version: ReadVersion },
+    /// Computes the vectors that are missing because there is another model now.
+    EmbedMissing {},
 }
 
 impl Job for KnowledgeJob {
-    const KINDS: &'static [&'static str] = &["index_document"];
+    const KINDS: &'static [&'static str] = &["index_document", "embed_chunks", "embed_missing"];
 }
 
 /// Returns the lane of a tenant's documents. They are read one after another, and no conversation waits for them.
@@ -47,7 +52,10 @@ pub(crate) fn lane(tenant: TenantId) -> Uuid {
 
 /// How reading a document ended.
 enum ReadOutcome {
-    Version(NewVersion),
+    Version {
+        version: ReadVersion,
+        chunks: Vec<NewChunk>,
+    },
     /// The end of a sentence.
     Failed(String),
     /// The same version, or another document here, has the same bytes. `title` is that document's.
@@ -59,6 +67,7 @@ enum ReadOutcome {
 
 pub(crate) async fn index_document(
     core: &Chat,
+    model: Option<&str>,
     claim: &Claim,
     id: Uuid,
     generation: i32,
@@ -86,7 +95,7 @@ pub(crate) async fn index_document(
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     if let Some((outcome, document)) = &outcome
-        && !store(core, &mut tx, claim, document, outcome).await?
+        && !store(core, model, &mut tx, claim, document, outcome).await?
     {
         // It was removed meanwhile, or there is a newer version: what was written of it is given up.
         tx.rollback().await?;
@@ -102,6 +111,7 @@ pub(crate) async fn index_document(
 /// Stores how reading ended. Returns false if the version is not wanted any more.
 async fn store(
     core: &Chat,
+    model: Option<&str>,
     tx: &mut sqlx::PgConnection,
     claim: &Claim,
     document: &Document,
@@ -111,14 +121,29 @@ async fn store(
     let (title, generation) = (document.title.as_str(), document.wanted_generation);
     let has_earlier = document.generation > 0;
     let shown = match outcome {
-        ReadOutcome::Version(version) => card::indexed(id, title, version, has_earlier),
+        ReadOutcome::Version { version, chunks } => match (model, i32::try_from(chunks.len())) {
+            (None, Ok(count)) => card::indexed(id, title, version, count, has_earlier),
+            _ => card::embedding(title, 0, i64::try_from(chunks.len()).unwrap_or(i64::MAX)),
+        },
         ReadOutcome::Failed(reason) => card::failed(title, reason, has_earlier),
         ReadOutcome::SameContent { title: existing, .. } => card::same_content(title, existing),
     };
     // A message's lane is locked before the document's row, as everywhere.
     delivery::update_card(tx, tenant, document.delivery, &shown, now).await?;
     Ok(match outcome {
-        ReadOutcome::Version(version) => sql::store_version(tx, tenant, id, generation, version, now).await?,
+        ReadOutcome::Version { version, chunks } => {
+            if !sql::store_chunks(tx, tenant, id, generation, chunks).await? {
+                return Ok(false);
+            }
+            match model {
+                None => sql::publish_version(tx, tenant, id, version, now).await?.is_some(),
+                Some(model) => {
+                    sql::copy_vectors(tx, tenant, id, generation, model).await?;
+                    embed::enqueue(tx, tenant, id, version, now).await?;
+                    true
+                }
+            }
+        }
         ReadOutcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await?,
         ReadOutcome::SameContent { .. } if has_earlier => {
             sql::mark_unchanged(tx, tenant, id, generation).await?
@@ -179,7 +204,8 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
         return Ok(ReadOutcome::Failed("there is no text in it".to_owned()));
     };
     let chunks = chunks.into_iter().map(|chunk| NewChunk { id: core.id(), ..chunk }).collect();
-    Ok(ReadOutcome::Version(NewVersion { digest, pages, is_partial, chunks }))
+    let version = ReadVersion { generation: document.wanted_generation, digest, pages, is_partial };
+    Ok(ReadOutcome::Version { version, chunks })
 }
 
 /// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.

@@ -7,16 +7,22 @@ mod chunk;
 mod cite;
 mod command;
 mod document;
+mod embed;
+pub mod eval;
+mod fuse;
 mod index;
 mod ingest;
 mod keep;
 mod search;
 mod sql;
 mod tool;
+mod vector;
+mod window;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use nod_contract::embedding::Embedder;
 
 use crate::ingest::KnowledgeJob;
 use crate::search::Searcher;
@@ -25,11 +31,11 @@ use nod_people::context::Chat;
 use nod_store::ability::Ability;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
-/// Plugs in the documents.
-pub fn plug() -> Plug {
-    Box::new(|chat| Ability {
-        tools: vec![tool::retrieve(chat, Searcher::default())],
-        jobs: vec![Arc::new(Indexing(chat.clone()))],
+/// Plugs in the documents. Without an embedding model they are found by their words alone.
+pub fn plug(embedder: Option<Arc<dyn Embedder>>) -> Plug {
+    Box::new(move |chat| Ability {
+        tools: vec![tool::retrieve(chat, Searcher::new(embedder.clone()))],
+        jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder })],
         buttons: vec![Arc::new(command::DocumentButtons(chat.clone()))],
         commands: vec![Arc::new(command::ListDocuments(chat.clone()))],
         checks: vec![Arc::new(check::CitationCheck)],
@@ -38,7 +44,10 @@ pub fn plug() -> Plug {
     })
 }
 
-struct Indexing(Chat);
+struct Indexing {
+    chat: Chat,
+    embedder: Option<Arc<dyn Embedder>>,
+}
 
 #[async_trait]
 impl JobHandler for Indexing {
@@ -47,10 +56,16 @@ impl JobHandler for Indexing {
     }
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        let (chat, embedder) = (&self.chat, self.embedder.as_ref());
         match claim.job()? {
             KnowledgeJob::IndexDocument { document, generation } => {
-                ingest::index_document(&self.0, claim, document, generation).await
+                let model = embedder.map(|embedder| embedder.model().id.as_str());
+                ingest::index_document(chat, model, claim, document, generation).await
             }
+            KnowledgeJob::EmbedChunks { document, version } => {
+                embed::embed_chunks(chat, embedder, claim, document, version).await
+            }
+            KnowledgeJob::EmbedMissing {} => embed::embed_missing(chat, embedder, claim).await,
         }
     }
 }

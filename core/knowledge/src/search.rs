@@ -1,24 +1,42 @@
-//! Finds the passages that fit a query, among the documents that somebody may read.
+//! Finds the passages that fit a query, among the documents that somebody may read: by words, and by meaning if there is
+//! an embedding model.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use nod_contract::clock::Timestamp;
+use nod_contract::embedding::{Embedder, TextKind};
 use nod_contract::ids::TenantId;
+use nod_people::context::Chat;
 use sqlx::PgConnection;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::analysis::{query_terms, terms};
 use crate::chunk::sentences;
 use crate::document::Readers;
+use crate::embed;
+use crate::fuse::{self, Candidate};
 use crate::index::Index;
-use crate::sql;
+use crate::sql::{self, CandidateRow};
+use crate::vector::{QueryVector, Windows};
+use crate::window::window_ranges;
 
 /// The most passages that one search returns, and the longest one in characters.
 const MAX_PASSAGES: usize = 4;
 const MAX_PASSAGE_CHARS: usize = 1_000;
-/// Passages that support a query less than this are not about it.
+/// How many chunks each of the two searches gives.
+pub(crate) const MAX_CANDIDATES: usize = 200;
+/// Chunks that are less near to a query than this are not about it.
+const MIN_COSINE: f32 = 0.40;
+/// The same without an embedding model: the part of the highest possible score.
 const MIN_SUPPORT: f32 = 0.15;
+/// How many changed documents are loaded at once.
+const MAX_LOADED_DOCUMENTS: usize = 500;
+/// How long a question waits for the embedding model, before it is looked up by its words alone.
+const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A passage that fits a query.
 #[derive(Debug)]
@@ -45,78 +63,225 @@ pub(crate) fn place_text(page: Option<i32>, heading: &str) -> String {
 }
 
 /// What a search found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SearchResult {
     /// The best first.
     pub(crate) passages: Vec<Passage>,
     /// The documents that were searched.
     pub(crate) document_count: usize,
+    /// There was no embedding model, or it did not answer.
+    pub(crate) by_words_alone: bool,
 }
 
 /// An index, and the revision of the rows that it was built from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct BuiltIndex {
     revision: i64,
-    index: Arc<Index>,
+    index: Index,
 }
 
 /// The indexes of this replica.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Searcher(Arc<Mutex<HashMap<TenantId, BuiltIndex>>>);
+#[derive(Clone)]
+pub(crate) struct Searcher {
+    indexes: Arc<Mutex<HashMap<TenantId, Arc<RwLock<BuiltIndex>>>>>,
+    embedder: Option<Arc<dyn Embedder>>,
+}
 
 impl Searcher {
-    /// Searches the documents of these readers.
+    pub(crate) fn new(embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self { indexes: Arc::default(), embedder }
+    }
+
+    /// Searches the documents of these readers. No connection is held while the embedding model is asked.
     ///
     /// # Errors
     /// If the database does not answer.
     pub(crate) async fn search(
         &self,
-        conn: &mut PgConnection,
+        core: &Chat,
         tenant: TenantId,
         readers: Readers,
         query: &str,
     ) -> sqlx::Result<SearchResult> {
-        let readable = sql::list(conn, tenant, readers).await?.into_iter().filter(|d| d.generation > 0);
+        let mut conn = core.pool.acquire().await?;
+        let readable = sql::list(&mut conn, tenant, readers).await?.into_iter().filter(|d| d.generation > 0);
         let readable: HashSet<Uuid> = readable.map(|document| document.id).collect();
         let document_count = readable.len();
         if readable.is_empty() {
-            return Ok(SearchResult { passages: Vec::new(), document_count });
+            return Ok(SearchResult::default());
         }
-        let index = self.load_index(conn, tenant).await?;
+        let index = self.refresh(core, &mut conn, tenant).await?;
+        drop(conn);
+        let vector = self.embed_query(&index, query).await;
+        let by_words_alone = vector.is_none();
         let wanted = query_terms(query);
-        let hits = index.search(&wanted, &readable, MAX_PASSAGES);
-        let supported: Vec<Uuid> =
-            hits.iter().filter(|hit| hit.support >= MIN_SUPPORT).map(|hit| hit.key.chunk).collect();
-        let mut found = sql::load_chunks(conn, tenant, &supported, readers).await?;
-        found.sort_by_key(|chunk| supported.iter().position(|id| *id == chunk.id));
-        let passages = found.into_iter().map(|chunk| Passage {
-            chunk: chunk.id,
-            text: best_window(&chunk.text, &wanted, &index),
-            title: chunk.title,
-            page: chunk.page,
-            heading: chunk.heading,
-            published_at: chunk.published_at,
-        });
-        Ok(SearchResult { passages: passages.collect(), document_count })
-    }
-
-    /// Returns the index of the current rows. It is built anew if they have changed.
-    async fn load_index(&self, conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Arc<Index>> {
-        // Read before the rows: if they change in between, the next search builds the index once more.
-        let revision = sql::load_revision(conn, tenant).await?;
-        if let Some(built) = self.lock().get(&tenant)
-            && built.revision == revision
-        {
-            return Ok(built.index.clone());
+        let mut candidates = {
+            let index = &read(&index).index;
+            let dense = vector.as_ref().map(|vector| index.search_vector(vector, &readable, MAX_CANDIDATES));
+            let lexical = index.search_terms(&wanted, &readable, MAX_CANDIDATES);
+            fuse::fuse(&dense.unwrap_or_default(), &lexical)
+        };
+        if !is_supported(&candidates, vector.is_some()) {
+            return Ok(SearchResult { passages: Vec::new(), document_count, by_words_alone });
         }
-        let index = Arc::new(sql::load_index(conn, tenant).await?);
-        self.lock().insert(tenant, BuiltIndex { revision, index: index.clone() });
-        Ok(index)
+        candidates.truncate(fuse::MAX_LIFTED);
+        let ids: Vec<Uuid> = candidates.iter().map(|candidate| candidate.chunk).collect();
+        let mut conn = core.pool.acquire().await?;
+        let found = sql::load_candidates(&mut conn, tenant, &ids, readers, self.model_id()).await?;
+        drop(conn);
+        let mut found: HashMap<Uuid, CandidateRow> =
+            found.into_iter().map(|row| (row.chunk.id, row)).collect();
+        candidates.retain(|candidate| found.contains_key(&candidate.chunk));
+        let mean = |candidate: &Candidate| Some(found.get(&candidate.chunk)?.windows.as_ref()?.mean());
+        let means: Vec<Option<Vec<f32>>> = candidates.iter().map(mean).collect();
+        fuse::lift(&mut candidates, &means);
+        candidates.retain(|candidate| candidate.dense >= MIN_COSINE || candidate.lexical >= MIN_SUPPORT);
+        let best = candidates.iter().take(MAX_PASSAGES).filter_map(|c| found.remove(&c.chunk));
+        let index = &read(&index).index;
+        let passages = best.map(|row| Passage {
+            chunk: row.chunk.id,
+            text: self.best_text(&row, vector.as_ref(), &wanted, index),
+            title: row.chunk.title,
+            page: row.chunk.page,
+            heading: row.chunk.heading,
+            published_at: row.chunk.published_at,
+        });
+        Ok(SearchResult { passages: passages.collect(), document_count, by_words_alone })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TenantId, BuiltIndex>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn model_id(&self) -> Option<&str> {
+        self.embedder.as_ref().map(|embedder| embedder.model().id.as_str())
     }
+
+    /// Returns the query's vector, or `None` if it is looked up by its words alone.
+    async fn embed_query(&self, index: &RwLock<BuiltIndex>, query: &str) -> Option<QueryVector> {
+        let embedder = self.embedder.as_ref()?;
+        let dimension = {
+            let index = &read(index).index;
+            index.has_vectors().then(|| index.dimension())?
+        };
+        let answer = timeout(EMBED_TIMEOUT, embedder.embed(vec![query.to_owned()], TextKind::Query)).await;
+        let vector = match answer {
+            Ok(Ok(vectors)) => vectors.into_iter().next()?,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "searched by words alone");
+                return None;
+            }
+            Err(_) => {
+                tracing::warn!("searched by words alone: the embedding model took too long");
+                return None;
+            }
+        };
+        if vector.len() != dimension {
+            let now = vector.len();
+            tracing::error!(now, dimension, "searched by words alone: the model's dimension has changed");
+            return None;
+        }
+        Some(QueryVector::pack(&vector))
+    }
+
+    /// Returns the index of the current rows: what has changed since the last search is loaded.
+    async fn refresh(
+        &self,
+        core: &Chat,
+        conn: &mut PgConnection,
+        tenant: TenantId,
+    ) -> sqlx::Result<Arc<RwLock<BuiltIndex>>> {
+        // Read before the rows: if they change in between, the next search looks once more.
+        let revision = sql::load_revision(conn, tenant).await?;
+        let known =
+            self.indexes.lock().unwrap_or_else(PoisonError::into_inner).entry(tenant).or_default().clone();
+        if read(&known).revision == revision {
+            return Ok(known);
+        }
+        if read(&known).index.is_wasteful() {
+            *write(&known) = BuiltIndex::default();
+        }
+        let generations = read(&known).index.generations().clone();
+        // With another model, their vectors may have come meanwhile.
+        let bare = self.embedder.as_ref().map(|_| read(&known).index.bare_documents()).unwrap_or_default();
+        let current = sql::load_generations(conn, tenant).await?;
+        let removed: HashSet<Uuid> =
+            generations.keys().filter(|document| !current.contains_key(*document)).copied().collect();
+        let is_changed = |(document, generation): &(&Uuid, &i32)| {
+            generations.get(*document) != Some(*generation) || bare.contains(*document)
+        };
+        let changed: Vec<Uuid> = current.iter().filter(is_changed).map(|(document, _)| *document).collect();
+        write(&known).index.remove(&removed);
+        for some in changed.chunks(MAX_LOADED_DOCUMENTS) {
+            let loaded = sql::load_indexed_chunks(conn, tenant, some, self.model_id()).await?;
+            let mut built = write(&known);
+            for (document, generation, chunks) in loaded {
+                built.index.replace(document, generation, chunks);
+            }
+        }
+        let lacks_vectors = {
+            let mut built = write(&known);
+            built.revision = revision;
+            built.index.lacks_vectors()
+        };
+        if lacks_vectors && self.embedder.is_some() {
+            let mut tx = core.begin().await?;
+            embed::enqueue_missing(&mut tx, tenant, core.now()).await?;
+            tx.commit().await?;
+            core.jobs.wake();
+        }
+        Ok(known)
+    }
+
+    /// Returns the part of a chunk that fits the query best.
+    fn best_text(
+        &self,
+        CandidateRow { chunk, windows }: &CandidateRow,
+        vector: Option<&QueryVector>,
+        wanted: &[i32],
+        index: &Index,
+    ) -> String {
+        if let (Some(embedder), Some(vector), Some(windows)) = (&self.embedder, vector, windows) {
+            let ranges = window_ranges(embedder.as_ref(), &chunk.title, &chunk.heading, &chunk.text);
+            if ranges.len() == windows.scales.len() && ranges.len() > 1 {
+                return best_range(&chunk.text, &ranges, windows, vector, wanted, index).trim().to_owned();
+            }
+        }
+        best_window(&chunk.text, wanted, index)
+    }
+}
+
+/// Returns whether the documents say anything about the query. The scores of the separate searches tell, not their sum.
+pub(crate) fn is_supported(candidates: &[Candidate], has_vector: bool) -> bool {
+    if has_vector {
+        candidates.iter().any(|candidate| candidate.dense >= MIN_COSINE)
+    } else {
+        candidates.iter().any(|candidate| candidate.lexical >= MIN_SUPPORT)
+    }
+}
+
+fn read(index: &RwLock<BuiltIndex>) -> RwLockReadGuard<'_, BuiltIndex> {
+    index.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(index: &RwLock<BuiltIndex>) -> RwLockWriteGuard<'_, BuiltIndex> {
+    index.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the window of a chunk that is nearest to the query and has its rarest words.
+fn best_range<'a>(
+    text: &'a str,
+    ranges: &[Range<usize>],
+    windows: &Windows,
+    vector: &QueryVector,
+    wanted: &[i32],
+    index: &Index,
+) -> &'a str {
+    let all: f32 = wanted.iter().map(|term| index.idf(*term)).sum();
+    let codes = windows.codes.chunks_exact(windows.dimension());
+    let scored = ranges.iter().zip(codes.zip(&windows.scales)).map(|(range, (codes, scale))| {
+        let there: HashSet<i32> = terms(&text[range.clone()]).into_iter().collect();
+        let found: f32 = wanted.iter().filter(|term| there.contains(term)).map(|term| index.idf(*term)).sum();
+        (fuse::score(vector.cosine(codes, *scale), found / all.max(f32::MIN_POSITIVE)), range)
+    });
+    let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.map_or(text, |(_, range)| &text[range.clone()])
 }
 
 /// Returns the whole sentences of a chunk that have the most of the query's terms in the space of one passage.

@@ -1,10 +1,13 @@
 //! Rows of documents and their chunks.
 
+use std::collections::HashMap;
+
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::document::{CitationRow, Document, NewChunk, NewDocument, NewVersion, Readers, Status};
-use crate::index::{ChunkKey, Index};
+use crate::document::{CitationRow, Document, NewChunk, NewDocument, ReadVersion, Readers, Status};
+use crate::index::IndexedChunk;
+use crate::vector::Windows;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
 use nod_store::ability::AnsweredRun;
@@ -160,37 +163,28 @@ pub(crate) async fn find_same_content(
     .await
 }
 
-/// Makes a version the one that can be found, in the place of the earlier one. Returns false and changes nothing if it
-/// is no longer wanted: a newer one is being read, or the document was removed.
-pub(crate) async fn store_version(
+/// Stores the text of a version that is not found yet, in the place of an earlier attempt. Returns false and changes
+/// nothing if the version is no longer wanted: a newer one is being read, or the document was removed.
+pub(crate) async fn store_chunks(
     conn: &mut PgConnection,
     tenant: TenantId,
     document: Uuid,
     generation: i32,
-    version: &NewVersion,
-    now: Timestamp,
+    chunks: &[NewChunk],
 ) -> sqlx::Result<bool> {
-    let count = i32::try_from(version.chunks.len()).unwrap_or(i32::MAX);
-    let updated = sqlx::query!(
-        "update documents set generation = $3, digest = $4, pages = $5, chunk_count = $6, status = 'indexed',
-             reason = null, updated_at = $7, published_at = $7
-         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
+    let wanted = sqlx::query_scalar!(
+        "select id from documents
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing' for update",
         tenant.0,
         document,
-        generation,
-        version.digest,
-        version.pages,
-        count,
-        now
+        generation
     )
-    .execute(&mut *conn)
+    .fetch_optional(&mut *conn)
     .await?;
-    if updated.rows_affected() == 0 {
+    if wanted.is_none() {
         return Ok(false);
     }
-    sqlx::query!("delete from document_chunks where tenant_id = $1 and document_id = $2", tenant.0, document)
-        .execute(&mut *conn)
-        .await?;
+    delete_unpublished_chunks(conn, tenant, document).await?;
     sqlx::query!(
         r#"insert into document_chunks (tenant_id, id, document_id, only_for, generation, position, page, heading, text,
                  terms, weights)
@@ -201,12 +195,216 @@ pub(crate) async fn store_version(
         tenant.0,
         document,
         generation,
-        chunk_rows(&version.chunks)
+        chunk_rows(chunks)
     )
-    .execute(&mut *conn)
+    .execute(conn)
     .await?;
-    increment_revision(conn, tenant).await?;
     Ok(true)
+}
+
+async fn delete_unpublished_chunks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "delete from document_chunks c using documents d
+         where d.tenant_id = $1 and d.id = $2 and c.tenant_id = $1 and c.document_id = $2
+             and c.generation <> d.generation",
+        tenant.0,
+        document
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Makes a version the one that can be found, in the place of the earlier one. Returns the number of its chunks, or
+/// `None` and changes nothing if it is no longer wanted.
+pub(crate) async fn publish_version(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    version: &ReadVersion,
+    now: Timestamp,
+) -> sqlx::Result<Option<i32>> {
+    let count = sqlx::query_scalar!(
+        "update documents d set generation = $3, digest = $4, pages = $5, status = 'indexed', reason = null,
+             updated_at = $6, published_at = $6, chunk_count = (select count(*) from document_chunks c
+                 where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3)
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'
+         returning chunk_count",
+        tenant.0,
+        document,
+        version.generation,
+        version.digest,
+        version.pages,
+        now
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if count.is_some() {
+        delete_unpublished_chunks(conn, tenant, document).await?;
+        increment_revision(conn, tenant).await?;
+    }
+    Ok(count)
+}
+
+/// A chunk that has no vectors yet.
+pub(crate) struct BareChunk {
+    pub(crate) id: Uuid,
+    pub(crate) title: String,
+    pub(crate) heading: String,
+    pub(crate) text: String,
+}
+
+/// Returns the first chunks of a version that have no vectors of a model.
+pub(crate) async fn list_bare_chunks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    generation: i32,
+    model: &str,
+    most: i64,
+) -> sqlx::Result<Vec<BareChunk>> {
+    sqlx::query_as!(
+        BareChunk,
+        "select c.id, d.title, c.heading, c.text from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id
+         where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3 and not exists (
+             select 1 from chunk_vectors v where v.tenant_id = $1 and v.chunk_id = c.id and v.model = $4)
+         order by c.position limit $5",
+        tenant.0,
+        document,
+        generation,
+        model,
+        most
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Returns a version that can be found and has chunks without vectors of a model.
+pub(crate) async fn find_bare_version(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    model: &str,
+) -> sqlx::Result<Option<(Uuid, i32)>> {
+    let found = sqlx::query!(
+        "select d.id, d.generation from documents d
+         where d.tenant_id = $1 and d.generation > 0 and exists (
+             select 1 from document_chunks c where c.tenant_id = $1 and c.document_id = d.id
+                 and c.generation = d.generation and not exists (
+                     select 1 from chunk_vectors v where v.tenant_id = $1 and v.chunk_id = c.id and v.model = $2))
+         order by d.id limit 1",
+        tenant.0,
+        model
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(found.map(|row| (row.id, row.generation)))
+}
+
+/// Returns how many chunks of a version have vectors of a model, and how many there are.
+pub(crate) async fn count_embedded(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    generation: i32,
+    model: &str,
+) -> sqlx::Result<(i64, i64)> {
+    let row = sqlx::query!(
+        r#"select count(v.chunk_id) as "embedded!", count(*) as "all!" from document_chunks c
+         left join chunk_vectors v on v.tenant_id = $1 and v.chunk_id = c.id and v.model = $4
+         where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3"#,
+        tenant.0,
+        document,
+        generation,
+        model
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.embedded, row.all))
+}
+
+/// Returns how many numbers a vector of a model has, as far as there are any.
+pub(crate) async fn find_dimension(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    model: &str,
+) -> sqlx::Result<Option<i32>> {
+    let found = sqlx::query_scalar!(
+        r#"select octet_length(codes) / cardinality(scales) as "dimension!" from chunk_vectors
+         where tenant_id = $1 and model = $2 and scales <> '{}' limit 1"#,
+        tenant.0,
+        model
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(found)
+}
+
+/// Stores the vectors of chunks, as far as these are still there.
+pub(crate) async fn store_vectors(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    model: &str,
+    vectors: &[(Uuid, Windows)],
+) -> sqlx::Result<()> {
+    for (chunk, windows) in vectors {
+        sqlx::query!(
+            "insert into chunk_vectors (tenant_id, chunk_id, model, codes, scales)
+             select $1, c.id, $3, $4, $5 from document_chunks c where c.tenant_id = $1 and c.id = $2
+             on conflict (tenant_id, chunk_id, model) do nothing",
+            tenant.0,
+            chunk,
+            model,
+            windows.to_bytes(),
+            &windows.scales
+        )
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Copies the vectors of chunks that say the same in the version that can be found.
+pub(crate) async fn copy_vectors(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    generation: i32,
+    model: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into chunk_vectors (tenant_id, chunk_id, model, codes, scales)
+         select distinct on (c.id) $1, c.id, v.model, v.codes, v.scales from document_chunks c
+         join documents d on d.tenant_id = $1 and d.id = c.document_id
+         join document_chunks e on e.tenant_id = $1 and e.document_id = c.document_id and e.generation = d.generation
+             and e.heading = c.heading and e.text = c.text
+         join chunk_vectors v on v.tenant_id = $1 and v.chunk_id = e.id and v.model = $4
+         where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3
+         on conflict (tenant_id, chunk_id, model) do nothing",
+        tenant.0,
+        document,
+        generation,
+        model
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Deletes the vectors of all other models, once all chunks have those of this one.
+pub(crate) async fn delete_other_vectors(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    model: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!("delete from chunk_vectors where tenant_id = $1 and model <> $2", tenant.0, model)
+        .execute(&mut *conn)
+        .await?;
+    increment_revision(conn, tenant).await
 }
 
 /// One statement stores them all, because it holds the lane of the document's message meanwhile.
@@ -239,8 +437,9 @@ pub(crate) async fn mark_failed(
         reason,
         now
     )
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
+    delete_unpublished_chunks(conn, tenant, document).await?;
     Ok(updated.rows_affected() > 0)
 }
 
@@ -275,22 +474,56 @@ pub(crate) async fn load_revision(conn: &mut PgConnection, tenant: TenantId) -> 
     Ok(found.unwrap_or_default())
 }
 
-/// Builds the index of all text of a tenant that can be found.
-pub(crate) async fn load_index(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Index> {
+/// Returns the version of each document of a tenant that can be found.
+pub(crate) async fn load_generations(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+) -> sqlx::Result<HashMap<Uuid, i32>> {
     let rows = sqlx::query!(
-        "select c.id, c.document_id, c.terms, c.weights from document_chunks c
-         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-         where c.tenant_id = $1 order by c.document_id, c.position",
+        "select id, generation from documents where tenant_id = $1 and generation > 0",
         tenant.0
     )
     .fetch_all(conn)
     .await?;
-    let mut index = Index::default();
+    Ok(rows.into_iter().map(|row| (row.id, row.generation)).collect())
+}
+
+/// Returns documents as they can be found now: their versions and their chunks, with the vectors of a model.
+pub(crate) async fn load_indexed_chunks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    documents: &[Uuid],
+    model: Option<&str>,
+) -> sqlx::Result<Vec<(Uuid, i32, Vec<IndexedChunk>)>> {
+    let rows = sqlx::query!(
+        r#"select c.id, c.document_id, c.generation, c.terms, c.weights, v.codes as "codes?", v.scales as "scales?"
+         from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+         left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $3
+         where c.tenant_id = $1 and c.document_id = any($2) order by c.document_id, c.position"#,
+        tenant.0,
+        documents,
+        model
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut loaded: Vec<(Uuid, i32, Vec<IndexedChunk>)> = Vec::new();
     for row in rows {
-        let key = ChunkKey { chunk: row.id, document: row.document_id };
-        index.add(key, row.terms.into_iter().zip(row.weights));
+        let chunk = IndexedChunk {
+            chunk: row.id,
+            terms: row.terms.into_iter().zip(row.weights).collect(),
+            windows: unpack(row.codes, row.scales),
+        };
+        match loaded.last_mut().filter(|(document, ..)| *document == row.document_id) {
+            Some((.., chunks)) => chunks.push(chunk),
+            None => loaded.push((row.document_id, row.generation, vec![chunk])),
+        }
     }
-    Ok(index)
+    Ok(loaded)
+}
+
+fn unpack(codes: Option<Vec<u8>>, scales: Option<Vec<f32>>) -> Option<Windows> {
+    Some(Windows::from_bytes(&codes?, scales?))
 }
 
 /// A chunk with the title of its document.
@@ -325,6 +558,52 @@ pub(crate) async fn load_chunks(
     )
     .fetch_all(conn)
     .await
+}
+
+/// A chunk that may answer a query, with the vectors of its windows.
+pub(crate) struct CandidateRow {
+    pub(crate) chunk: FoundChunk,
+    pub(crate) windows: Option<Windows>,
+}
+
+/// Returns those of the chunks that these readers may read, of the current version only, with the vectors of a model.
+pub(crate) async fn load_candidates(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    chunks: &[Uuid],
+    readers: Readers,
+    model: Option<&str>,
+) -> sqlx::Result<Vec<CandidateRow>> {
+    let rows = sqlx::query!(
+        r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
+             d.published_at as "published_at!", v.codes as "codes?", v.scales as "scales?" from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+         left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $5
+         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)"#,
+        tenant.0,
+        chunks,
+        readers.channel(),
+        readers.person(),
+        model
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        let windows = unpack(row.codes, row.scales);
+        let chunk = FoundChunk {
+            id: row.id,
+            document_id: row.document_id,
+            generation: row.generation,
+            title: row.title,
+            page: row.page,
+            heading: row.heading,
+            text: row.text,
+            published_at: row.published_at,
+        };
+        all.push(CandidateRow { chunk, windows });
+    }
+    Ok(all)
 }
 
 /// Ends a version whose bytes are those of the current one.

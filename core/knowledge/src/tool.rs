@@ -77,8 +77,9 @@ impl Retrieve {
     ) -> sqlx::Result<(Readers, SearchResult)> {
         let mut conn = self.chat.pool.acquire().await?;
         let location = delivery::sql::load_location(&mut conn, cx.scope.tenant, conversation).await?;
+        drop(conn);
         let readers = Readers::of_location(&location, cx.principal.person);
-        let found = self.searcher.search(&mut conn, cx.scope.tenant, readers, query).await?;
+        let found = self.searcher.search(&self.chat, cx.scope.tenant, readers, query).await?;
         Ok((readers, found))
     }
 }

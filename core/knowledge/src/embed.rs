@@ -1,0 +1,269 @@
+//! The jobs that compute vectors. Each works for a few seconds and then lets others of its lane go first; what is
+//! committed is not computed again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nod_contract::clock::Timestamp;
+use nod_contract::embedding::{EmbedError, Embedder, TextKind};
+use nod_contract::ids::{TenantId, named_lane_id};
+use nod_people::context::Chat;
+use nod_people::delivery;
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use sqlx::PgConnection;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::document::{Document, ReadVersion, Status};
+use crate::ingest::{KnowledgeJob, MAX_ATTEMPTS, lane};
+use crate::sql::BareChunk;
+use crate::vector::Windows;
+use crate::window::split_windows;
+use crate::{card, sql};
+
+/// How long one job works, so that a short document does not wait for a long one.
+const SLICE: Duration = Duration::from_secs(5);
+/// How many chunks are computed between two commits.
+const BATCH: i64 = 4;
+
+/// What became of a batch.
+enum Batch {
+    Stored,
+    /// There is nothing left to compute.
+    Empty,
+    /// The end of a sentence.
+    Failed(String),
+}
+
+pub(crate) async fn enqueue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    version: &ReadVersion,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = KnowledgeJob::EmbedChunks { document, version: version.clone() };
+    jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await
+}
+
+/// Has the vectors computed that are missing because there is another model now.
+pub(crate) async fn enqueue_missing(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let lane = named_lane_id(&["knowledge", "missing", &tenant.to_string()]);
+    jobs::enqueue_once(conn, tenant, lane, &KnowledgeJob::EmbedMissing {}, now).await
+}
+
+/// Computes vectors of a version that was read, and publishes it when all are there.
+pub(crate) async fn embed_chunks(
+    core: &Chat,
+    embedder: Option<&Arc<dyn Embedder>>,
+    claim: &Claim,
+    id: Uuid,
+    version: ReadVersion,
+) -> Result<(), WorkError> {
+    let (tenant, until) = (claim.tenant, Instant::now() + SLICE);
+    loop {
+        let mut conn = core.pool.acquire().await?;
+        let document = sql::load(&mut conn, tenant, id).await?.filter(|found| is_wanted(found, &version));
+        drop(conn);
+        let Some(document) = document else { return complete(core, claim).await };
+        let batch = match embedder {
+            Some(embedder) => embed_batch(core, embedder, claim, id, version.generation).await?,
+            // The model was taken away meanwhile.
+            None => Batch::Empty,
+        };
+        match batch {
+            Batch::Empty => return publish(core, claim, &document, &version).await,
+            Batch::Failed(reason) => return fail(core, claim, &document, &version, &reason).await,
+            Batch::Stored if Instant::now() >= until => {
+                let Some(embedder) = embedder else { continue };
+                return go_on_later(core, embedder, claim, &document, version).await;
+            }
+            Batch::Stored => {}
+        }
+    }
+}
+
+fn is_wanted(document: &Document, version: &ReadVersion) -> bool {
+    document.wanted_generation == version.generation && document.status == Status::Indexing
+}
+
+/// Computes missing vectors of all documents of a tenant.
+pub(crate) async fn embed_missing(
+    core: &Chat,
+    embedder: Option<&Arc<dyn Embedder>>,
+    claim: &Claim,
+) -> Result<(), WorkError> {
+    let (tenant, until) = (claim.tenant, Instant::now() + SLICE);
+    let Some(embedder) = embedder else { return complete(core, claim).await };
+    let model = embedder.model().id.as_str();
+    loop {
+        let mut conn = core.pool.acquire().await?;
+        let found = sql::find_bare_version(&mut conn, tenant, model).await?;
+        drop(conn);
+        let Some((document, generation)) = found else {
+            let mut tx = core.begin().await?;
+            jobs::assert_lease(&mut tx, claim).await?;
+            sql::delete_other_vectors(&mut tx, tenant, model).await?;
+            jobs::complete(&mut tx, claim).await?;
+            return Ok(tx.commit().await?);
+        };
+        if let Batch::Failed(reason) = embed_batch(core, embedder, claim, document, generation).await? {
+            tracing::error!(%document, reason, "could not index a document with the new embedding model");
+            return complete(core, claim).await;
+        }
+        if Instant::now() >= until {
+            let mut tx = core.begin().await?;
+            jobs::assert_lease(&mut tx, claim).await?;
+            enqueue_missing(&mut tx, tenant, core.now()).await?;
+            jobs::complete(&mut tx, claim).await?;
+            tx.commit().await?;
+            core.jobs.wake();
+            return Ok(());
+        }
+    }
+}
+
+/// Computes and commits the vectors of the next chunks.
+async fn embed_batch(
+    core: &Chat,
+    embedder: &Arc<dyn Embedder>,
+    claim: &Claim,
+    document: Uuid,
+    generation: i32,
+) -> Result<Batch, WorkError> {
+    let (tenant, model) = (claim.tenant, embedder.model().id.as_str());
+    let mut conn = core.pool.acquire().await?;
+    let chunks = sql::list_bare_chunks(&mut conn, tenant, document, generation, model, BATCH).await?;
+    let known = sql::find_dimension(&mut conn, tenant, model).await?;
+    drop(conn);
+    if chunks.is_empty() {
+        return Ok(Batch::Empty);
+    }
+    let vectors = match embed(embedder.as_ref(), &chunks).await {
+        Ok(vectors) => vectors,
+        Err(error @ EmbedError::Unavailable { .. }) if claim.attempt < MAX_ATTEMPTS => {
+            return Err(error.to_string().into());
+        }
+        Err(error) => {
+            tracing::error!(%document, %error, "could not compute the vectors of a document");
+            return Ok(Batch::Failed(
+                "the embedding model did not answer; my operator can see why".to_owned(),
+            ));
+        }
+    };
+    let dimension = vectors.first().map(|(_, windows)| windows.dimension());
+    if let (Some(now), Some(known)) = (dimension, known.and_then(|known| usize::try_from(known).ok()))
+        && now != known
+    {
+        tracing::error!(now, known, "the embedding model's dimension has changed, but not its name");
+        return Ok(Batch::Failed(format!(
+            "the embedding model gives {now} numbers, and my index has {known}"
+        )));
+    }
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    sql::store_vectors(&mut tx, tenant, model, &vectors).await?;
+    tx.commit().await?;
+    Ok(Batch::Stored)
+}
+
+async fn embed(embedder: &dyn Embedder, chunks: &[BareChunk]) -> Result<Vec<(Uuid, Windows)>, EmbedError> {
+    let mut all = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let texts = split_windows(embedder, &chunk.title, &chunk.heading, &chunk.text);
+        let count = texts.len();
+        let vectors = embedder.embed(texts, TextKind::Passage).await?;
+        let dimension = vectors.first().map_or(0, Vec::len);
+        if vectors.len() != count || dimension == 0 || vectors.iter().any(|v| v.len() != dimension) {
+            return Err(EmbedError::Rejected {
+                reason: "it does not give one vector for each text".to_owned(),
+            });
+        }
+        all.push((chunk.id, Windows::pack(&vectors)));
+    }
+    Ok(all)
+}
+
+/// Puts the version in the place of the earlier one.
+async fn publish(
+    core: &Chat,
+    claim: &Claim,
+    document: &Document,
+    version: &ReadVersion,
+) -> Result<(), WorkError> {
+    let tenant = claim.tenant;
+    let mut conn = core.pool.acquire().await?;
+    let (_, count) = sql::count_embedded(&mut conn, tenant, document.id, version.generation, "").await?;
+    drop(conn);
+    let count = i32::try_from(count).unwrap_or(i32::MAX);
+    let shown = card::indexed(document.id, &document.title, version, count, document.generation > 0);
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    // A message's lane is locked before the document's row, as everywhere.
+    delivery::update_card(&mut tx, tenant, document.delivery, &shown, core.now()).await?;
+    if sql::publish_version(&mut tx, tenant, document.id, version, core.now()).await?.is_none() {
+        // It was removed meanwhile, or there is a newer version: what was written of it is given up.
+        tx.rollback().await?;
+        return complete(core, claim).await;
+    }
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+async fn fail(
+    core: &Chat,
+    claim: &Claim,
+    document: &Document,
+    version: &ReadVersion,
+    reason: &str,
+) -> Result<(), WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let shown = card::failed(&document.title, reason, document.generation > 0);
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;
+    if !sql::mark_failed(&mut tx, tenant, document.id, version.generation, reason, now).await? {
+        tx.rollback().await?;
+        return complete(core, claim).await;
+    }
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Shows how far it is, and lets the lane's next job go first.
+async fn go_on_later(
+    core: &Chat,
+    embedder: &Arc<dyn Embedder>,
+    claim: &Claim,
+    document: &Document,
+    version: ReadVersion,
+) -> Result<(), WorkError> {
+    let (tenant, model, now) = (claim.tenant, embedder.model().id.as_str(), core.now());
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    let (done, all) = sql::count_embedded(&mut tx, tenant, document.id, version.generation, model).await?;
+    let shown = card::embedding(&document.title, done, all);
+    delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;
+    enqueue(&mut tx, tenant, document.id, &version, now).await?;
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+async fn complete(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
