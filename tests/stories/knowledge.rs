@@ -22,6 +22,9 @@ on_each_platform!(
     a_question_about_documents_is_looked_up_before_a_model_answers,
     a_false_number_is_sent_back_and_never_read,
     what_stays_unsupported_is_left_out,
+    a_number_may_be_spelled_in_another_way,
+    what_no_passage_says_is_marked,
+    an_answer_that_nothing_supports_is_replaced,
     a_passage_of_a_changed_document_says_so,
     a_passage_of_a_removed_document_is_shown_to_nobody,
     a_source_of_a_private_answer_opens_for_its_reader,
@@ -58,7 +61,7 @@ async fn a_kept_file_answers_with_its_source(platform: Platform) {
     assert!(asked.contains("begins (the document handbook.md)"), "{asked}");
     assert!(asked.contains("25 days of annual leave") && !asked.contains("by train"), "{asked}");
     let said = world.read_new("general");
-    assert!(said.contains("25 days.") && said.contains("Looked up in handbook.md (Leave)"), "{said}");
+    assert!(said.contains("25 days [1].") && said.contains("[1] handbook.md · Leave"), "{said}");
     world.finish().await;
 }
 
@@ -71,7 +74,7 @@ async fn a_kept_pdf_names_its_page(platform: Platform) {
     script_lookup(&world, "when does the offer end", "On Friday.");
     world.say("ana", "dm:ana", "when does the offer end?").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Looked up in offer.pdf (p. 1)"), "{said}");
+    assert!(said.contains("On Friday [1].") && said.contains("[1] offer.pdf · p. 1"), "{said}");
     world.finish().await;
 }
 
@@ -239,7 +242,7 @@ async fn a_linked_person_finds_their_document_on_the_other_platform() {
     crate::account_linking::link_accounts(&mut world).await;
     world.read_new("dm:ana");
     world.switch_platform();
-    script_lookup(&world, "annual leave", "25 days.");
+    script_lookup(&world, "annual leave", "28 days.");
     world.say("ana", "dm:ana", "how much leave do I have?").await;
     let asked = last_prompt(&world);
     assert!(asked.contains("28 days of annual leave") && !asked.contains("25 days"), "{asked}");
@@ -293,7 +296,7 @@ async fn a_false_number_is_sent_back_and_never_read(platform: Platform) {
     let said = world.read_new("general");
     assert!(said.contains("You have 25 days [1].") && !said.contains("28"), "{said}");
     // What was sent back is no part of the conversation.
-    script_lookup(&world, "annual leave", "As I said.");
+    script_lookup(&world, "annual leave", "I do not know.");
     let thread = world.chat.first_message("general");
     world.reply("bo", "general", &thread, "@nod and Bo?").await;
     assert!(!last_prompt(&world).contains("28 days"));
@@ -311,6 +314,54 @@ async fn what_stays_unsupported_is_left_out(platform: Platform) {
     let said = world.read_new("general");
     assert!(said.contains("Leave is annual [1].") && !said.contains("28"), "{said}");
     assert!(said.contains("I left out 1 sentence that the documents do not support."), "{said}");
+    world.finish().await;
+}
+
+async fn a_number_may_be_spelled_in_another_way(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let file = SharedFile::new("costs.md", "text/markdown", "A desk costs 1,000 euros until 14:00 each day.");
+    world.share_file("ana", "dm:ana", "keep this", &file).await;
+    world.read_new("dm:ana");
+    let cited = citation(&world, "costs 1,000 euros").await;
+    script_lookup(&world, "costs of a desk", &format!("A desk costs 100 euros {cited}."));
+    let spelled = cited.replace("1,000", "1.000");
+    world.model.will(Answer::text(format!("A desk costs 1000 euros until 2 pm {spelled}.")));
+    world.say("ana", "dm:ana", "what does a desk cost?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("100 does not stand in the passage"), "{asked}");
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("A desk costs 1000 euros until 2 pm [1]."), "{said}");
+    world.finish().await;
+}
+
+async fn what_no_passage_says_is_marked(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "general").await;
+    let invented = "Everybody has 25 days of annual leave. Interns can take three weeks more.";
+    script_lookup(&world, "annual leave", invented);
+    world.model.will(Answer::text(invented));
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("“Interns can take three weeks more.”: nothing is cited for it"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("Everybody has 25 days of annual leave [1]."), "{said}");
+    assert!(
+        said.contains("Interns can take three weeks more.") && said.contains("(not in the documents)"),
+        "{said}"
+    );
+    world.finish().await;
+}
+
+async fn an_answer_that_nothing_supports_is_replaced(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "general").await;
+    script_lookup(&world, "parental leave", "Fathers can stay at home for three months.");
+    world.model.will(Answer::text("Fathers can stay at home for three months."));
+    world.say("ana", "general", "@nod how long is parental leave?").await;
+    let said = world.read_new("general");
+    assert!(said.contains("I don't know: the documents that I may use here do not say it."), "{said}");
+    assert!(said.contains("“parental leave”. Nearest: handbook.md · Leave."), "{said}");
+    assert!(!said.contains("Fathers"), "{said}");
     world.finish().await;
 }
 

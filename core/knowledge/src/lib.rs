@@ -11,6 +11,7 @@ mod index;
 mod ingest;
 mod keep;
 mod search;
+mod sentence;
 mod sql;
 mod tool;
 
