@@ -25,6 +25,10 @@ on_each_platform!(
     a_number_may_be_spelled_in_another_way,
     what_no_passage_says_is_marked,
     an_answer_that_nothing_supports_is_replaced,
+    words_are_found_in_one_document_and_cited,
+    a_document_is_opened_at_a_heading_and_cited,
+    an_unclear_title_names_the_candidates,
+    a_document_of_others_is_as_one_that_is_not_there,
     a_passage_of_a_changed_document_says_so,
     a_passage_of_a_removed_document_is_shown_to_nobody,
     a_source_of_a_private_answer_opens_for_its_reader,
@@ -362,6 +366,64 @@ async fn an_answer_that_nothing_supports_is_replaced(platform: Platform) {
     assert!(said.contains("I don't know: the documents that I may use here do not say it."), "{said}");
     assert!(said.contains("“parental leave”. Nearest: handbook.md · Leave."), "{said}");
     assert!(!said.contains("Fathers"), "{said}");
+    world.finish().await;
+}
+
+async fn words_are_found_in_one_document_and_cited(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    let call = Answer::tool("find_in_document", json!({ "document": "Handbook", "words": "annual leave" }));
+    world.script_model("tool", [call, Answer::text(format!("It has 25 days {cited}."))]);
+    world.say("bo", "general", "@nod find annual leave in the handbook").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("begins (the document handbook.md)") && !asked.contains("by train"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("It has 25 days [1].") && said.contains("[1] handbook.md · Leave"), "{said}");
+    world.finish().await;
+}
+
+async fn a_document_is_opened_at_a_heading_and_cited(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "dm:ana").await;
+    let cited = citation(&world, "We go by train").await;
+    let call = Answer::tool("open_document", json!({ "document": "handbook.md", "heading": "travel" }));
+    world.script_model("tool", [call, Answer::text(format!("You go by train {cited}."))]);
+    world.say("ana", "dm:ana", "read me what the handbook says under travel").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("begins (the document handbook.md)") && !asked.contains("25 days"), "{asked}");
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("You go by train [1].") && said.contains("[1] handbook.md · Travel"), "{said}");
+    world.finish().await;
+}
+
+async fn an_unclear_title_names_the_candidates(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "general").await;
+    let other = SharedFile::new("handbook.txt", "text/plain", "Visitors park behind the house.");
+    world.share_file("ana", "general", "@nod keep this", &other).await;
+    world.read_new("general");
+    let call = Answer::tool("open_document", json!({ "document": "handbook" }));
+    world.script_model("tool", [call, Answer::text("Which one do you mean?")]);
+    world.say("bo", "general", "@nod open the handbook").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("several documents have such a title"), "{asked}");
+    assert!(asked.contains("handbook.md") && asked.contains("handbook.txt"), "{asked}");
+    assert!(!asked.contains("25 days") && !asked.contains("Visitors park"), "{asked}");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn a_document_of_others_is_as_one_that_is_not_there(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "dm:ana").await;
+    for document in ["handbook.md", "nowhere.md"] {
+        let call = Answer::tool("open_document", json!({ "document": document }));
+        world.script_model("tool", [call, Answer::text("There is none.")]);
+        world.say("bo", "dm:bo", &format!("open {document}")).await;
+        let asked = last_prompt(&world);
+        assert!(asked.contains("there is no such document here") && !asked.contains("25 days"), "{asked}");
+        world.read_new("dm:bo");
+    }
     world.finish().await;
 }
 

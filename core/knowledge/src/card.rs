@@ -110,6 +110,9 @@ pub(crate) fn nothing_found_line(query: &str, documents: usize) -> String {
 pub(crate) fn nearest_line(queries: &[&str], documents: usize, title: &str, place: &str) -> String {
     let queries: Vec<String> = queries.iter().map(|query| format!("“{query}”")).collect();
     let place = if place.is_empty() { title.to_owned() } else { format!("{title} · {place}") };
+    if queries.is_empty() {
+        return format!("Read {place}.");
+    }
     format!("Searched {} for {}. Nearest: {place}.", document_count(documents), queries.join(", "))
 }
 

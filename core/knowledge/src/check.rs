@@ -19,11 +19,12 @@ pub(crate) const NAME: &str = "knowledge";
 /// The most buttons that open a passage.
 const MAX_BUTTONS: usize = 5;
 
-/// What one search leaves.
+/// What one call leaves.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SearchPart {
     pub(crate) run: Uuid,
-    pub(crate) query: String,
+    /// `None` if a document was opened.
+    pub(crate) query: Option<String>,
     /// The documents that were searched.
     pub(crate) documents: usize,
     pub(crate) channel: Option<Uuid>,
@@ -54,7 +55,7 @@ struct Loaded {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Search {
-    query: String,
+    query: Option<String>,
     /// The documents that it covered, and the passages that it found then.
     documents: usize,
     found: usize,
@@ -199,14 +200,14 @@ fn uncited_line(loaded: &Loaded) -> Option<String> {
     if loaded.searches.iter().any(|search| search.found > 0) {
         return Some("The documents that I looked up have changed since then.".to_owned());
     }
-    let search = loaded.searches.iter().find(|search| search.documents > 0)?;
-    Some(card::nothing_found_line(&search.query, search.documents))
+    let search = loaded.searches.iter().find(|search| search.documents > 0 && search.query.is_some())?;
+    Some(card::nothing_found_line(search.query.as_deref()?, search.documents))
 }
 
 /// Returns the line below an answer that nothing supports: what was searched, and what fits it best.
 fn nearest_line(loaded: &Loaded) -> Option<String> {
     let nearest = loaded.passages.first()?;
-    let queries: Vec<&str> = loaded.searches.iter().map(|search| search.query.as_str()).collect();
+    let queries: Vec<&str> = loaded.searches.iter().filter_map(|search| search.query.as_deref()).collect();
     let documents = loaded.searches.iter().map(|search| search.documents).max().unwrap_or_default();
     Some(card::nearest_line(&queries, documents, &nearest.title, &nearest.place))
 }

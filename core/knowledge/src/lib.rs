@@ -13,7 +13,7 @@ mod keep;
 mod search;
 mod sentence;
 mod sql;
-mod tool;
+mod tools;
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 /// Plugs in the documents.
 pub fn plug() -> Plug {
     Box::new(|chat| Ability {
-        tools: vec![tool::retrieve(chat, Searcher::default())],
+        tools: tools::list_tools(chat, Searcher::default()),
         jobs: vec![Arc::new(Indexing(chat.clone()))],
         buttons: vec![Arc::new(command::DocumentButtons(chat.clone()))],
         commands: vec![Arc::new(command::ListDocuments(chat.clone()))],

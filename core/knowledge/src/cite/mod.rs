@@ -11,11 +11,11 @@ mod support;
 mod words;
 
 pub(crate) use markers::HANDLE_LENGTH;
+pub(crate) use words::compared_words;
 
 use markers::{Citation, PLACEHOLDER, extract_citations, list_prefix, split_claims};
 use quote::Quote;
 use support::{Claim, Passage};
-use words::compared_words;
 
 /// Which part of a sentence's words has to stand in a passage: with words that are copied from it, and without.
 const MIN_SHARE_WITH_QUOTE: f32 = 0.5;

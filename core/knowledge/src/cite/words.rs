@@ -7,7 +7,7 @@ const HYPHENS: [char; 2] = ['-', '\u{2010}'];
 const NARROW_SPACE: char = '\u{1}';
 
 /// Returns the words of a text: lower case, without hyphens, each number in one form (1000, 3.5, 14:00).
-pub(super) fn compared_words(text: &str) -> Vec<String> {
+pub(crate) fn compared_words(text: &str) -> Vec<String> {
     let chars = normalised_chars(text);
     let (mut words, mut at) = (Vec::new(), 0);
     while let Some(c) = chars.get(at) {
@@ -169,7 +169,7 @@ fn take_time(number: &str, chars: &[char], at: usize) -> Option<(String, usize)>
 mod tests {
     use super::*;
 
-    fn joined(text: &str) -> String {
+    fn join_words(text: &str) -> String {
         compared_words(text).join(" ")
     }
 
@@ -191,7 +191,7 @@ mod tests {
             ("5km 1st a4 €25", "5 km 1 st a4 25"),
             ("99 ampere 25 am Ort", "99 ampere 25 am ort"),
         ] {
-            assert_eq!(joined(written), expected, "{written}");
+            assert_eq!(join_words(written), expected, "{written}");
         }
     }
 
@@ -206,7 +206,7 @@ mod tests {
             ("Don’t “fly” – ﬁle", "dont fly file"),
             ("-", ""),
         ] {
-            assert_eq!(joined(written), expected, "{written}");
+            assert_eq!(join_words(written), expected, "{written}");
         }
     }
 }
