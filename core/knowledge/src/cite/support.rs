@@ -153,11 +153,20 @@ impl<'a> Passage<'a> {
         let missing = claim.words.iter().zip(before).find(|(word, before)| {
             let is_page = self.page.as_ref() == Some(word)
                 && before.is_some_and(|before| PAGE_WORDS.contains(&before.as_str()));
+            let is_asked_year = is_year(word) && question.contains(word);
             let is_known =
-                self.numbers.contains(*word) || is_page || is_year(word) && question.contains(word);
+                self.numbers.contains(*word) || is_page || is_asked_year || self.is_bare_hour(word);
             has_digit(word) && !is_known
         });
         missing.map(|(word, _)| word.as_str())
+    }
+
+    /// Returns whether a time stands there without its "Uhr" or "pm", as 9 does in "9–17 Uhr".
+    fn is_bare_hour(&self, time: &str) -> bool {
+        let hour = time.strip_suffix(":00").and_then(|hour| hour.parse::<u32>().ok());
+        let is_here = |hour: u32| self.words.contains(&hour.to_string());
+        self.words.iter().any(|word| word.contains(':'))
+            && hour.is_some_and(|h| is_here(h) || is_here(h % 12))
     }
 
     /// Returns which part of a claim's words it has.
@@ -239,6 +248,9 @@ mod tests {
             let question = compared_words("and in 2026?");
             assert_eq!(passage.missing_number(&Claim::new(claim), &question), missing, "{claim}");
         }
+        let hours = Source { text: "Geöffnet 9–17 Uhr", ..source };
+        let claim = Claim::new("Von 9 Uhr bis 17 Uhr");
+        assert_eq!(Passage::new(&hours).missing_number(&claim, &[]), None);
     }
 
     #[test]
