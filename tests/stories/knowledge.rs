@@ -22,6 +22,13 @@ on_each_platform!(
     a_question_about_documents_is_looked_up_before_a_model_answers,
     a_false_number_is_sent_back_and_never_read,
     what_stays_unsupported_is_left_out,
+    a_number_may_be_spelled_in_another_way,
+    what_no_passage_says_is_marked,
+    an_answer_that_nothing_supports_is_replaced,
+    words_are_found_in_one_document_and_cited,
+    a_document_is_opened_at_a_heading_and_cited,
+    an_unclear_title_names_the_candidates,
+    a_document_of_others_is_as_one_that_is_not_there,
     a_passage_of_a_changed_document_says_so,
     a_passage_of_a_removed_document_is_shown_to_nobody,
     a_source_of_a_private_answer_opens_for_its_reader,
@@ -58,7 +65,7 @@ async fn a_kept_file_answers_with_its_source(platform: Platform) {
     assert!(asked.contains("begins (the document handbook.md)"), "{asked}");
     assert!(asked.contains("25 days of annual leave") && !asked.contains("by train"), "{asked}");
     let said = world.read_new("general");
-    assert!(said.contains("25 days.") && said.contains("Looked up in handbook.md (Leave)"), "{said}");
+    assert!(said.contains("25 days [1].") && said.contains("[1] handbook.md · Leave"), "{said}");
     world.finish().await;
 }
 
@@ -71,7 +78,7 @@ async fn a_kept_pdf_names_its_page(platform: Platform) {
     script_lookup(&world, "when does the offer end", "On Friday.");
     world.say("ana", "dm:ana", "when does the offer end?").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Looked up in offer.pdf (p. 1)"), "{said}");
+    assert!(said.contains("On Friday [1].") && said.contains("[1] offer.pdf · p. 1"), "{said}");
     world.finish().await;
 }
 
@@ -239,7 +246,7 @@ async fn a_linked_person_finds_their_document_on_the_other_platform() {
     crate::account_linking::link_accounts(&mut world).await;
     world.read_new("dm:ana");
     world.switch_platform();
-    script_lookup(&world, "annual leave", "25 days.");
+    script_lookup(&world, "annual leave", "28 days.");
     world.say("ana", "dm:ana", "how much leave do I have?").await;
     let asked = last_prompt(&world);
     assert!(asked.contains("28 days of annual leave") && !asked.contains("25 days"), "{asked}");
@@ -293,7 +300,7 @@ async fn a_false_number_is_sent_back_and_never_read(platform: Platform) {
     let said = world.read_new("general");
     assert!(said.contains("You have 25 days [1].") && !said.contains("28"), "{said}");
     // What was sent back is no part of the conversation.
-    script_lookup(&world, "annual leave", "As I said.");
+    script_lookup(&world, "annual leave", "I do not know.");
     let thread = world.chat.first_message("general");
     world.reply("bo", "general", &thread, "@nod and Bo?").await;
     assert!(!last_prompt(&world).contains("28 days"));
@@ -311,6 +318,112 @@ async fn what_stays_unsupported_is_left_out(platform: Platform) {
     let said = world.read_new("general");
     assert!(said.contains("Leave is annual [1].") && !said.contains("28"), "{said}");
     assert!(said.contains("I left out 1 sentence that the documents do not support."), "{said}");
+    world.finish().await;
+}
+
+async fn a_number_may_be_spelled_in_another_way(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let file = SharedFile::new("costs.md", "text/markdown", "A desk costs 1,000 euros until 14:00 each day.");
+    world.share_file("ana", "dm:ana", "keep this", &file).await;
+    world.read_new("dm:ana");
+    let cited = citation(&world, "costs 1,000 euros").await;
+    script_lookup(&world, "costs of a desk", &format!("A desk costs 100 euros {cited}."));
+    let spelled = cited.replace("1,000", "1.000");
+    world.model.will(Answer::text(format!("A desk costs 1000 euros until 2 pm {spelled}.")));
+    world.say("ana", "dm:ana", "what does a desk cost?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("100 does not stand in the passage"), "{asked}");
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("A desk costs 1000 euros until 2 pm [1]."), "{said}");
+    world.finish().await;
+}
+
+async fn what_no_passage_says_is_marked(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "general").await;
+    let invented = "Everybody has 25 days of annual leave. Interns can take three weeks more.";
+    script_lookup(&world, "annual leave", invented);
+    world.model.will(Answer::text(invented));
+    world.say("ana", "general", "@nod how much leave do I have?").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("“Interns can take three weeks more.”: nothing is cited for it"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("Everybody has 25 days of annual leave [1]."), "{said}");
+    assert!(
+        said.contains("Interns can take three weeks more.") && said.contains("(not in the documents)"),
+        "{said}"
+    );
+    world.finish().await;
+}
+
+async fn an_answer_that_nothing_supports_is_replaced(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "general").await;
+    script_lookup(&world, "parental leave", "Fathers can stay at home for three months.");
+    world.model.will(Answer::text("Fathers can stay at home for three months."));
+    world.say("ana", "general", "@nod how long is parental leave?").await;
+    let said = world.read_new("general");
+    assert!(said.contains("I don't know: the documents that I may use here do not say it."), "{said}");
+    assert!(said.contains("“parental leave”. Nearest: handbook.md · Leave."), "{said}");
+    assert!(!said.contains("Fathers"), "{said}");
+    world.finish().await;
+}
+
+async fn words_are_found_in_one_document_and_cited(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let cited = keep_handbook(&mut world, "ana", "general").await;
+    let call = Answer::tool("find_in_document", json!({ "document": "Handbook", "words": "annual leave" }));
+    world.script_model("tool", [call, Answer::text(format!("It has 25 days {cited}."))]);
+    world.say("bo", "general", "@nod find annual leave in the handbook").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("begins (the document handbook.md)") && !asked.contains("by train"), "{asked}");
+    let said = world.read_new("general");
+    assert!(said.contains("It has 25 days [1].") && said.contains("[1] handbook.md · Leave"), "{said}");
+    world.finish().await;
+}
+
+async fn a_document_is_opened_at_a_heading_and_cited(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "dm:ana").await;
+    let cited = citation(&world, "We go by train").await;
+    let call = Answer::tool("open_document", json!({ "document": "handbook.md", "heading": "travel" }));
+    world.script_model("tool", [call, Answer::text(format!("You go by train {cited}."))]);
+    world.say("ana", "dm:ana", "read me what the handbook says under travel").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("begins (the document handbook.md)") && !asked.contains("25 days"), "{asked}");
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("You go by train [1].") && said.contains("[1] handbook.md · Travel"), "{said}");
+    world.finish().await;
+}
+
+async fn an_unclear_title_names_the_candidates(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "general").await;
+    let other = SharedFile::new("handbook.txt", "text/plain", "Visitors park behind the house.");
+    world.share_file("ana", "general", "@nod keep this", &other).await;
+    world.read_new("general");
+    let call = Answer::tool("open_document", json!({ "document": "handbook" }));
+    world.script_model("tool", [call, Answer::text("Which one do you mean?")]);
+    world.say("bo", "general", "@nod open the handbook").await;
+    let asked = last_prompt(&world);
+    assert!(asked.contains("several documents have such a title"), "{asked}");
+    assert!(asked.contains("handbook.md") && asked.contains("handbook.txt"), "{asked}");
+    assert!(!asked.contains("25 days") && !asked.contains("Visitors park"), "{asked}");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn a_document_of_others_is_as_one_that_is_not_there(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    keep_handbook(&mut world, "ana", "dm:ana").await;
+    for document in ["handbook.md", "nowhere.md"] {
+        let call = Answer::tool("open_document", json!({ "document": document }));
+        world.script_model("tool", [call, Answer::text("There is none.")]);
+        world.say("bo", "dm:bo", &format!("open {document}")).await;
+        let asked = last_prompt(&world);
+        assert!(asked.contains("there is no such document here") && !asked.contains("25 days"), "{asked}");
+        world.read_new("dm:bo");
+    }
     world.finish().await;
 }
 

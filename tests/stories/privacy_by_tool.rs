@@ -52,6 +52,8 @@ enum FollowUpAnswer {
     Nothing,
     /// It confirms; none of Ana's content is in its view.
     Done,
+    /// It says that it does not know, as the check of an answer from documents allows.
+    Unknown,
     /// It repeats everything that it has seen.
     Everything,
 }
@@ -105,9 +107,13 @@ impl ToolCase {
     }
 }
 
-const CASES: [ToolCase; 29] = [
+const CASES: [ToolCase; 31] = [
     // In a channel nothing of hers is found.
-    read_case("retrieve_knowledge_base", |_| json!({ "query": "which stone" })).with_public_result(),
+    read_case("retrieve_knowledge_base", |_| json!({ "query": "which stone" }))
+        .with_follow_up(FollowUpAnswer::Unknown),
+    read_case("find_in_document", |_| json!({ "document": "Mala", "words": "stone" }))
+        .with_follow_up(FollowUpAnswer::Unknown),
+    read_case("open_document", |_| json!({ "document": "Mala" })).with_follow_up(FollowUpAnswer::Unknown),
     read_case("gmail_list_recent", |_| json!({})),
     read_case("gmail_search_messages", |_| json!({ "query": "in:inbox" })),
     read_case("gmail_read_thread", |mine| json!({ "thread_id": mine.thread })),
@@ -291,6 +297,7 @@ impl Fixture {
         answers.extend(match case.then {
             FollowUpAnswer::Nothing => None,
             FollowUpAnswer::Done => Some(Answer::text("Done.")),
+            FollowUpAnswer::Unknown => Some(Answer::text("I do not know.")),
             FollowUpAnswer::Everything => Some(all_secrets_answer()),
         });
         self.world.script_model("tool", answers);

@@ -18,7 +18,7 @@ pub(crate) const WEIGHT_SCALE: f32 = 1_000.0;
 const TITLE_COUNT: u16 = 2;
 
 /// Words that say nothing about what a question is about. Only queries lose them.
-const STOP_WORDS: &str = "a about again am an and any are as at be been but by can could did do does for from had has \
+pub(crate) const STOP_WORDS: &str = "a about again am an and any are as at be been but by can could did do does for from had has \
     have he her here his how i if in into is it its may me my no not of on or our shall she should so such than that \
     the their them then there these they this those to us was we were what when where which who whom whose why will \
     with would you your";

@@ -117,9 +117,23 @@ pub(crate) fn looked_up_line<'a>(passages: impl Iterator<Item = (&'a str, &'a st
 }
 
 /// The line below an answer to which no passage was found.
-pub(crate) fn nothing_found_line(query: &str, documents: usize) -> String {
-    let documents = if documents == 1 { "1 document".to_owned() } else { format!("{documents} documents") };
-    format!("Searched {documents} for “{query}” and found nothing.")
+pub(crate) fn nothing_found_line(query: &str, documents: usize, by_words_alone: bool) -> String {
+    let words = if by_words_alone { "the words of " } else { "" };
+    format!("Searched {words}{} for “{query}” and found nothing.", document_count(documents))
+}
+
+/// The line below an answer that no passage supports: what was searched, and the passage that fits it best.
+pub(crate) fn nearest_line(queries: &[&str], documents: usize, title: &str, place: &str) -> String {
+    let queries: Vec<String> = queries.iter().map(|query| format!("“{query}”")).collect();
+    let place = if place.is_empty() { title.to_owned() } else { format!("{title} · {place}") };
+    if queries.is_empty() {
+        return format!("Read {place}.");
+    }
+    format!("Searched {} for {}. Nearest: {place}.", document_count(documents), queries.join(", "))
+}
+
+fn document_count(count: usize) -> String {
+    if count == 1 { "1 document".to_owned() } else { format!("{count} documents") }
 }
 
 /// The line below an answer of which sentences were left out.

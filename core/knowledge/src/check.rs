@@ -19,13 +19,17 @@ pub(crate) const NAME: &str = "knowledge";
 /// The most buttons that open a passage.
 const MAX_BUTTONS: usize = 5;
 
-/// What one search leaves.
+/// What one call leaves.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SearchPart {
     pub(crate) run: Uuid,
-    pub(crate) query: String,
+    /// `None` if a document was opened.
+    pub(crate) query: Option<String>,
     /// The documents that were searched.
     pub(crate) documents: usize,
+    /// They were not searched by meaning.
+    #[serde(default)]
+    pub(crate) by_words_alone: bool,
     pub(crate) channel: Option<Uuid>,
     pub(crate) person: Option<Uuid>,
     pub(crate) passages: Vec<PassageHandle>,
@@ -54,9 +58,10 @@ struct Loaded {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Search {
-    query: String,
+    query: Option<String>,
     /// The documents that it covered, and the passages that it found then.
     documents: usize,
+    by_words_alone: bool,
     found: usize,
 }
 
@@ -92,6 +97,7 @@ impl AnswerCheck for CitationCheck {
             loaded.searches.push(Search {
                 query: part.query.clone(),
                 documents: part.documents,
+                by_words_alone: part.by_words_alone,
                 found: part.passages.len(),
             });
             let Some(readers) = part.readers() else { continue };
@@ -123,11 +129,18 @@ impl AnswerCheck for CitationCheck {
         let sources: Vec<Source<'_>> = loaded
             .passages
             .iter()
-            .map(|passage| Source { handle: &passage.handle, text: &passage.text })
+            .map(|passage| Source {
+                handle: &passage.handle,
+                title: &passage.title,
+                place: &passage.place,
+                text: &passage.text,
+            })
             .collect();
         let checked = cite::check(answer.text, answer.question, &sources);
-        if answer.may_retry && !checked.failures.is_empty() {
-            return Verdict::Retry { problems: checked.failures, instruction: RETRY };
+        let problem_count = checked.failures.len() + checked.unsupported.len();
+        if answer.may_retry && problem_count > 0 {
+            let problems = [checked.failures, checked.unsupported].concat();
+            return Verdict::Retry { problems, instruction: RETRY };
         }
         let mut notes = Vec::new();
         let mut buttons = Vec::new();
@@ -156,11 +169,17 @@ impl AnswerCheck for CitationCheck {
                 quote: proof.quote.clone(),
             });
         }
-        if rows.is_empty() {
+        // Passages were found, and nothing of the answer stands in them.
+        let is_unsupported = problem_count > 0 && rows.is_empty() && !loaded.passages.is_empty();
+        let is_empty = problem_count > 0 && !checked.text.contains(char::is_alphanumeric);
+        if is_unsupported {
+            notes.extend(nearest_line(&loaded));
+        } else if rows.is_empty() {
             notes.extend(uncited_line(&loaded));
         }
-        notes.extend(card::left_out_line(checked.failures.len()));
-        let text = match !checked.failures.is_empty() && !checked.text.contains(char::is_alphanumeric) {
+        let left_out = if is_unsupported { problem_count } else { checked.failures.len() };
+        notes.extend(card::left_out_line(left_out));
+        let text = match is_unsupported || is_empty {
             true => "I don't know: the documents that I may use here do not say it.".to_owned(),
             false => checked.text,
         };
@@ -186,8 +205,16 @@ fn uncited_line(loaded: &Loaded) -> Option<String> {
     if loaded.searches.iter().any(|search| search.found > 0) {
         return Some("The documents that I looked up have changed since then.".to_owned());
     }
-    let search = loaded.searches.iter().find(|search| search.documents > 0)?;
-    Some(card::nothing_found_line(&search.query, search.documents))
+    let search = loaded.searches.iter().find(|search| search.documents > 0 && search.query.is_some())?;
+    Some(card::nothing_found_line(search.query.as_deref()?, search.documents, search.by_words_alone))
+}
+
+/// Returns the line below an answer that nothing supports: what was searched, and what fits it best.
+fn nearest_line(loaded: &Loaded) -> Option<String> {
+    let nearest = loaded.passages.first()?;
+    let queries: Vec<&str> = loaded.searches.iter().filter_map(|search| search.query.as_deref()).collect();
+    let documents = loaded.searches.iter().map(|search| search.documents).max().unwrap_or_default();
+    Some(card::nearest_line(&queries, documents, &nearest.title, &nearest.place))
 }
 
 #[cfg(test)]
@@ -201,8 +228,7 @@ mod tests {
             "channel": null, "person": Uuid::nil(), "title": "handbook.md", "place": "Leave",
             "text": "Everybody has 25 days of leave.",
         });
-        let loaded =
-            json!({ "passages": [passage], "searches": [{"query": "leave", "documents": 1, "found": 1}] });
+        let loaded = json!({ "passages": [passage], "searches": [{"query": "leave", "documents": 1, "by_words_alone": false, "found": 1}] });
         let answer =
             CheckedAnswer { text, question: "how much leave?", audience: Audience::Channel, may_retry };
         CitationCheck.check(&answer, &loaded)
@@ -220,8 +246,36 @@ mod tests {
             panic!("sent back twice")
         };
         assert_eq!(text, "I don't know: the documents that I may use here do not say it.");
+        assert_eq!(notes[0], "Searched 1 document for “leave”. Nearest: handbook.md · Leave.");
         assert!(notes.iter().any(|note| note.contains("left out 1 sentence")), "{notes:?}");
         assert!(buttons.is_empty() && rows.is_none());
+    }
+
+    #[test]
+    fn what_no_passage_says_is_sent_back_once_and_then_marked() {
+        let answer = "25 days [p3f2a91 \"25 days\"]. You can also fly first class to Rome.";
+        let Verdict::Retry { problems, .. } = verdict(answer, true) else { panic!("it was sent") };
+        let problem =
+            "“You can also fly first class to Rome.”: nothing is cited for it, and no passage says it";
+        assert_eq!(problems, [problem]);
+        let Verdict::Send { text, notes, .. } = verdict(answer, false) else { panic!("sent back twice") };
+        assert_eq!(text, "25 days [1]. *You can also fly first class to Rome.* (not in the documents)");
+        assert_eq!(notes, ["[1] handbook.md · Leave"]);
+    }
+
+    #[test]
+    fn an_answer_that_nothing_supports_is_replaced() {
+        for text in ["Yes, they do.", "Lunch is free for visitors and staff.", "Yes. Do you want more?"] {
+            assert!(matches!(verdict(text, true), Verdict::Retry { .. }), "{text}");
+            let Verdict::Send { text: shown, notes, .. } = verdict(text, false) else { panic!("{text}") };
+            assert!(shown.starts_with("I don't know: "), "{shown}");
+            assert!(notes[0].contains("Nearest: handbook.md"), "{notes:?}");
+        }
+        for text in ["The documents do not say who cooks.", "Which year do you mean?", ""] {
+            let Verdict::Send { text: shown, notes, .. } = verdict(text, true) else { panic!("{text}") };
+            assert_eq!((shown.as_str(), notes.len()), (text, 1));
+            assert!(notes[0].starts_with("Looked up in handbook.md"), "{notes:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Cuts a document into chunks: at every heading, and a long section at ends of sentences.
 
 use nod_contract::wire::Block;
-use unicode_segmentation::UnicodeSegmentation;
+
+use crate::sentence::split_sentences;
 
 /// The longest chunk, about 800 tokens of four characters.
 const MAX_CHARS: usize = 3_200;
@@ -131,10 +132,10 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
             let cut = rest[..end].rfind(char::is_whitespace).map_or(end, |space| space + 1).max(1);
             let cut = (cut..=end).find(|at| rest.is_char_boundary(*at)).unwrap_or(end);
             let (head, tail) = rest.split_at(cut);
-            all.extend(head.split_sentence_bounds());
+            all.extend(split_sentences(head));
             rest = tail;
         }
-        all.extend(rest.split_sentence_bounds());
+        all.extend(split_sentences(rest));
     }
     all
 }

@@ -14,8 +14,9 @@ mod index;
 mod ingest;
 mod keep;
 mod search;
+mod sentence;
 mod sql;
-mod tool;
+mod tools;
 mod vector;
 mod window;
 
@@ -34,7 +35,7 @@ use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 /// Plugs in the documents. Without an embedding model they are found by their words alone.
 pub fn plug(embedder: Option<Arc<dyn Embedder>>) -> Plug {
     Box::new(move |chat| Ability {
-        tools: vec![tool::retrieve(chat, Searcher::new(embedder.clone()))],
+        tools: tools::list_tools(chat, Searcher::new(embedder.clone())),
         jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder })],
         buttons: vec![Arc::new(command::DocumentButtons(chat.clone()))],
         commands: vec![Arc::new(command::ListDocuments(chat.clone()))],

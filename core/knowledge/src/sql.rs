@@ -687,3 +687,26 @@ pub(crate) async fn load_citation(
     .fetch_optional(conn)
     .await
 }
+
+/// Returns the text of a document that these readers may read, from its beginning.
+pub(crate) async fn list_chunks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    readers: Readers,
+) -> sqlx::Result<Vec<FoundChunk>> {
+    sqlx::query_as!(
+        FoundChunk,
+        r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
+             d.published_at as "published_at!" from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+         where c.tenant_id = $1 and c.document_id = $2 and (d.channel_id = $3 or d.only_for = $4)
+         order by c.position"#,
+        tenant.0,
+        document,
+        readers.channel(),
+        readers.person()
+    )
+    .fetch_all(conn)
+    .await
+}

@@ -49,7 +49,7 @@ fn send_back(
     instruction: &str,
 ) -> Step {
     let problems: String = problems.iter().map(|problem| format!("\n- {problem}")).collect();
-    let words = format!("{text}\n\nWhat it cites does not hold:{problems}");
+    let words = format!("{text}\n\nWhat does not hold:{problems}");
     let words = match &state.provenance {
         Provenance::Trusted => words,
         Provenance::Untrusted(sources) => fence_untrusted(&words, sources, &cx.scope().invocation.short()),

@@ -1,0 +1,470 @@
+//! Whether an answer is supported by the passages that were shown to the model. Pure: all texts are given.
+//!
+//! A model writes `[p3f2a91 "25 days of annual leave"]` after a sentence: the handle of a passage, and words copied from
+//! it. A citation holds if these words stand in the passage, and so do all numbers of the sentence and half of its
+//! other words; without copied words it takes more of them. A sentence without a citation gets one if a passage says
+//! it, and is marked if none does.
+
+mod markers;
+mod quote;
+mod support;
+mod words;
+
+pub(crate) use markers::HANDLE_LENGTH;
+pub(crate) use words::compared_words;
+
+use markers::{Citation, PLACEHOLDER, extract_citations, list_prefix, split_claims};
+use quote::Quote;
+use support::{Claim, Passage};
+
+/// Which part of a sentence's words has to stand in a passage: with words that are copied from it, and without.
+const MIN_SHARE_WITH_QUOTE: f32 = 0.5;
+const MIN_SHARE: f32 = 0.7;
+/// A sentence of fewer words that say something claims little, unless one is a number.
+const MIN_CLAIM_WORDS: usize = 4;
+/// A sentence with this part of its words in the question repeats it.
+const MIN_REPEATED_SHARE: f32 = 0.9;
+/// How an answer says that it does not know, in the form of compared words.
+const ADMISSIONS: [&str; 36] = [
+    "i dont know",
+    "i do not know",
+    "im not sure",
+    "i am not sure",
+    "do not say",
+    "dont say",
+    "does not say",
+    "doesnt say",
+    "do not mention",
+    "dont mention",
+    "does not mention",
+    "doesnt mention",
+    "no passage",
+    "no document",
+    "none of the documents",
+    "nothing in the documents",
+    "not in the documents",
+    "could not find",
+    "couldnt find",
+    "did not find",
+    "didnt find",
+    "cannot find",
+    "found nothing",
+    "no information",
+    "ich weiß nicht",
+    "ich weiß es nicht",
+    "weiß ich nicht",
+    "steht nicht",
+    "sagen nicht",
+    "nicht gefunden",
+    "nichts gefunden",
+    "keine angaben",
+    "je ne sais pas",
+    "ne disent pas",
+    "no lo sé",
+    "no dicen",
+];
+
+/// A passage that was shown to the model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) handle: &'a str,
+    /// The title of its document, and where it is there.
+    pub(crate) title: &'a str,
+    pub(crate) place: &'a str,
+    pub(crate) text: &'a str,
+}
+
+/// A citation that holds: the source's position, and the words that prove it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proof {
+    pub(crate) source: usize,
+    pub(crate) quote: String,
+}
+
+/// An answer, checked.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct CheckedText {
+    /// The answer without the sentences whose citation fails, with `[1]` for each that holds.
+    pub(crate) text: String,
+    /// What `[1]`, `[2]`, … stand for.
+    pub(crate) proofs: Vec<Proof>,
+    /// Why citations failed, each as a sentence for the model.
+    pub(crate) failures: Vec<String>,
+    /// The sentences that no passage says, each as a sentence for the model.
+    pub(crate) unsupported: Vec<String>,
+}
+
+impl CheckedText {
+    /// Adds a proof and returns its mark. A passage has one number, however often it is cited.
+    fn add_proof(&mut self, proof: Proof) -> String {
+        let known = self.proofs.iter().position(|other| other.source == proof.source);
+        let at = known.unwrap_or_else(|| {
+            self.proofs.push(proof);
+            self.proofs.len() - 1
+        });
+        format!("[{}]", at + 1)
+    }
+}
+
+/// What a sentence without a citation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It states nothing: a question, a heading, that nothing is known.
+    Aside,
+    /// It states little: a few words, or what was asked. It needs support only if nothing else in the answer has any.
+    Minor,
+    Claim,
+}
+
+/// Checks an answer to a question.
+pub(crate) fn check(text: &str, question: &str, sources: &[Source<'_>]) -> CheckedText {
+    let passages: Vec<Passage<'_>> = sources.iter().map(Passage::new).collect();
+    let checker = Checker { sources, passages, question: compared_words(question) };
+    let (bare, citations) = extract_citations(text);
+    let mut citations = citations.into_iter();
+    let mut checked = CheckedText::default();
+    let mut layout = Layout::default();
+    let mut minor = Vec::new();
+    for sentence in split_claims(&bare) {
+        let (prefix, rest) = sentence.split_at(if layout.is_line_start { list_prefix(&sentence) } else { 0 });
+        let is_prose = layout.advance(&sentence);
+        let said: String = rest.chars().filter(|c| *c != PLACEHOLDER).collect();
+        let cited: Vec<Citation> =
+            citations.by_ref().take(sentence.chars().filter(|c| *c == PLACEHOLDER).count()).collect();
+        if !cited.is_empty() {
+            checker.check_cited(&sentence, &said, &cited, &mut checked);
+            continue;
+        }
+        let claim = Claim::new(&said);
+        let kind = if is_prose { checker.classify(&said, &claim) } else { Kind::Aside };
+        let proof = if kind == Kind::Aside { None } else { checker.find_proof(&claim, kind) };
+        let problem = || format!("“{}”: nothing is cited for it, and no passage says it", said.trim());
+        checked.text.push_str(prefix);
+        match (proof, kind) {
+            (Some(proof), _) => {
+                let mark = checked.add_proof(proof);
+                checked.text.push_str(&insert_mark(rest, &mark));
+            }
+            (None, Kind::Claim) => {
+                checked.unsupported.push(problem());
+                checked.text.push_str(&mark_unsupported(rest));
+            }
+            (None, Kind::Minor) => {
+                minor.push(problem());
+                checked.text.push_str(rest);
+            }
+            (None, Kind::Aside) => checked.text.push_str(rest),
+        }
+    }
+    if checked.proofs.is_empty() {
+        checked.unsupported.append(&mut minor);
+    }
+    checked.text = checked.text.trim().to_owned();
+    checked
+}
+
+struct Checker<'a> {
+    sources: &'a [Source<'a>],
+    passages: Vec<Passage<'a>>,
+    question: Vec<String>,
+}
+
+impl Checker<'_> {
+    /// Adds a sentence with citations if all of them hold.
+    fn check_cited(&self, sentence: &str, said: &str, cited: &[Citation], checked: &mut CheckedText) {
+        let claim = Claim::new(said);
+        let proofs: Result<Vec<Proof>, String> =
+            cited.iter().map(|citation| self.prove(citation, &claim)).collect();
+        match proofs {
+            Err(failure) => checked.failures.push(format!("“{}”: {failure}", said.trim())),
+            Ok(proofs) => {
+                let mut proofs = proofs.into_iter();
+                for c in sentence.chars() {
+                    if c == PLACEHOLDER {
+                        let mark = proofs.next().map(|proof| checked.add_proof(proof));
+                        checked.text.push_str(&mark.unwrap_or_default());
+                    } else {
+                        checked.text.push(c);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the proof of a citation, or why it does not hold.
+    fn prove(&self, citation: &Citation, claim: &Claim) -> Result<Proof, String> {
+        let Citation { handle, quote: written } = citation;
+        let Some(source) = self.sources.iter().position(|source| source.handle == handle) else {
+            return Err(format!("there is no passage {handle}"));
+        };
+        if claim.words.is_empty() {
+            return Err("it proves no sentence".to_owned());
+        }
+        let passage = &self.passages[source];
+        let quote = Quote::parse(written);
+        if !quote.is_empty() && quote.is_too_short() {
+            return Err(format!("“{written}” is too short to prove anything"));
+        }
+        if !quote.is_empty() && !quote.is_in(&passage.words) {
+            return Err(format!("“{written}” does not stand in the passage {handle}"));
+        }
+        if let Some(number) = passage.missing_number(claim, &self.question) {
+            return Err(format!("{number} does not stand in the passage {handle}"));
+        }
+        let proof = if quote.is_empty() {
+            passage.find_proof(claim, MIN_SHARE)
+        } else {
+            let is_about = !passage.has_language_of(claim) || passage.share(claim) >= MIN_SHARE_WITH_QUOTE;
+            is_about.then_some(written.as_str())
+        };
+        let quote = proof.ok_or_else(|| format!("the passage {handle} does not say this"))?.to_owned();
+        Ok(Proof { source, quote })
+    }
+
+    fn classify(&self, said: &str, claim: &Claim) -> Kind {
+        let end = said.trim_end_matches(|c: char| !c.is_alphanumeric() && !"?:".contains(c));
+        let is_new_number =
+            |word: &String| word.starts_with(|c: char| c.is_ascii_digit()) && !self.question.contains(word);
+        let has_number = claim.words.iter().any(is_new_number);
+        let is_admission = || {
+            let words = format!(" {} ", claim.words.join(" "));
+            !has_number && ADMISSIONS.iter().any(|admission| words.contains(&format!(" {admission} ")))
+        };
+        let is_short = claim.content_count() < MIN_CLAIM_WORDS && !has_number;
+        if self.passages.is_empty() || claim.words.is_empty() || end.ends_with(['?', ':']) || is_admission() {
+            Kind::Aside
+        } else if is_short || claim.shared_with(&self.question) >= MIN_REPEATED_SHARE {
+            Kind::Minor
+        } else {
+            Kind::Claim
+        }
+    }
+
+    /// Returns the proof of a sentence without a citation, from the passage that has the most of its words.
+    fn find_proof(&self, claim: &Claim, kind: Kind) -> Option<Proof> {
+        let min_share = if kind == Kind::Claim { MIN_SHARE } else { 1.0 };
+        let proofs = self.passages.iter().enumerate().rev().filter_map(|(source, passage)| {
+            let is_known = passage.missing_number(claim, &self.question).is_none();
+            let quote = is_known.then(|| passage.find_proof(claim, min_share)).flatten()?;
+            Some((passage.share(claim), Proof { source, quote: quote.to_owned() }))
+        });
+        proofs.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, proof)| proof)
+    }
+}
+
+/// Where the check is in the Markdown of an answer.
+struct Layout {
+    is_line_start: bool,
+    in_code: bool,
+    /// In a heading or the row of a table.
+    in_frame: bool,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { is_line_start: true, in_code: false, in_frame: false }
+    }
+}
+
+impl Layout {
+    /// Goes to the end of a sentence, and returns whether it is one: not code, a heading, a list's number.
+    fn advance(&mut self, sentence: &str) -> bool {
+        let begin = sentence.trim_start();
+        let is_fence = self.is_line_start && begin.starts_with("```");
+        if is_fence {
+            self.in_code = !self.in_code;
+        }
+        if self.is_line_start {
+            self.in_frame = begin.starts_with(['#', '|']);
+        }
+        let is_number = self.is_line_start
+            && sentence.ends_with(' ')
+            && sentence.trim().trim_end_matches(['.', ')']).bytes().all(|b| b.is_ascii_digit());
+        self.is_line_start = sentence.ends_with('\n');
+        !is_fence && !self.in_code && !self.in_frame && !is_number
+    }
+}
+
+/// Writes a mark before the full stop of a sentence.
+fn insert_mark(sentence: &str, mark: &str) -> String {
+    let text = sentence.trim_end();
+    let words = text.trim_end_matches(['.', '!']);
+    format!("{words} {mark}{}", &sentence[words.len()..])
+}
+
+fn mark_unsupported(sentence: &str) -> String {
+    let text = sentence.trim_end();
+    let emphasis = if text.contains('*') { '_' } else { '*' };
+    format!("{emphasis}{text}{emphasis} (not in the documents){}", &sentence[text.len()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCES: [Source<'_>; 2] = [
+        Source {
+            handle: "p3f2a91",
+            title: "handbook.md",
+            place: "p. 4 · Leave",
+            text: "Everybody has 25 days of annual leave a year. It ends in March. It costs 1,000 euros at 2 pm.",
+        },
+        Source { handle: "p00c1e5", title: "travel.md", place: "", text: "We go by train." },
+    ];
+
+    fn checked_parts(text: &str) -> (String, usize, usize) {
+        let checked = check(text, "how much leave do I have in 2026?", &SOURCES);
+        (checked.text, checked.proofs.len(), checked.failures.len())
+    }
+
+    #[test]
+    fn citations_that_hold_become_numbers() {
+        let all = [
+            ("You have 25 days [p3f2a91 \"25 days of annual leave\"].", "You have 25 days [1]."),
+            ("You have 25 days. [p3f2a91: “25 days of Annual Leave”]", "You have 25 days. [1]"),
+            (
+                "25 days [p3f2a91 \"25 days\"]. By train [p00c1e5 \"go by train\"].",
+                "25 days [1]. By train [2].",
+            ),
+            ("In 2026 you have 25 days of leave [p3f2a91].", "In 2026 you have 25 days of leave [1]."),
+            ("A [list] of [p3]. Nothing cited.", "A [list] of [p3]. Nothing cited."),
+            (
+                "It costs 1.000 euros at 14:00 [p3f2a91 \"costs 1,000 euros\"].",
+                "It costs 1.000 euros at 14:00 [1].",
+            ),
+            ("25 days … March [p3f2a91 \"25 days … ends in March\"].", "25 days … March [1]."),
+            ("Page 4 of the handbook: 25 days [p3f2a91].", "Page 4 of the handbook: 25 days [1]."),
+            ("It is 25 [p3f2a91 \"25 days of annual leave\"].", "It is 25 [1]."),
+            ("1) 25 days [p3f2a91 \"25 days\"].", "1) 25 days [1]."),
+            (
+                "Sie haben 25 Tage Urlaub im Jahr [p3f2a91 \"25 days of annual leave\"].",
+                "Sie haben 25 Tage Urlaub im Jahr [1].",
+            ),
+            ("25 days [p3f2a91 \"25 days\"]. Much more [1].", "25 days [1]. Much more."),
+            ("You have 25 days.\n[p3f2a91 \"25 days\"]", "You have 25 days.\n[1]"),
+        ];
+        for (text, expected) in all {
+            let (shown, _, failures) = checked_parts(text);
+            assert_eq!((shown.as_str(), failures), (expected, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_is_cited_twice_has_one_number() {
+        let text = "25 days [p3f2a91 \"25 days\"]. Until March [p3f2a91 \"ends in March\"].";
+        assert_eq!(checked_parts(text), ("25 days [1]. Until March [1].".to_owned(), 1, 0));
+    }
+
+    #[test]
+    fn sentences_whose_citation_fails_are_left_out() {
+        for text in [
+            "You have 28 days [p3f2a91 \"28 days of annual leave\"].",
+            "You have 28 days [p3f2a91 \"days of annual leave\"].",
+            "You have 25 days [pffffff \"25 days\"].",
+            "You have leave [p3f2a91 \"leave\"].",
+            "You fly first class [p00c1e5].",
+            "You have 28 days.\n[p3f2a91 \"days of annual leave\"]\n",
+            "You have 28 days.\n[p3f2a91]\n",
+            "You have 28 days. [pffffff \"x\"].",
+            "You have 28 days [p3f2a91 \"see [2] above in it\"].",
+            "It costs 100 euros [p3f2a91 \"It costs 1,000 euros\"].",
+            "It costs 1,000 euros at 2 am [p3f2a91 \"It costs 1,000 euros\"].",
+            "You may be in the gym for all of the afternoon [p3f2a91 \"25 days of annual leave\"].",
+            "You do not have 25 days of annual leave [p3f2a91].",
+            "You have 25 days [p3f2a91 \"ends in March … 25 days\"].",
+        ] {
+            let (shown, proofs, failures) = checked_parts(&format!("{text} So much."));
+            assert_eq!((shown.as_str(), proofs, failures), ("So much.", 0, 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn sentences_without_a_citation_get_one_or_are_marked() {
+        let cited = "Leave is 25 days [p3f2a91 \"25 days\"].";
+        for (text, expected, unsupported) in [
+            ("You have 25 days of annual leave.", "You have 25 days of annual leave [1].", 0),
+            ("We go by train!", "We go by train [1]!", 0),
+            ("- **We go by train.**", "- **We go by train.** [1]", 0),
+            ("We go by train at 3 pm.", "*We go by train at 3 pm.* (not in the documents)", 1),
+            (
+                "- We always fly **first** class.",
+                "- _We always fly **first** class._ (not in the documents)",
+                1,
+            ),
+            (
+                "Not everybody has annual leave a year.",
+                "*Not everybody has annual leave a year.* (not in the documents)",
+                1,
+            ),
+            (
+                "Lunch is free for visitors and staff.\n",
+                "*Lunch is free for visitors and staff.* (not in the documents)\n",
+                1,
+            ),
+            ("This is how much leave you have in 2026.", "This is how much leave you have in 2026.", 0),
+            ("Is lunch free for visitors and staff?", "Is lunch free for visitors and staff?", 0),
+            ("# Free lunch for visitors and staff\n", "# Free lunch for visitors and staff\n", 0),
+            ("| Free lunch | for visitors | and staff |\n", "| Free lunch | for visitors | and staff |\n", 0),
+            ("```\nlunch is free for visitors\n```\n", "```\nlunch is free for visitors\n```\n", 0),
+            ("What visitors and staff eat for lunch:\n", "What visitors and staff eat for lunch:\n", 0),
+            (
+                "The documents do not say who eats free lunch.",
+                "The documents do not say who eats free lunch.",
+                0,
+            ),
+            (
+                "Das steht nicht in den Dokumenten zum Mittagessen.",
+                "Das steht nicht in den Dokumenten zum Mittagessen.",
+                0,
+            ),
+            (
+                "The documents do not say it, but lunch is 9 euros.",
+                "*The documents do not say it, but lunch is 9 euros.* (not in the documents)",
+                1,
+            ),
+            ("As always.", "As always.", 0),
+            ("It costs 9 euros.", "*It costs 9 euros.* (not in the documents)", 1),
+        ] {
+            let checked = check(&format!("{text} {cited}"), "how much leave do I have in 2026?", &SOURCES);
+            let (shown, last) = checked.text.rsplit_once(" Leave is 25 days [").unwrap();
+            assert_eq!((shown, checked.unsupported.len()), (expected, unsupported), "{last}");
+        }
+    }
+
+    #[test]
+    fn what_repeats_the_question_needs_no_citation() {
+        let text = "Interns in Rome can take parental leave. Leave is 25 days [p3f2a91 \"25 days\"].";
+        for (question, unsupported) in [("can interns in Rome take parental leave?", 0), ("and in Rome?", 1)]
+        {
+            assert_eq!(check(text, question, &SOURCES).unsupported.len(), unsupported, "{question}");
+        }
+    }
+
+    #[test]
+    fn an_answer_without_any_citation_has_to_be_supported() {
+        for (text, unsupported) in
+            [("On Friday.", 1), ("In March.", 0), ("1. In March.", 0), ("Yes.", 1), ("I do not know.", 0)]
+        {
+            assert_eq!(check(text, "when?", &SOURCES).unsupported.len(), unsupported, "{text}");
+            assert_eq!(check(text, "when?", &[]).unsupported, [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_checked() {
+        for text in [
+            "",
+            "[",
+            "[p3f2a91",
+            "[p3f2a91 \"",
+            "[]",
+            "]",
+            "[pß000]",
+            "[p3f2a91 \"\"]",
+            "[p3f2a91 \"a]b",
+            "[p3f2ß91]",
+        ] {
+            checked_parts(text);
+        }
+    }
+}
