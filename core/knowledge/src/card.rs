@@ -10,10 +10,20 @@ pub(crate) const ASK_REMOVE: &str = "knowledge_ask_remove";
 pub(crate) const REMOVE: &str = "knowledge_remove";
 pub(crate) const SHOW_PASSAGE: &str = "knowledge_passage";
 
+/// The most characters of a document's name that are shown.
+const MAX_TITLE_CHARS: usize = 200;
+
+fn shorten(title: &str) -> String {
+    match title.char_indices().nth(MAX_TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", &title[..end]),
+        None => title.to_owned(),
+    }
+}
+
 /// The message while a document is read.
 pub(crate) fn indexing(title: &str) -> Card {
     Card::from_markdown("I am reading this. When I am done, you can ask me about it.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message when its text can be found.
@@ -31,7 +41,7 @@ pub(crate) fn indexed(document: Uuid, title: &str, version: &NewVersion, replace
     } else {
         "I have read this. Ask me about it."
     };
-    let fields = vec![("Document".to_owned(), title.to_owned()), ("Read".to_owned(), size)];
+    let fields = vec![("Document".to_owned(), shorten(title)), ("Read".to_owned(), size)];
     let mut card = Card::from_markdown(text).with_block(Block::Fields(fields));
     if version.is_partial {
         card = card.with_block(Block::Note(
@@ -45,37 +55,38 @@ pub(crate) fn indexed(document: Uuid, title: &str, version: &NewVersion, replace
 pub(crate) fn failed(title: &str, reason: &str, keeps_earlier: bool) -> Card {
     let then = if keeps_earlier { "The earlier version stays." } else { "Nothing of it was kept." };
     Card::from_markdown(format!("I could not read this: {reason}. {then}"))
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message if a file says what a document here says already.
 pub(crate) fn same_content(title: &str, existing: &str) -> Card {
     Card::from_markdown("I have exactly this already, so I kept nothing new.").with_block(Block::Fields(
-        vec![("File".to_owned(), title.to_owned()), ("Document".to_owned(), existing.to_owned())],
+        vec![("File".to_owned(), shorten(title)), ("Document".to_owned(), shorten(existing))],
     ))
 }
 
 /// The message of a version of which a newer one came before it was read.
 pub(crate) fn superseded(title: &str) -> Card {
     Card::from_markdown("A newer version came before I had read this one.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message of a document that was removed.
 pub(crate) fn removed(title: &str) -> Card {
     Card::from_markdown("This was removed. I know nothing of it any more.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The line below an answer that says what `[1]` stands for.
 pub(crate) fn source_line(number: usize, title: &str, place: &str) -> String {
+    let title = shorten(title);
     if place.is_empty() { format!("[{number}] {title}") } else { format!("[{number}] {title} · {place}") }
 }
 
 /// The button that shows a cited passage.
 pub(crate) fn source_button(number: usize, title: &str, citation: Uuid) -> Button {
     Button {
-        label: format!("[{number}] {title}"),
+        label: format!("[{number}] {}", shorten(title)),
         style: Style::Plain,
         on_click: OnClick::Action(Action::new(SHOW_PASSAGE, citation)),
     }
@@ -95,7 +106,8 @@ pub(crate) fn looked_up_line<'a>(passages: impl Iterator<Item = (&'a str, &'a st
         }
     }
     let named = documents.into_iter().map(|(title, places)| {
-        if places.is_empty() { title.to_owned() } else { format!("{title} ({})", places.join(", ")) }
+        let title = shorten(title);
+        if places.is_empty() { title } else { format!("{title} ({})", places.join(", ")) }
     });
     let named = named.collect::<Vec<_>>().join(" and ");
     format!("Looked up in {named}. The answer cites no passage.")
@@ -120,7 +132,7 @@ pub(crate) fn left_out_line(count: usize) -> Option<String> {
 pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>) -> Card {
     /// The most characters of a passage that are shown.
     const MAX_SHOWN_CHARS: usize = 2_500;
-    let mut fields = vec![("Document".to_owned(), title.to_owned())];
+    let mut fields = vec![("Document".to_owned(), shorten(title))];
     fields.extend((!place.is_empty()).then(|| ("Where".to_owned(), place.to_owned())));
     fields.extend((!quote.is_empty()).then(|| ("Cited".to_owned(), quote.to_owned())));
     let card = Card::default().with_block(Block::Fields(fields));
@@ -135,7 +147,7 @@ pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>)
 /// Asks whether to remove a document.
 pub(crate) fn ask_remove(document: &Document) -> Card {
     Card::from_markdown("Remove this document? I will know nothing of it any more.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), document.title.clone())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
         .with_button("Yes, remove it", Style::Danger, OnClick::Action(Action::new(REMOVE, document.id)))
 }
 
@@ -152,7 +164,7 @@ pub(crate) fn list(documents: &[Document]) -> Card {
             (Status::Indexed, 1) => "1 passage".to_owned(),
             (Status::Indexed, n) => format!("{n} passages"),
         };
-        (document.title.clone(), status)
+        (shorten(&document.title), status)
     };
     let mut card = Card::from_markdown("The documents that I know here:")
         .with_block(Block::Fields(documents.iter().take(MAX_LISTED).map(line).collect()));

@@ -14,7 +14,7 @@ use crate::{card, chunk, sql};
 use nod_contract::chat::Attachment;
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_contract::wire::Block;
-use nod_people::attachment::{self, FetchError};
+use nod_people::attachment::{self, FetchError, TextFormat};
 use nod_people::context::Chat;
 use nod_people::reading::{Limits, Read, Whose};
 use nod_people::{delivery, people};
@@ -167,7 +167,8 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
     }
     let whose = Whose { tenant: claim.tenant, person: document.added_by };
     let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
-    let read = match attachment::read_blocks(session.as_mut(), bytes, LIMITS).await {
+    let format = TextFormat::of_file(&document.title, &document.media_type);
+    let read = match attachment::read_blocks(session.as_mut(), bytes, format, LIMITS).await {
         Ok(read) => read,
         Err(reason) => return Ok(ReadOutcome::Failed(reason)),
     };
