@@ -25,7 +25,14 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let html = std::str::from_utf8(bytes).map_err(|_| Failure::Broken)?;
     let cut_html = &html[..html.floor_char_boundary(MAX_BYTES)];
     let dom = config::plain().parse_html(cut_html.as_bytes()).map_err(|_| Failure::Broken)?;
-    let mut page = Page { sink, text: String::new(), tables: Vec::new(), has_text: false, is_whole: true };
+    let mut page = Page {
+        sink,
+        text: String::new(),
+        tables: Vec::new(),
+        preformatted: 0,
+        has_text: false,
+        is_whole: true,
+    };
     let mut todo = vec![Visit::Enter(dom.document.clone())];
     while let Some(visit) = todo.pop() {
         match visit {
@@ -64,6 +71,8 @@ struct Page<'a, 'b> {
     text: String,
     /// The tables around the current place.
     tables: Vec<Table>,
+    /// Inside how many elements the text keeps its lines.
+    preformatted: u32,
     has_text: bool,
     is_whole: bool,
 }
@@ -75,7 +84,7 @@ impl Page<'_, '_> {
         }
         let Some(name) = node.element_name() else {
             match text_of_node(node) {
-                Some(text) => self.append(&text, todo),
+                Some(text) => self.append(&text),
                 None => descend(node, todo),
             }
             return;
@@ -94,6 +103,7 @@ impl Page<'_, '_> {
                 }
                 match name {
                     "table" => self.tables.push(Table::default()),
+                    "pre" => self.preformatted += 1,
                     "li" => self.text.push_str("- "),
                     _ => {}
                 }
@@ -110,15 +120,16 @@ impl Page<'_, '_> {
         {
             self.emit_row(&[], head);
         }
+        if name == "pre" {
+            self.preformatted -= 1;
+        }
         if !INLINE.contains(&name) {
             self.end_line();
         }
     }
 
-    fn append(&mut self, text: &str, todo: &[Visit]) {
-        let is_preformatted =
-            todo.iter().rev().take(8).any(|v| matches!(v, Visit::Leave(name) if name == "pre"));
-        if is_preformatted {
+    fn append(&mut self, text: &str) {
+        if self.preformatted > 0 {
             self.text.push_str(text);
             return;
         }
@@ -262,7 +273,7 @@ mod tests {
     use super::*;
     use crate::tests::{blocks, outline};
 
-    fn seen(html: &str) -> Vec<String> {
+    fn read_outline(html: &str) -> Vec<String> {
         outline(Kind::HtmlFile, html.as_bytes()).unwrap()
     }
 
@@ -272,7 +283,7 @@ mod tests {
             <p>Caf&eacute; &amp; a &lt; b&nbsp;c<br>next<ul><li>one<li>two <a href=x>here</a></ul>\
             <div><h3>By <br>sea</h3>None</div><pre>a\n  b</pre>";
         let text = "Everybody has 25 days.\nCafé & a < b c\nnext\n- one\n- two here\n";
-        assert_eq!(seen(html), ["1|Leave and travel", text, "3|By sea", "None\na\n  b\n"]);
+        assert_eq!(read_outline(html), ["1|Leave and travel", text, "3|By sea", "None\na\n  b\n"]);
     }
 
     #[test]
@@ -280,7 +291,7 @@ mod tests {
         let html = "<script>x()</script><style>p{}</style><nav>Home</nav><template><p>t</template><!-- c -->\
             <noscript>n</noscript><svg><text>s</text></svg><p hidden>h<p>Seen<div style='Display : none'>d</div>\
             <table><tr hidden><td>1<td>2<tr><td hidden>3<td>4<td>5</table><img src='https://a.test/x.png' alt=i>";
-        assert_eq!(seen(html), ["Seen\n", "=4|=5"]);
+        assert_eq!(read_outline(html), ["Seen\n", "=4|=5"]);
         assert_eq!(outline(Kind::HtmlFile, b"<script>x()</script>"), Err(Failure::Empty));
     }
 
@@ -298,14 +309,14 @@ mod tests {
             "2|Laid out",
             "as a table\nx\n",
         ];
-        assert_eq!(seen(html), rows);
+        assert_eq!(read_outline(html), rows);
     }
 
     #[test]
     fn hostile_html_ends() {
         let (read, cut) = blocks(Kind::HtmlFile, "<h2>h</h2>".repeat(40_000).as_bytes()).unwrap();
         assert_eq!((read.len(), cut), (2_000, Some(Cut::Size)));
-        assert_eq!(seen(&format!("{}x", "<div>".repeat(5_000))), ["x\n"]);
-        assert_eq!(seen(&format!("{}x", "<table><tr><td>".repeat(500))), ["x\n"]);
+        assert_eq!(read_outline(&format!("{}x", "<div>".repeat(5_000))), ["x\n"]);
+        assert_eq!(read_outline(&format!("{}x", "<table><tr><td>".repeat(500))), ["x\n"]);
     }
 }

@@ -7,6 +7,11 @@ use crate::sink::Sink;
 
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| Failure::Broken)?;
+    // A spreadsheet can state its separator in a line of its own.
+    let text = match text.split_once('\n') {
+        Some((first, rows)) if first.trim_start_matches('\u{FEFF}').starts_with("sep=") => rows,
+        _ => text,
+    };
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -81,6 +86,7 @@ mod tests {
             ),
             ("\n,\nMonth,Sum\n\nMay,120,late,paid\nJune\n", &["Month=May|Sum=120|=late|=paid", "Month=June"]),
             ("Month,Sum\n", &["=Month|=Sum"]),
+            ("sep=;\r\nMonth;Sum\r\nMay;1,5\r\n", &["Month=May|Sum=1,5"]),
             ("only words", &["=only words"]),
         ] {
             assert_eq!(outline(Kind::Table, file.as_bytes()).unwrap(), rows, "{file:?}");
