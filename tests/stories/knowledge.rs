@@ -1,7 +1,9 @@
 //! A dropped file is kept with "keep this"; questions are answered from it, for those who may read it.
 
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::Platform;
+use nod_tests::chat::{ChatOperation, Platform};
 use nod_tests::{SharedFile, World, hostile};
 use serde_json::json;
 
@@ -18,6 +20,9 @@ on_each_platform!(
     a_new_version_takes_the_place_of_the_earlier_one,
     the_same_file_is_kept_once,
     what_cannot_be_read_is_not_kept,
+    a_failed_document_is_tried_again,
+    a_document_is_read_again_from_its_kept_bytes,
+    what_stands_still_is_listed_first,
     a_removed_document_is_unknown_at_once,
     only_who_added_it_removes_it,
     one_persons_document_is_not_found_in_a_channel,
@@ -154,7 +159,7 @@ async fn each_unreadable_file_has_its_reason(platform: Platform) {
         world.share_file("ana", "dm:ana", "keep this", &SharedFile::new(name, media_type, bytes)).await;
         let said = world.read_rest("dm:ana");
         assert!(
-            said.contains(&format!("I could not read this: {reason}. Nothing of it was kept.")),
+            said.contains(&format!("I could not read this: {reason}. Nothing of it can be found.")),
             "{name}: {said}"
         );
     }
@@ -241,9 +246,78 @@ async fn what_cannot_be_read_is_not_kept(platform: Platform) {
     world.share_file("ana", "general", "@nod keep this", &locked).await;
     let said = world.read_new("general");
     assert!(said.contains("I could not read this: it is no PDF that I can read."), "{said}");
-    assert!(said.contains("Nothing of it was kept."), "{said}");
+    assert!(said.contains("Nothing of it can be found."), "{said}");
     let listed = world.run_command("ana", "general", "knowledge").await;
     assert!(listed.contains("report.pdf") && listed.contains("failed: it is no PDF"), "{listed}");
+    world.finish().await;
+}
+
+async fn a_failed_document_is_tried_again(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let gone = Fault::Status { code: 404, retry_after: None };
+    world.chat.inject_fault(ChatOperation::DownloadFile, gone);
+    world.share_file("ana", "dm:ana", "keep this", &handbook()).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("I could not read this: the chat did not give it to me."), "{said}");
+    world.click("ana", "dm:ana", "Try again").await;
+    assert!(world.read_ephemerals("ana").contains("I am reading this again."));
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("I have read this. Ask me about it.") && said.contains("2 passages"), "{said}");
+    assert!(!said.contains("Try again"), "{said}");
+    world.finish().await;
+}
+
+async fn a_document_is_read_again_from_its_kept_bytes(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook()).await;
+    let locked = SharedFile::new("locked.pdf", "application/pdf", hostile::locked_pdf());
+    world.share_file("ana", "general", "@nod keep this", &locked).await;
+    world.read_new("general");
+    world.chat.forget_files();
+    let answered = world.run_command("bo", "general", "knowledge again handbook.md").await;
+    assert!(answered.contains("Only the person who added it, or an admin"), "{answered}");
+    let answered = world.run_command("ana", "general", "knowledge again handbook.md").await;
+    assert!(answered.contains("I am reading this again. What I know of it stays until then."), "{answered}");
+    world.run_command("ana", "general", "knowledge again locked.pdf").await;
+    let said = world.read_new("general");
+    assert!(said.contains("I have read this again. Ask me about it."), "{said}");
+    assert!(said.contains("I could not read this: it is locked with a password."), "{said}");
+    let kept = "select count(*) from documents where generation = 2 and status = 'indexed'";
+    let blobs = "select count(*) from blobs";
+    for (query, wanted) in [(kept, 1_i64), (blobs, 2)] {
+        let found: i64 = sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap();
+        assert_eq!(found, wanted, "{query}");
+    }
+    world.finish().await;
+}
+
+async fn what_stands_still_is_listed_first(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    for name in ["a.md", "b.md"] {
+        let file = SharedFile::new(name, "text/markdown", format!("{HANDBOOK} {name}"));
+        world.share_file("ana", "general", "@nod keep this", &file).await;
+    }
+    let locked = SharedFile::new("z.pdf", "application/pdf", hostile::locked_pdf());
+    world.share_file("ana", "general", "@nod keep this", &locked).await;
+    sqlx::query("update documents set status = 'indexing' where title = 'b.md'")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    let again = world.run_command("ana", "general", "knowledge again b.md").await;
+    assert!(again.contains("I am reading it already."), "{again}");
+    world.advance(TimeDelta::minutes(12)).await;
+    let listed = world.run_command("ana", "general", "knowledge").await;
+    let places = [
+        "it stands still: I began to read it 12 minutes ago",
+        "failed: it is locked with a password (12 minutes ago)",
+        "a.md",
+    ];
+    let places: Vec<_> = places.iter().map(|words| listed.find(words)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{listed}");
+    world.run_command("ana", "general", "knowledge again b.md").await;
+    let listed = world.run_command("ana", "general", "knowledge").await;
+    assert!(!listed.contains("it stands still"), "{listed}");
+    world.read_new("general");
     world.finish().await;
 }
 
@@ -258,9 +332,13 @@ async fn a_removed_document_is_unknown_at_once(platform: Platform) {
     world.say("ana", "general", "@nod how much leave do I have?").await;
     let asked = last_prompt(&world);
     assert!(asked.contains("no document is kept here") && !asked.contains("25 days"), "{asked}");
-    let left: i64 =
-        sqlx::query_scalar("select count(*) from document_chunks").fetch_one(&world.pool).await.unwrap();
-    assert_eq!(left, 0);
+    for table in ["document_chunks", "blob_uses", "blobs"] {
+        let left: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select count(*) from {table}")))
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
     world.read_new("general");
     world.finish().await;
 }
@@ -269,11 +347,11 @@ async fn only_who_added_it_removes_it(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.share_file("ana", "general", "@nod keep this", &handbook()).await;
     let answered = world.run_command("bo", "general", "knowledge remove handbook.md").await;
-    assert!(answered.contains("Only the person who added it, or an admin, can remove it."), "{answered}");
+    assert!(answered.contains("Only the person who added it, or an admin, can remove it"), "{answered}");
     let asked = world.run_command("ana", "general", "knowledge remove Handbook.md").await;
     assert!(asked.contains("Remove this document?"), "{asked}");
     let unknown = world.run_command("ana", "general", "knowledge remove other.md").await;
-    assert!(unknown.contains("I know no such document here. Nothing was removed."), "{unknown}");
+    assert!(unknown.contains("I know no such document here. Nothing was changed."), "{unknown}");
     world.read_new("general");
     world.finish().await;
 }

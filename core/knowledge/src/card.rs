@@ -4,10 +4,12 @@ use uuid::Uuid;
 
 use crate::document::{Document, NewVersion, Status};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::clock::Timestamp;
 
 /// The actions of the buttons.
 pub(crate) const ASK_REMOVE: &str = "knowledge_ask_remove";
 pub(crate) const REMOVE: &str = "knowledge_remove";
+pub(crate) const READ_AGAIN: &str = "knowledge_read_again";
 pub(crate) const SHOW_PASSAGE: &str = "knowledge_passage";
 
 /// The most characters of a document's name that are shown.
@@ -26,8 +28,15 @@ pub(crate) fn indexing(title: &str) -> Card {
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
+/// The message while a document is read again.
+pub(crate) fn rereading(document: &Document) -> Card {
+    let meanwhile = if document.generation > 0 { "What I know of it stays until then." } else { "" };
+    Card::from_markdown(format!("I am reading this again. {meanwhile}").trim_end())
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
+}
+
 /// The message when its text can be found.
-pub(crate) fn indexed(document: Uuid, title: &str, version: &NewVersion, replaces: bool) -> Card {
+pub(crate) fn indexed(document: &Document, version: &NewVersion) -> Card {
     let size = match (version.pages, version.chunks.len()) {
         (Some(1), 1) => "1 page, 1 passage".to_owned(),
         (Some(1), n) => format!("1 page, {n} passages"),
@@ -36,25 +45,34 @@ pub(crate) fn indexed(document: Uuid, title: &str, version: &NewVersion, replace
         (None, 1) => "1 passage".to_owned(),
         (None, n) => format!("{n} passages"),
     };
-    let text = if replaces {
-        "I have read the new version. It takes the place of the earlier one."
-    } else {
-        "I have read this. Ask me about it."
+    let text = match &document.digest {
+        Some(earlier) if *earlier == version.digest => "I have read this again. Ask me about it.",
+        Some(_) => "I have read the new version. It takes the place of the earlier one.",
+        None => "I have read this. Ask me about it.",
     };
-    let fields = vec![("Document".to_owned(), shorten(title)), ("Read".to_owned(), size)];
+    let fields = vec![("Document".to_owned(), shorten(&document.title)), ("Read".to_owned(), size)];
     let mut card = Card::from_markdown(text).with_block(Block::Fields(fields));
     if version.is_partial {
         card = card.with_block(Block::Note(
             "It is longer than I read: what comes after that I do not know.".to_owned(),
         ));
     }
-    card.with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document)))
+    card.with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document.id)))
 }
 
 /// The message if a document cannot be read. `reason` is the end of a sentence.
-pub(crate) fn failed(title: &str, reason: &str, keeps_earlier: bool) -> Card {
-    let then = if keeps_earlier { "The earlier version stays." } else { "Nothing of it was kept." };
+pub(crate) fn failed(document: &Document, reason: &str) -> Card {
+    let then =
+        if document.generation > 0 { "The earlier version stays." } else { "Nothing of it can be found." };
     Card::from_markdown(format!("I could not read this: {reason}. {then}"))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
+        .with_button("Try again", Style::Plain, OnClick::Action(Action::new(READ_AGAIN, document.id)))
+        .with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document.id)))
+}
+
+/// The message for a file that becomes no document. `reason` is the end of a sentence.
+pub(crate) fn not_kept(title: &str, reason: &str) -> Card {
+    Card::from_markdown(format!("I could not read this: {reason}. Nothing of it was kept."))
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
@@ -151,15 +169,21 @@ pub(crate) fn ask_remove(document: &Document) -> Card {
         .with_button("Yes, remove it", Style::Danger, OnClick::Action(Action::new(REMOVE, document.id)))
 }
 
-/// The list of the documents here.
-pub(crate) fn list(documents: &[Document]) -> Card {
+/// The list of the documents here. What stands still comes first.
+pub(crate) fn list(mut documents: Vec<Document>, now: Timestamp) -> Card {
     /// The most documents that are listed.
     const MAX_LISTED: usize = 20;
+    documents.sort_by_key(|document| document.status != Status::Failed && !document.is_stuck(now));
     let line = |document: &Document| {
+        let since = elapsed(document.updated_at, now);
         let status = match (document.status, document.chunk_count) {
+            (Status::Indexing, _) if document.is_stuck(now) => {
+                format!("it stands still: I began to read it {since} ago")
+            }
             (Status::Indexing, _) => "I am reading it".to_owned(),
             (Status::Failed, _) => {
-                format!("failed: {}", document.reason.as_deref().unwrap_or("it was not read"))
+                let reason = document.reason.as_deref().unwrap_or("it was not read");
+                format!("failed: {reason} ({since} ago)")
             }
             (Status::Indexed, 1) => "1 passage".to_owned(),
             (Status::Indexed, n) => format!("{n} passages"),
@@ -172,4 +196,15 @@ pub(crate) fn list(documents: &[Document]) -> Card {
         card = card.with_block(Block::Note(format!("and {more} more")));
     }
     card
+}
+
+/// Returns the time that has passed: "12 minutes".
+fn elapsed(from: Timestamp, now: Timestamp) -> String {
+    let passed = now - from;
+    let (count, unit) = match (passed.num_days(), passed.num_hours(), passed.num_minutes()) {
+        (days @ 1.., ..) => (days, "day"),
+        (_, hours @ 1.., _) => (hours, "hour"),
+        (_, _, minutes) => (minutes.max(1), "minute"),
+    };
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
 }

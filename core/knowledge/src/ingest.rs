@@ -4,29 +4,27 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::analysis::weighted_terms;
 use crate::document::{Document, NewChunk, NewVersion, Status};
-use crate::{card, chunk, sql};
-use nod_contract::chat::Attachment;
+use crate::{card, chunk, fetch, sql};
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_contract::wire::Block;
-use nod_people::attachment::{self, FetchError, TextFormat};
+use nod_people::attachment::{self, TextFormat};
 use nod_people::context::Chat;
 use nod_people::reading::{Limits, Read, Whose};
 use nod_people::{delivery, people};
+use nod_store::blobs;
 use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
 
-/// The largest file that is kept, in bytes, and the most text of it.
-const MAX_BYTES: usize = 20 * 1024 * 1024;
+/// The most that is read of a document.
 const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
 /// How long reading one document can take.
 const READ_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often a document is tried.
-const MAX_ATTEMPTS: i32 = 4;
+pub(crate) const MAX_ATTEMPTS: i32 = 4;
 
 /// The jobs of this crate.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,7 +44,7 @@ pub(crate) fn lane(tenant: TenantId) -> Uuid {
 }
 
 /// How reading a document ended.
-enum ReadOutcome {
+pub(crate) enum ReadOutcome {
     Version(NewVersion),
     /// The end of a sentence.
     Failed(String),
@@ -111,8 +109,8 @@ async fn store(
     let (title, generation) = (document.title.as_str(), document.wanted_generation);
     let has_earlier = document.generation > 0;
     let shown = match outcome {
-        ReadOutcome::Version(version) => card::indexed(id, title, version, has_earlier),
-        ReadOutcome::Failed(reason) => card::failed(title, reason, has_earlier),
+        ReadOutcome::Version(version) => card::indexed(document, version),
+        ReadOutcome::Failed(reason) => card::failed(document, reason),
         ReadOutcome::SameContent { title: existing, .. } => card::same_content(title, existing),
     };
     // A message's lane is locked before the document's row, as everywhere.
@@ -141,30 +139,11 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
     if !is_served(core, claim.tenant, document).await? {
         return Ok(ReadOutcome::Failed("I keep files for members of this workspace only".to_owned()));
     }
-    let file = Attachment {
-        name: document.title.clone(),
-        media_type: document.media_type.clone(),
-        size: 0,
-        url: Some(document.url.clone()),
-    };
-    let bytes = match attachment::fetch(core, &document.platform, &file, MAX_BYTES).await {
+    let bytes = match fetch::load_or_download(core, claim, document).await? {
         Ok(bytes) => bytes,
-        Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_ATTEMPTS => {
-            return Err("the platform did not give the file".into());
-        }
-        Err(error) => return Ok(ReadOutcome::Failed(error.reason)),
+        Err(outcome) => return Ok(outcome),
     };
-    let digest = Sha256::digest(&bytes).to_vec();
-    if document.generation > 0 && document.digest.as_ref() == Some(&digest) {
-        return Ok(ReadOutcome::SameContent { title: document.title.clone(), digest });
-    }
-    // A new version of a document takes the place of the earlier one even if another document says the same.
-    if document.generation == 0 {
-        let mut conn = core.pool.acquire().await?;
-        if let Some(title) = sql::find_same_content(&mut conn, claim.tenant, document, &digest).await? {
-            return Ok(ReadOutcome::SameContent { title, digest });
-        }
-    }
+    let digest = blobs::digest_of(&bytes);
     let whose = Whose { tenant: claim.tenant, person: document.added_by };
     let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
     let format = TextFormat::of_file(&document.title, &document.media_type);

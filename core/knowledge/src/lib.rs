@@ -7,6 +7,7 @@ mod chunk;
 mod cite;
 mod command;
 mod document;
+mod fetch;
 mod index;
 mod ingest;
 mod keep;
