@@ -47,6 +47,8 @@ pub enum ChatOperation {
     AppendStream,
     /// Finishes it.
     StopStream,
+    /// Downloads a file.
+    DownloadFile,
 }
 
 /// Evaluates the expression on the fake of either platform.
@@ -369,12 +371,18 @@ impl FakeChat {
                 ChatOperation::UpdateMessage | ChatOperation::AppendStream | ChatOperation::StopStream,
             ) => "update_message",
             (Self::Discord(_), ChatOperation::FetchProfile) => "get_guild_member",
+            (_, ChatOperation::DownloadFile) => "file",
         }
     }
 
     /// Makes the next such call fail.
     pub fn inject_fault(&self, deed: ChatOperation, fault: Fault) {
         self.faults().next(self.operation_name(deed), fault);
+    }
+
+    /// The addresses of all files expire.
+    pub fn forget_files(&self) {
+        each!(self, fake => fake.forget_files());
     }
 
     /// Returns the calls that Nod made so far, by the platform's names, in order.
@@ -616,5 +624,9 @@ fn command_options(command: &str, typed: &str, registered: Option<&str>) -> Valu
             None => return json!({}),
         },
     };
-    if typed.is_empty() { json!({}) } else { json!({ name: typed }) }
+    match typed.strip_prefix("again ") {
+        _ if typed.is_empty() => json!({}),
+        Some(typed) if command == "knowledge" => json!({ "again": typed }),
+        _ => json!({ name: typed }),
+    }
 }

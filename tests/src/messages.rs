@@ -44,7 +44,7 @@ impl FakeChat {
     /// Sends a message with a file, and returns the message's id.
     #[must_use]
     pub fn share_file(&self, user: &str, channel: &str, text: &str, file: &SharedFile) -> String {
-        let (name, kind, bytes) = (file.name, file.media_type, file.bytes.clone());
+        let (name, kind, bytes) = (file.name.as_str(), file.media_type, file.bytes.clone());
         let said = match self {
             Self::Slack(fake) => {
                 let files = vec![fake.upload(name, kind, bytes)];
@@ -237,7 +237,7 @@ impl FakeChat {
 /// A file that a user attaches.
 #[derive(Debug, Clone)]
 pub struct SharedFile {
-    name: &'static str,
+    name: String,
     media_type: &'static str,
     bytes: Vec<u8>,
 }
@@ -245,8 +245,8 @@ pub struct SharedFile {
 impl SharedFile {
     /// Creates a file with this name, media type and content.
     #[must_use]
-    pub fn new(name: &'static str, kind: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { name, media_type: kind, bytes: bytes.into() }
+    pub fn new(name: impl Into<String>, kind: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), media_type: kind, bytes: bytes.into() }
     }
 }
 

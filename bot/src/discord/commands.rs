@@ -10,6 +10,8 @@ use super::web::ApiClient;
 /// Discord's option types.
 const TEXT: u8 = 3;
 const USER: u8 = 6;
+/// Options whose name is typed before the value: the value alone does not say what to do.
+const NAMED_OPTIONS: [&str; 1] = ["again"];
 /// Kinds of commands.
 const CHAT_INPUT: u8 = 1;
 const MESSAGE: u8 = 3;
@@ -153,6 +155,8 @@ impl<'a> CommandOptions<'a> {
                 Self::collect_words(&option["options"], words);
                 continue;
             }
+            let name = option["name"].as_str().filter(|name| NAMED_OPTIONS.contains(name));
+            words.extend(name.map(str::to_owned));
             words.push(match (&option["value"], option["type"].as_u64()) {
                 (Value::String(id), Some(kind)) if kind == u64::from(USER) => format!("<@{id}>"),
                 (Value::String(text), _) => text.clone(),
@@ -188,6 +192,8 @@ mod tests {
     fn options_read_as_if_they_were_typed() {
         let data = json!({"options": [{"name": "question", "type": 3, "value": "what is new?"}]});
         assert_eq!(CommandOptions::from_data(&data).as_typed(), "what is new?");
+        let data = json!({"options": [{"name": "again", "type": 3, "value": "handbook.pdf"}]});
+        assert_eq!(CommandOptions::from_data(&data).as_typed(), "again handbook.pdf");
         assert_eq!(CommandOptions::from_data(&json!({})).as_typed(), "");
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The reader's version. A document that made one version fail is tried again with another. The last part is
 /// incremented when a parser changes between two releases.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+2");
 /// The longest request line, in bytes.
 pub const MAX_REQUEST_BYTES: usize = 4 * 1024;
 /// The largest document, in bytes: Gmail's largest mail in its encoded form.
@@ -25,6 +25,12 @@ pub enum Kind {
     Docx,
     /// HTML in UTF-8, such as a mail's body.
     Html,
+    /// An HTML file in UTF-8: its headings, text and tables.
+    HtmlFile,
+    /// Markdown in UTF-8.
+    Markdown,
+    /// Lines of separated values in UTF-8, such as CSV. The first line names the columns.
+    Table,
     /// HTML of a calendar description, converted without emphasis marks.
     Description,
     /// HTML of a mail signature, converted without emphasis and list marks.
@@ -33,6 +39,14 @@ pub enum Kind {
     Mail,
     /// A mail draft.
     Draft,
+}
+
+impl Kind {
+    /// Returns whether it is a file as people give it, and no part of a mail or an event.
+    #[must_use]
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::Pdf | Self::Docx | Self::HtmlFile | Self::Markdown | Self::Table)
+    }
 }
 
 /// A request to read one document; its bytes follow the line.
@@ -105,12 +119,15 @@ pub enum Block {
 }
 
 impl Block {
-    /// Returns the number of bytes of its text.
+    /// Returns the number of bytes of its text. What can be tiny counts for more, because as JSON it is longer.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
-            Self::Heading { text, .. } | Self::Text { text, .. } => text.len(),
-            Self::Row { head, cells } => head.iter().chain(cells).map(String::len).sum(),
+            Self::Text { text, .. } => text.len(),
+            Self::Heading { text, .. } => text.len() + 8,
+            Self::Row { head, cells } => {
+                head.iter().chain(cells).map(|text| text.len() + 1).sum::<usize>() + 8
+            }
             Self::Field { name, text } => name.len() + text.len(),
         }
     }
@@ -152,6 +169,8 @@ pub enum Failure {
     Scan,
     /// It is damaged, or not of the type that it claims.
     Broken,
+    /// Its end is missing.
+    Truncated,
     /// It is empty.
     Empty,
     /// It decompresses to too much data.

@@ -4,21 +4,40 @@ use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::clock::Timestamp;
 
 /// The actions of the buttons.
 pub(crate) const ASK_REMOVE: &str = "knowledge_ask_remove";
 pub(crate) const REMOVE: &str = "knowledge_remove";
+pub(crate) const READ_AGAIN: &str = "knowledge_read_again";
 pub(crate) const SHOW_PASSAGE: &str = "knowledge_passage";
+
+/// The most characters of a document's name that are shown.
+const MAX_TITLE_CHARS: usize = 200;
+
+fn shorten(title: &str) -> String {
+    match title.char_indices().nth(MAX_TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", &title[..end]),
+        None => title.to_owned(),
+    }
+}
 
 /// The message while a document is read.
 pub(crate) fn indexing(title: &str) -> Card {
     Card::from_markdown("I am reading this. When I am done, you can ask me about it.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
+}
+
+/// The message while a document is read again.
+pub(crate) fn rereading(document: &Document) -> Card {
+    let meanwhile = if document.generation > 0 { "What I know of it stays until then." } else { "" };
+    Card::from_markdown(format!("I am reading this again. {meanwhile}").trim_end())
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
 }
 
 /// The message while the embedding model works: how many passages it has done.
 pub(crate) fn embedding(title: &str, done: i64, all: i64) -> Card {
-    let fields = [("Document", title.to_owned()), ("Passages", format!("{done} of {all}"))];
+    let fields = [("Document", shorten(title)), ("Passages", format!("{done} of {all}"))];
     Card::from_markdown(
         "I have read this, and now I index what it says. When I am done, you can ask me about it.",
     )
@@ -26,13 +45,7 @@ pub(crate) fn embedding(title: &str, done: i64, all: i64) -> Card {
 }
 
 /// The message when its text can be found.
-pub(crate) fn indexed(
-    document: Uuid,
-    title: &str,
-    version: &ReadVersion,
-    chunk_count: i32,
-    replaces: bool,
-) -> Card {
+pub(crate) fn indexed(document: &Document, version: &ReadVersion, chunk_count: i32) -> Card {
     let size = match (version.pages, chunk_count) {
         (Some(1), 1) => "1 page, 1 passage".to_owned(),
         (Some(1), n) => format!("1 page, {n} passages"),
@@ -41,56 +54,66 @@ pub(crate) fn indexed(
         (None, 1) => "1 passage".to_owned(),
         (None, n) => format!("{n} passages"),
     };
-    let text = if replaces {
-        "I have read the new version. It takes the place of the earlier one."
-    } else {
-        "I have read this. Ask me about it."
+    let text = match &document.digest {
+        Some(earlier) if *earlier == version.digest => "I have read this again. Ask me about it.",
+        Some(_) => "I have read the new version. It takes the place of the earlier one.",
+        None => "I have read this. Ask me about it.",
     };
-    let fields = vec![("Document".to_owned(), title.to_owned()), ("Read".to_owned(), size)];
+    let fields = vec![("Document".to_owned(), shorten(&document.title)), ("Read".to_owned(), size)];
     let mut card = Card::from_markdown(text).with_block(Block::Fields(fields));
     if version.is_partial {
         card = card.with_block(Block::Note(
             "It is longer than I read: what comes after that I do not know.".to_owned(),
         ));
     }
-    card.with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document)))
+    card.with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document.id)))
 }
 
 /// The message if a document cannot be read. `reason` is the end of a sentence.
-pub(crate) fn failed(title: &str, reason: &str, keeps_earlier: bool) -> Card {
-    let then = if keeps_earlier { "The earlier version stays." } else { "Nothing of it was kept." };
+pub(crate) fn failed(document: &Document, reason: &str) -> Card {
+    let then =
+        if document.generation > 0 { "The earlier version stays." } else { "Nothing of it can be found." };
     Card::from_markdown(format!("I could not read this: {reason}. {then}"))
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
+        .with_button("Try again", Style::Plain, OnClick::Action(Action::new(READ_AGAIN, document.id)))
+        .with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document.id)))
+}
+
+/// The message for a file that becomes no document. `reason` is the end of a sentence.
+pub(crate) fn not_kept(title: &str, reason: &str) -> Card {
+    Card::from_markdown(format!("I could not read this: {reason}. Nothing of it was kept."))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message if a file says what a document here says already.
 pub(crate) fn same_content(title: &str, existing: &str) -> Card {
     Card::from_markdown("I have exactly this already, so I kept nothing new.").with_block(Block::Fields(
-        vec![("File".to_owned(), title.to_owned()), ("Document".to_owned(), existing.to_owned())],
+        vec![("File".to_owned(), shorten(title)), ("Document".to_owned(), shorten(existing))],
     ))
 }
 
 /// The message of a version of which a newer one came before it was read.
 pub(crate) fn superseded(title: &str) -> Card {
     Card::from_markdown("A newer version came before I had read this one.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message of a document that was removed.
 pub(crate) fn removed(title: &str) -> Card {
     Card::from_markdown("This was removed. I know nothing of it any more.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), title.to_owned())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The line below an answer that says what `[1]` stands for.
 pub(crate) fn source_line(number: usize, title: &str, place: &str) -> String {
+    let title = shorten(title);
     if place.is_empty() { format!("[{number}] {title}") } else { format!("[{number}] {title} · {place}") }
 }
 
 /// The button that shows a cited passage.
 pub(crate) fn source_button(number: usize, title: &str, citation: Uuid) -> Button {
     Button {
-        label: format!("[{number}] {title}"),
+        label: format!("[{number}] {}", shorten(title)),
         style: Style::Plain,
         on_click: OnClick::Action(Action::new(SHOW_PASSAGE, citation)),
     }
@@ -110,7 +133,8 @@ pub(crate) fn looked_up_line<'a>(passages: impl Iterator<Item = (&'a str, &'a st
         }
     }
     let named = documents.into_iter().map(|(title, places)| {
-        if places.is_empty() { title.to_owned() } else { format!("{title} ({})", places.join(", ")) }
+        let title = shorten(title);
+        if places.is_empty() { title } else { format!("{title} ({})", places.join(", ")) }
     });
     let named = named.collect::<Vec<_>>().join(" and ");
     format!("Looked up in {named}. The answer cites no passage.")
@@ -149,7 +173,7 @@ pub(crate) fn left_out_line(count: usize) -> Option<String> {
 pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>) -> Card {
     /// The most characters of a passage that are shown.
     const MAX_SHOWN_CHARS: usize = 2_500;
-    let mut fields = vec![("Document".to_owned(), title.to_owned())];
+    let mut fields = vec![("Document".to_owned(), shorten(title))];
     fields.extend((!place.is_empty()).then(|| ("Where".to_owned(), place.to_owned())));
     fields.extend((!quote.is_empty()).then(|| ("Cited".to_owned(), quote.to_owned())));
     let card = Card::default().with_block(Block::Fields(fields));
@@ -164,24 +188,30 @@ pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>)
 /// Asks whether to remove a document.
 pub(crate) fn ask_remove(document: &Document) -> Card {
     Card::from_markdown("Remove this document? I will know nothing of it any more.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), document.title.clone())]))
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
         .with_button("Yes, remove it", Style::Danger, OnClick::Action(Action::new(REMOVE, document.id)))
 }
 
-/// The list of the documents here.
-pub(crate) fn list(documents: &[Document]) -> Card {
+/// The list of the documents here. What stands still comes first.
+pub(crate) fn list(mut documents: Vec<Document>, now: Timestamp) -> Card {
     /// The most documents that are listed.
     const MAX_LISTED: usize = 20;
+    documents.sort_by_key(|document| document.status != Status::Failed && !document.is_stuck(now));
     let line = |document: &Document| {
+        let since = elapsed(document.updated_at, now);
         let status = match (document.status, document.chunk_count) {
+            (Status::Indexing, _) if document.is_stuck(now) => {
+                format!("it stands still: I began to read it {since} ago")
+            }
             (Status::Indexing, _) => "I am reading it".to_owned(),
             (Status::Failed, _) => {
-                format!("failed: {}", document.reason.as_deref().unwrap_or("it was not read"))
+                let reason = document.reason.as_deref().unwrap_or("it was not read");
+                format!("failed: {reason} ({since} ago)")
             }
             (Status::Indexed, 1) => "1 passage".to_owned(),
             (Status::Indexed, n) => format!("{n} passages"),
         };
-        (document.title.clone(), status)
+        (shorten(&document.title), status)
     };
     let mut card = Card::from_markdown("The documents that I know here:")
         .with_block(Block::Fields(documents.iter().take(MAX_LISTED).map(line).collect()));
@@ -189,4 +219,15 @@ pub(crate) fn list(documents: &[Document]) -> Card {
         card = card.with_block(Block::Note(format!("and {more} more")));
     }
     card
+}
+
+/// Returns the time that has passed: "12 minutes".
+fn elapsed(from: Timestamp, now: Timestamp) -> String {
+    let passed = now - from;
+    let (count, unit) = match (passed.num_days(), passed.num_hours(), passed.num_minutes()) {
+        (days @ 1.., ..) => (days, "day"),
+        (_, hours @ 1.., _) => (hours, "hour"),
+        (_, _, minutes) => (minutes.max(1), "minute"),
+    };
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
 }

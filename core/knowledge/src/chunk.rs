@@ -38,34 +38,41 @@ fn sections(blocks: &[Block]) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     let mut path: Vec<(u8, String)> = Vec::new();
     let mut heading = String::new();
-    let mut append = |heading: &str, page: Option<u32>, text: &str| match all.last_mut() {
-        Some(open) if open.heading == heading && open.page == page => open.text.push_str(text),
-        _ => all.push(Section { page, heading: heading.to_owned(), text: text.to_owned() }),
-    };
+    // Some documents are made of headings: the words of one without text can be found too.
+    let mut bare: Option<(u8, Section)> = None;
     for block in blocks {
-        match block {
-            Block::Heading { level, text, .. } => heading = enter_heading(&mut path, *level, text),
-            Block::Text { text, page } => {
-                for line in text.split_inclusive('\n') {
-                    match markdown_heading(line) {
-                        Some((level, words)) => heading = enter_heading(&mut path, level, words),
-                        None => append(&heading, *page, line),
-                    }
-                }
+        let (page, text) = match block {
+            Block::Heading { level, text, page } => {
+                all.extend(bare.take().filter(|(above, _)| above >= level).map(|(_, section)| section));
+                heading = enter_heading(&mut path, *level, text);
+                bare = Some((*level, Section { page: *page, heading: heading.clone(), text: text.clone() }));
+                continue;
             }
-            Block::Row { head, cells } => {
-                let named = head.iter().map(Some).chain(std::iter::repeat(None)).zip(cells);
-                let cells = named.map(|(name, cell)| match name {
-                    Some(name) => format!("{name}: {cell}"),
-                    None => cell.clone(),
-                });
-                append(&heading, None, &(cells.collect::<Vec<_>>().join("; ") + "\n"));
-            }
-            Block::Field { name, text } => append(&heading, None, &format!("{name}: {text}\n")),
+            Block::Text { text, page } => (*page, text.clone()),
+            Block::Row { head, cells } => (None, row_text(head, cells)),
+            Block::Field { name, text } => (None, format!("{name}: {text}\n")),
+        };
+        if !text.trim().is_empty() {
+            bare = None;
+        }
+        match all.last_mut() {
+            Some(open) if open.heading == heading && open.page == page => open.text.push_str(&text),
+            _ => all.push(Section { page, heading: heading.clone(), text }),
         }
     }
+    all.extend(bare.map(|(_, section)| section));
     all.retain(|section| !section.text.trim().is_empty());
     all
+}
+
+/// Returns a row as a line that names its columns.
+fn row_text(head: &[String], cells: &[String]) -> String {
+    let named = head.iter().map(String::as_str).chain(std::iter::repeat("")).zip(cells);
+    let named = named.filter(|(_, cell)| !cell.is_empty()).map(|(name, cell)| match name {
+        "" => cell.clone(),
+        name => format!("{name}: {cell}"),
+    });
+    named.collect::<Vec<_>>().join("; ") + "\n"
 }
 
 /// Returns the headings from the outermost to this one, as one line.
@@ -75,14 +82,6 @@ fn enter_heading(path: &mut Vec<(u8, String)>, level: u8, text: &str) -> String 
     path.push((level, head.split_whitespace().collect::<Vec<_>>().join(" ")));
     let words: Vec<&str> = path.iter().map(|(_, text)| text.as_str()).collect();
     words.join(" › ").chars().take(MAX_HEADING_CHARS).collect()
-}
-
-/// Parses "## Leave".
-fn markdown_heading(line: &str) -> Option<(u8, &str)> {
-    let words = line.trim_start_matches('#');
-    let level = u8::try_from(line.len() - words.len()).ok().filter(|level| (1..=6).contains(level))?;
-    let words = words.strip_prefix(' ')?.trim();
-    (!words.is_empty()).then_some((level, words))
 }
 
 fn split_section(section: &Section) -> Vec<Chunk> {
@@ -148,19 +147,35 @@ mod tests {
         Block::Text { text: text.to_owned(), page }
     }
 
+    fn heading(level: u8, text: &str, page: Option<u32>) -> Block {
+        Block::Heading { level, text: text.to_owned(), page }
+    }
+
+    #[test]
+    fn headings_without_text_are_found_too() {
+        let blocks = [heading(1, "Plan", None), heading(2, "Ship it", None), heading(2, "Rest", None)];
+        let chunks = split(&blocks);
+        let seen: Vec<_> = chunks.iter().map(|c| (c.heading.as_str(), c.text.as_str())).collect();
+        assert_eq!(seen, [("Plan › Ship it", "Ship it"), ("Plan › Rest", "Rest")]);
+        let many: Vec<_> = (0..40_000).map(|n| heading(2, &format!("Heading {n}"), None)).collect();
+        assert_eq!(split(&many).len(), 40_000);
+    }
+
     #[test]
     fn headings_and_pages_begin_a_chunk() {
         let blocks = [
-            Block::Heading { level: 1, text: "Leave\n".to_owned(), page: Some(1) },
+            heading(1, "Leave\n", Some(1)),
             text("Everybody has leave.\n", Some(1)),
-            text("## Annual leave\n25 days.\n# Travel\n", Some(1)),
+            heading(2, "Annual leave\n", Some(1)),
+            text("25 days.\n# no heading\n", Some(1)),
+            heading(1, "Travel\n", Some(1)),
             text("By train.", Some(2)),
         ];
         let chunks = split(&blocks);
         let seen: Vec<_> = chunks.iter().map(|c| (c.page, c.heading.as_str(), c.text.as_str())).collect();
         let expected = [
             (Some(1), "Leave", "Everybody has leave."),
-            (Some(1), "Leave › Annual leave", "25 days."),
+            (Some(1), "Leave › Annual leave", "25 days.\n# no heading"),
             (Some(2), "Travel", "By train."),
         ];
         assert_eq!(seen, expected);
@@ -182,6 +197,7 @@ mod tests {
 
     #[test]
     fn a_sentence_without_end_is_cut_at_a_space() {
+        assert!(split(&[text(&"word ".repeat(600_000), None)]).len() > 900);
         let chunks = split(&[text(&"größe ".repeat(5_000), None)]);
         assert!(chunks.iter().all(|c| c.text.chars().count() <= MAX_CHARS && c.text.ends_with("größe")));
         assert!(split(&[text(&"ß".repeat(10_000), None)]).len() > 3);
@@ -193,5 +209,8 @@ mod tests {
         let row =
             Block::Row { head: vec!["Month".into(), "Sum".into()], cells: vec!["May".into(), "120".into()] };
         assert_eq!(split(&[row])[0].text, "Month: May; Sum: 120");
+        let cells = vec!["May".into(), String::new(), "late".into()];
+        let row = Block::Row { head: vec!["Month".into(), "Sum".into()], cells };
+        assert_eq!(split(&[row])[0].text, "Month: May; late");
     }
 }

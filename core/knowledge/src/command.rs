@@ -1,12 +1,12 @@
-//! The command `knowledge`, and the buttons that remove a document.
+//! The command `knowledge`, and the buttons that remove a document or have it read again.
 
 use async_trait::async_trait;
 use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::document::{Document, Readers};
-use crate::ingest::lane;
+use crate::document::{Document, Readers, STUCK_AFTER, Status};
+use crate::ingest::{KnowledgeJob, lane};
 use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;
@@ -18,12 +18,13 @@ use nod_store::ability::{Asker, Buttons, Command};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 
-const UNKNOWN: &str = "I know no such document here. Nothing was removed.";
+const UNKNOWN: &str = "I know no such document here. Nothing was changed.";
 /// The most choices of an option, and the longest label of one.
 const MAX_CHOICES: usize = 25;
 const MAX_LABEL_CHARS: usize = 100;
 
-/// `knowledge` lists the documents here, `knowledge remove handbook.pdf` removes one.
+/// `knowledge` lists the documents here, `knowledge remove handbook.pdf` removes one, and `knowledge again handbook.pdf`
+/// reads it again.
 pub(crate) struct ListDocuments(pub(crate) Chat);
 
 #[async_trait]
@@ -33,11 +34,10 @@ impl Command for ListDocuments {
             name: "knowledge",
             does: "lists the documents I know here (say “keep this” with a file to add one)",
             about: "The documents that Nod knows here",
-            options: &[CommandOption {
-                name: "remove",
-                about: "A document to remove",
-                takes: Takes::Completed,
-            }],
+            options: &[
+                CommandOption { name: "remove", about: "A document to remove", takes: Takes::Completed },
+                CommandOption { name: "again", about: "A document to read again", takes: Takes::Completed },
+            ],
         }
     }
 
@@ -48,10 +48,11 @@ impl Command for ListDocuments {
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
         let documents = list(conn, asker).await?;
-        // Discord hands over only the option's value.
-        let name = words.strip_prefix("remove ").unwrap_or(words).trim();
+        let again = words.strip_prefix("again ");
+        // Discord hands over only the value of the other option.
+        let name = again.or_else(|| words.strip_prefix("remove ")).unwrap_or(words).trim();
         if name.is_empty() && !documents.is_empty() {
-            return Ok(InteractionResponse::Ephemeral(card::list(&documents)));
+            return Ok(InteractionResponse::Ephemeral(card::list(documents, asker.now)));
         }
         if name.is_empty() {
             return Ok(InteractionResponse::ephemeral(
@@ -62,10 +63,9 @@ impl Command for ListDocuments {
             document.title.to_lowercase() == name.to_lowercase() || document.id.to_string() == name
         };
         Ok(match documents.iter().find(named) {
-            Some(document) if may_remove(&self.0, asker, document) => {
-                InteractionResponse::Ephemeral(card::ask_remove(document))
-            }
-            Some(_) => not_theirs(),
+            Some(document) if !may_change(&self.0, asker, document) => not_theirs(),
+            Some(document) if again.is_some() => read_again(conn, asker, document.id).await?,
+            Some(document) => InteractionResponse::Ephemeral(card::ask_remove(document)),
             None => InteractionResponse::ephemeral(UNKNOWN),
         })
     }
@@ -87,13 +87,13 @@ impl Command for ListDocuments {
     }
 }
 
-/// [Remove], [Yes, remove it], and the buttons that show a cited passage.
+/// [Remove], [Yes, remove it], [Try again], and the buttons that show a cited passage.
 pub(crate) struct DocumentButtons(pub(crate) Chat);
 
 #[async_trait]
 impl Buttons for DocumentButtons {
     fn action_kinds(&self) -> &'static [&'static str] {
-        &[card::ASK_REMOVE, card::REMOVE, card::SHOW_PASSAGE]
+        &[card::ASK_REMOVE, card::REMOVE, card::READ_AGAIN, card::SHOW_PASSAGE]
     }
 
     async fn handle_click(
@@ -113,13 +113,14 @@ impl Buttons for DocumentButtons {
         let Some(document) = document.filter(|document| document.readers == readers) else {
             return Ok(InteractionResponse::ephemeral(UNKNOWN));
         };
-        if !may_remove(&self.0, asker, &document) {
+        if !may_change(&self.0, asker, &document) {
             return Ok(not_theirs());
         }
-        if verb.kind == card::ASK_REMOVE {
-            return Ok(InteractionResponse::Ephemeral(card::ask_remove(&document)));
+        match verb.kind.as_str() {
+            card::ASK_REMOVE => Ok(InteractionResponse::Ephemeral(card::ask_remove(&document))),
+            card::READ_AGAIN => read_again(conn, asker, document.id).await,
+            _ => remove(conn, asker, &document).await,
         }
-        remove(conn, asker, &document).await
     }
 }
 
@@ -158,14 +159,40 @@ async fn remove(
     Ok(InteractionResponse::Ephemeral(card::removed(&document.title)))
 }
 
-/// Whoever added a document can remove it, and so can an admin.
-fn may_remove(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
+/// Begins to read a document again, from the bytes that are kept.
+async fn read_again(
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    document: Uuid,
+) -> sqlx::Result<InteractionResponse> {
+    let Asker { tenant, now, .. } = *asker;
+    // In the same order as by the job.
+    jobs::lock_lane(conn, tenant, lane(tenant)).await?;
+    let Some(document) = &sql::load(conn, tenant, document).await? else {
+        return Ok(InteractionResponse::ephemeral(UNKNOWN));
+    };
+    let shown = card::rereading(document);
+    if document.status == Status::Indexing && !document.is_stuck(now) {
+        return Ok(InteractionResponse::ephemeral("I am reading it already."));
+    }
+    delivery::update_card(conn, tenant, document.delivery, &shown, now).await?;
+    let next = sql::begin_rereading(conn, tenant, document.id, now - STUCK_AFTER, now).await?;
+    let Some(generation) = next else {
+        return Ok(InteractionResponse::ephemeral("I am reading it already."));
+    };
+    let work = KnowledgeJob::IndexDocument { document: document.id, generation };
+    jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await?;
+    Ok(InteractionResponse::Ephemeral(shown))
+}
+
+/// Whoever added a document can remove it or have it read again, and so can an admin.
+fn may_change(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
     document.added_by == asker.person || core.admins_on(asker.platform).any(|admin| admin == asker.user)
 }
 
 fn not_theirs() -> InteractionResponse {
     InteractionResponse::ephemeral(
-        "Only the person who added it, or an admin, can remove it. Nothing was removed.",
+        "Only the person who added it, or an admin, can remove it or have it read again. Nothing was changed.",
     )
 }
 

@@ -1,11 +1,15 @@
 //! What a document is, and who may read it.
 
+use chrono::TimeDelta;
 use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId};
 use nod_people::delivery::ConversationLocation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+/// How long reading a document can take, with all attempts.
+pub(crate) const STUCK_AFTER: TimeDelta = TimeDelta::minutes(10);
 
 /// Who may read a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +82,20 @@ pub(crate) struct Document {
     /// The version that is read, or was read last.
     pub(crate) wanted_generation: i32,
     pub(crate) digest: Option<Vec<u8>>,
+    /// The bytes of the version that is read, once they were fetched.
+    pub(crate) wanted_digest: Option<Vec<u8>>,
     pub(crate) chunk_count: i32,
     pub(crate) status: Status,
     pub(crate) reason: Option<String>,
+    /// When its status changed.
+    pub(crate) updated_at: Timestamp,
+}
+
+impl Document {
+    /// Returns whether it has been read for so long that something must be wrong.
+    pub(crate) fn is_stuck(&self, now: Timestamp) -> bool {
+        self.status == Status::Indexing && now - self.updated_at > STUCK_AFTER
+    }
 }
 
 /// A file to keep.

@@ -200,7 +200,7 @@ async fn publish(
     let (_, count) = sql::count_embedded(&mut conn, tenant, document.id, version.generation, "").await?;
     drop(conn);
     let count = i32::try_from(count).unwrap_or(i32::MAX);
-    let shown = card::indexed(document.id, &document.title, version, count, document.generation > 0);
+    let shown = card::indexed(document, version, count);
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     // A message's lane is locked before the document's row, as everywhere.
@@ -224,7 +224,7 @@ async fn fail(
     reason: &str,
 ) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let shown = card::failed(&document.title, reason, document.generation > 0);
+    let shown = card::failed(document, reason);
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;

@@ -5,24 +5,22 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::analysis::weighted_terms;
 use crate::document::{Document, NewChunk, ReadVersion, Status};
-use crate::{card, chunk, embed, sql};
-use nod_contract::chat::Attachment;
+use crate::{card, chunk, embed, fetch, sql};
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_contract::wire::Block;
-use nod_people::attachment::{self, FetchError};
+use nod_people::attachment::{self, TextFormat};
 use nod_people::context::Chat;
 use nod_people::reading::{Limits, Read, Whose};
 use nod_people::{delivery, people};
+use nod_store::blobs;
 use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
 
-/// The largest file that is kept, in bytes, and the most text of it.
-const MAX_BYTES: usize = 20 * 1024 * 1024;
+/// The most that is read of a document.
 const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
 /// How long reading one document can take.
 const READ_TIMEOUT: Duration = Duration::from_secs(120);
@@ -51,7 +49,7 @@ pub(crate) fn lane(tenant: TenantId) -> Uuid {
 }
 
 /// How reading a document ended.
-enum ReadOutcome {
+pub(crate) enum ReadOutcome {
     Version {
         version: ReadVersion,
         chunks: Vec<NewChunk>,
@@ -122,10 +120,10 @@ async fn store(
     let has_earlier = document.generation > 0;
     let shown = match outcome {
         ReadOutcome::Version { version, chunks } => match (model, i32::try_from(chunks.len())) {
-            (None, Ok(count)) => card::indexed(id, title, version, count, has_earlier),
+            (None, Ok(count)) => card::indexed(document, version, count),
             _ => card::embedding(title, 0, i64::try_from(chunks.len()).unwrap_or(i64::MAX)),
         },
-        ReadOutcome::Failed(reason) => card::failed(title, reason, has_earlier),
+        ReadOutcome::Failed(reason) => card::failed(document, reason),
         ReadOutcome::SameContent { title: existing, .. } => card::same_content(title, existing),
     };
     // A message's lane is locked before the document's row, as everywhere.
@@ -166,33 +164,15 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
     if !is_served(core, claim.tenant, document).await? {
         return Ok(ReadOutcome::Failed("I keep files for members of this workspace only".to_owned()));
     }
-    let file = Attachment {
-        name: document.title.clone(),
-        media_type: document.media_type.clone(),
-        size: 0,
-        url: Some(document.url.clone()),
-    };
-    let bytes = match attachment::fetch(core, &document.platform, &file, MAX_BYTES).await {
+    let bytes = match fetch::load_or_download(core, claim, document).await? {
         Ok(bytes) => bytes,
-        Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_ATTEMPTS => {
-            return Err("the platform did not give the file".into());
-        }
-        Err(error) => return Ok(ReadOutcome::Failed(error.reason)),
+        Err(outcome) => return Ok(outcome),
     };
-    let digest = Sha256::digest(&bytes).to_vec();
-    if document.generation > 0 && document.digest.as_ref() == Some(&digest) {
-        return Ok(ReadOutcome::SameContent { title: document.title.clone(), digest });
-    }
-    // A new version of a document takes the place of the earlier one even if another document says the same.
-    if document.generation == 0 {
-        let mut conn = core.pool.acquire().await?;
-        if let Some(title) = sql::find_same_content(&mut conn, claim.tenant, document, &digest).await? {
-            return Ok(ReadOutcome::SameContent { title, digest });
-        }
-    }
+    let digest = blobs::digest_of(&bytes);
     let whose = Whose { tenant: claim.tenant, person: document.added_by };
     let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
-    let read = match attachment::read_blocks(session.as_mut(), bytes, LIMITS).await {
+    let format = TextFormat::of_file(&document.title, &document.media_type);
+    let read = match attachment::read_blocks(session.as_mut(), bytes, format, LIMITS).await {
         Ok(read) => read,
         Err(reason) => return Ok(ReadOutcome::Failed(reason)),
     };

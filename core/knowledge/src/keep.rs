@@ -14,6 +14,7 @@ use nod_people::attachment;
 use nod_people::context::Chat;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_store::ability::{AddressedMessage, Asker, MessageHandler};
+use nod_store::blobs::{self, BlobOwner};
 use nod_store::jobs::sql as jobs;
 
 /// What people say to have a file kept.
@@ -92,8 +93,8 @@ async fn keep(
     let url = file.url.as_ref().filter(|_| !is_named_alike);
     let shown = match (url, is_named_alike) {
         (Some(_), _) => card::indexing(&file.name),
-        (None, true) => card::failed(&file.name, "another file of this message has the same name", false),
-        (None, false) => card::failed(&file.name, "it is not stored in this chat", false),
+        (None, true) => card::not_kept(&file.name, "another file of this message has the same name"),
+        (None, false) => card::not_kept(&file.name, "it is not stored in this chat"),
     };
     let new = NewDelivery {
         id: delivery,
@@ -125,7 +126,12 @@ async fn keep(
         now: asker.now,
     };
     let next = match known {
-        Some(_) => sql::begin_version(conn, tenant, &document).await?,
+        Some(known) => {
+            // What could not be read, or was not read yet, is not wanted any more.
+            blobs::release_except(conn, tenant, BlobOwner::document(known.id), known.digest.as_slice())
+                .await?;
+            sql::begin_version(conn, tenant, &document).await?
+        }
         None => None,
     };
     let generation = match next {

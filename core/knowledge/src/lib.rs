@@ -9,6 +9,7 @@ mod command;
 mod document;
 mod embed;
 pub mod eval;
+mod fetch;
 mod fuse;
 mod index;
 mod ingest;

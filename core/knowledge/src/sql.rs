@@ -11,6 +11,7 @@ use crate::vector::Windows;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
 use nod_store::ability::AnsweredRun;
+use nod_store::blobs::{self, BlobOwner};
 
 struct DocumentRow {
     id: Uuid,
@@ -25,9 +26,11 @@ struct DocumentRow {
     generation: i32,
     wanted_generation: i32,
     digest: Option<Vec<u8>>,
+    wanted_digest: Option<Vec<u8>>,
     chunk_count: i32,
     status: String,
     reason: Option<String>,
+    updated_at: Timestamp,
 }
 
 impl From<DocumentRow> for Document {
@@ -49,9 +52,11 @@ impl From<DocumentRow> for Document {
             generation: row.generation,
             wanted_generation: row.wanted_generation,
             digest: row.digest,
+            wanted_digest: row.wanted_digest,
             chunk_count: row.chunk_count,
             status: Status::from_name(&row.status),
             reason: row.reason,
+            updated_at: row.updated_at,
         }
     }
 }
@@ -64,7 +69,7 @@ pub(crate) async fn load(
     let row = sqlx::query_as!(
         DocumentRow,
         "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
-             wanted_generation, digest, chunk_count, status, reason
+             wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at
          from documents where tenant_id = $1 and id = $2",
         tenant.0,
         id
@@ -83,7 +88,7 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         DocumentRow,
         "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
-             wanted_generation, digest, chunk_count, status, reason
+             wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at
          from documents where tenant_id = $1 and (channel_id = $2 or only_for = $3) order by lower(title), id",
         tenant.0,
         readers.channel(),
@@ -128,7 +133,8 @@ pub(crate) async fn begin_version(
 ) -> sqlx::Result<Option<i32>> {
     sqlx::query_scalar!(
         "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
-             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7, added_by = $8
+             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7, added_by = $8,
+             wanted_digest = null
          where tenant_id = $1 and id = $2 returning wanted_generation",
         tenant.0,
         new.id,
@@ -141,6 +147,57 @@ pub(crate) async fn begin_version(
     )
     .fetch_optional(conn)
     .await
+}
+
+/// Begins the next version of a document from the bytes that are kept. Returns its number, or `None` if one is being
+/// read since `stuck_before` or later.
+pub(crate) async fn begin_rereading(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    stuck_before: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<Option<i32>> {
+    sqlx::query_scalar!(
+        "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
+             updated_at = $4
+         where tenant_id = $1 and id = $2 and (status <> 'indexing' or updated_at < $3) returning wanted_generation",
+        tenant.0,
+        document,
+        stuck_before,
+        now
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Keeps the bytes of the version that is being read; of those before, only what can be found. Does nothing if the
+/// version is not wanted any more.
+pub(crate) async fn store_bytes(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: &Document,
+    bytes: &[u8],
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let digest = blobs::digest_of(bytes);
+    let updated = sqlx::query!(
+        "update documents set wanted_digest = $4
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
+        tenant.0,
+        document.id,
+        document.wanted_generation,
+        digest
+    )
+    .execute(&mut *conn)
+    .await?;
+    if updated.rows_affected() == 0 {
+        return Ok(());
+    }
+    let owner = BlobOwner::document(document.id);
+    blobs::put(conn, tenant, owner, bytes, now).await?;
+    let kept: Vec<_> = document.digest.iter().cloned().chain([digest]).collect();
+    blobs::release_except(conn, tenant, owner, &kept).await
 }
 
 /// Returns the title of another document of the same readers with the same bytes.
@@ -246,6 +303,8 @@ pub(crate) async fn publish_version(
     if count.is_some() {
         delete_unpublished_chunks(conn, tenant, document).await?;
         increment_revision(conn, tenant).await?;
+        let kept = std::slice::from_ref(&version.digest);
+        blobs::release_except(conn, tenant, BlobOwner::document(document), kept).await?;
     }
     Ok(count)
 }
@@ -443,13 +502,14 @@ pub(crate) async fn mark_failed(
     Ok(updated.rows_affected() > 0)
 }
 
-/// Removes a document with its text. Returns false if it is gone already.
+/// Removes a document with its text and its bytes. Returns false if it is gone already.
 pub(crate) async fn delete(conn: &mut PgConnection, tenant: TenantId, document: Uuid) -> sqlx::Result<bool> {
     let deleted = sqlx::query!("delete from documents where tenant_id = $1 and id = $2", tenant.0, document)
         .execute(&mut *conn)
         .await?;
     if deleted.rows_affected() > 0 {
         increment_revision(conn, tenant).await?;
+        blobs::release_except(conn, tenant, BlobOwner::document(document), &[]).await?;
     }
     Ok(deleted.rows_affected() > 0)
 }
@@ -614,7 +674,7 @@ pub(crate) async fn mark_unchanged(
     generation: i32,
 ) -> sqlx::Result<bool> {
     let updated = sqlx::query!(
-        "update documents set status = 'indexed', reason = null, wanted_generation = generation
+        "update documents set status = 'indexed', reason = null, wanted_generation = generation, wanted_digest = digest
          where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
         tenant.0,
         document,

@@ -1,51 +1,111 @@
-//! Extracts the text of a Word document (DOCX), within limits: a small zip archive can unpack to gigabytes.
+//! Extracts the headings and the text of a Word document (DOCX), within limits: a small zip archive can unpack to
+//! gigabytes.
 
+use std::collections::HashMap;
 use std::io::{Cursor, Read};
 
 use nod_contract::wire::{Cut, Done, Failure};
 use quick_xml::Reader;
-use quick_xml::events::{BytesRef, Event};
+use quick_xml::events::{BytesRef, BytesStart, Event};
 use zip::ZipArchive;
 
 use crate::sink::Sink;
 
 /// The archive entry that holds the text.
 const TEXT: &str = "word/document.xml";
+/// The archive entry that names the styles of paragraphs.
+const STYLES: &str = "word/styles.xml";
 /// The largest unpacked text, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Elements whose content is not the document's text: text moved away, copies for older programs, paragraph properties.
 const SKIPPED_ELEMENTS: [&str; 3] = ["moveFrom", "Fallback", "pPr"];
 
+type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| Failure::Unknown)?;
-    let packed = archive.by_name(TEXT).map_err(|_| Failure::Unknown)?;
+    // A document can do without styles, or with broken ones.
+    let styles = unpack(&mut archive, STYLES).ok().and_then(|xml| heading_styles(&xml)).unwrap_or_default();
+    let text = unpack(&mut archive, TEXT)?;
+    let paragraphs = paragraphs(&text, &styles, sink.remaining_bytes()).ok_or(Failure::Broken)?;
+    if paragraphs.iter().all(|paragraph| paragraph.text.trim().is_empty()) {
+        return Err(Failure::Empty);
+    }
+    let is_long = paragraphs.iter().map(|one| one.text.len()).sum::<usize>() > sink.remaining_bytes();
+    let (mut is_whole, mut words) = (true, String::new());
+    for Paragraph { level, text } in paragraphs {
+        let Some(level) = level.filter(|_| !text.trim().is_empty()) else {
+            words.push_str(&text);
+            continue;
+        };
+        is_whole = is_whole && sink.text(&words, None) && sink.heading(level, &text, None);
+        words.clear();
+    }
+    is_whole = is_whole && sink.text(words.trim_end(), None);
+    Ok(Done { cut: (is_long || !is_whole).then_some(Cut::Size), ..Done::default() })
+}
+
+fn unpack(archive: &mut Archive<'_>, name: &str) -> Result<String, Failure> {
+    let packed = archive.by_name(name).map_err(|_| Failure::Unknown)?;
     let mut text = Vec::new();
     // The size that the archive states can be wrong.
     packed.take(MAX_UNPACKED_BYTES + 1).read_to_end(&mut text).map_err(|_| Failure::Broken)?;
     if text.len() as u64 > MAX_UNPACKED_BYTES {
         return Err(Failure::Large);
     }
-    let text = std::str::from_utf8(&text).ok();
-    let words = text.and_then(|xml| paragraphs_text(xml, sink.remaining_bytes())).ok_or(Failure::Broken)?;
-    let cut = (words.len() > sink.remaining_bytes()).then_some(Cut::Size);
-    match words.trim() {
-        "" => Err(Failure::Empty),
-        words => {
-            sink.text(words, None);
-            Ok(Done { cut, ..Done::default() })
+    String::from_utf8(text).map_err(|_| Failure::Broken)
+}
+
+/// Returns the styles that are headings, with their level. Their names are the same in every language, their ids are
+/// not.
+fn heading_styles(xml: &str) -> Option<HashMap<String, u8>> {
+    let mut reader = Reader::from_str(xml);
+    let (mut styles, mut open) = (HashMap::new(), String::new());
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(tag) if tag.local_name().as_ref() == "style" => {
+                open = attribute(&tag, "styleId").unwrap_or_default();
+            }
+            Event::Empty(tag) if tag.local_name().as_ref() == "name" => {
+                let level = attribute(&tag, "val").and_then(|name| heading_level(&name));
+                styles.extend(level.map(|level| (open.clone(), level)));
+            }
+            Event::Eof => return Some(styles),
+            _ => {}
         }
     }
 }
 
-/// Returns paragraphs as lines, and stops a few bytes after `most`. Text that tracked changes deleted or moved away is
-/// left out.
-fn paragraphs_text(xml: &str, most: usize) -> Option<String> {
+/// Returns the level of "heading 2" or "Heading2".
+fn heading_level(style: &str) -> Option<u8> {
+    let style = style.to_lowercase();
+    if style == "title" {
+        return Some(1);
+    }
+    let level = style.strip_prefix("heading")?.trim().parse().ok()?;
+    (1..=9).contains(&level).then_some(level)
+}
+
+fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
+    let all = tag.attributes().flatten();
+    all.into_iter().find(|one| one.key.local_name().as_ref() == name).map(|one| one.value.into_owned())
+}
+
+/// A paragraph with its line end, and the level if it is a heading.
+struct Paragraph {
+    level: Option<u8>,
+    text: String,
+}
+
+/// Returns the paragraphs, and stops a few bytes after `most`. Text that tracked changes deleted or moved away is left
+/// out.
+fn paragraphs(xml: &str, styles: &HashMap<String, u8>, most: usize) -> Option<Vec<Paragraph>> {
     let mut reader = Reader::from_str(xml);
-    let mut words = String::new();
+    let (mut all, mut words, mut level, mut size) = (Vec::new(), String::new(), None, 0);
     // Whether the reader is inside a text element, and inside how many elements that are skipped.
     let (mut in_text, mut over) = (false, 0_u32);
-    while words.len() <= most {
+    while size + words.len() <= most {
         let event = reader.read_event().ok()?;
         match &event {
             Event::Start(tag) if SKIPPED_ELEMENTS.contains(&tag.local_name().as_ref()) => over += 1,
@@ -53,11 +113,19 @@ fn paragraphs_text(xml: &str, most: usize) -> Option<String> {
                 over = over.saturating_sub(1)
             }
             Event::Eof => break,
+            Event::Empty(tag) | Event::Start(tag) if tag.local_name().as_ref() == "pStyle" => {
+                let style = attribute(tag, "val").unwrap_or_default();
+                level = styles.get(&style).copied().or_else(|| heading_level(&style));
+            }
             _ if over > 0 => continue,
             Event::Start(tag) if tag.local_name().as_ref() == "t" => in_text = true,
             Event::End(tag) => match tag.local_name().as_ref() {
                 "t" => in_text = false,
-                "p" => words.push('\n'),
+                "p" => {
+                    words.push('\n');
+                    size += words.len();
+                    all.push(Paragraph { level: level.take(), text: std::mem::take(&mut words) });
+                }
                 _ => {}
             },
             Event::Empty(tag) | Event::Start(tag) => match tag.local_name().as_ref() {
@@ -72,7 +140,8 @@ fn paragraphs_text(xml: &str, most: usize) -> Option<String> {
             _ => {}
         }
     }
-    Some(words)
+    all.push(Paragraph { level: None, text: words });
+    Some(all)
 }
 
 /// Resolves `&amp;` and `&#228;`. Entities that a document defines itself are not looked up.
@@ -99,12 +168,18 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::tests::{MAX_OUTPUT_BYTES, extract_text};
+    use crate::tests::{MAX_OUTPUT_BYTES, extract_text, outline};
 
     fn zip_with(name: &str, content: &[u8]) -> Vec<u8> {
+        zip_of(&[(name, content)])
+    }
+
+    fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-        archive.start_file(name, SimpleFileOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-        archive.write_all(content).unwrap_or_else(|e| panic!("{e}"));
+        for (name, content) in files {
+            archive.start_file(*name, SimpleFileOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+            archive.write_all(content).unwrap_or_else(|e| panic!("{e}"));
+        }
         archive.finish().unwrap_or_else(|e| panic!("{e}")).into_inner()
     }
 
@@ -125,6 +200,25 @@ mod tests {
             extract_text(Kind::Docx, &document(body)),
             Ok(("Terms & priceä\nnet\nDue\tFriday".to_owned(), None))
         );
+    }
+
+    #[test]
+    fn heading_styles_are_headings_in_every_language() {
+        let paragraph = |style: &str, text: &str| {
+            format!("<w:p><w:pPr><w:pStyle w:val=\"{style}\"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>")
+        };
+        let body = paragraph("berschrift1", "Urlaub")
+            + &paragraph("Normal", "25 Tage.")
+            + &paragraph("Heading2", "Reisen")
+            + &paragraph("Heading2", "");
+        let styles =
+            "<w:styles><w:style w:styleId=\"berschrift1\"><w:name w:val=\"heading 1\"/></w:style></w:styles>";
+        let file = zip_of(&[
+            (STYLES, styles.as_bytes()),
+            (TEXT, format!("<w:document><w:body>{body}</w:body></w:document>").as_bytes()),
+        ]);
+        let read = outline(Kind::Docx, &file);
+        assert_eq!(read, Ok(["1|Urlaub", "25 Tage.\n", "2|Reisen"].map(str::to_owned).to_vec()));
     }
 
     #[test]

@@ -4,10 +4,13 @@
 mod child;
 mod docx;
 mod html;
+mod html_file;
 mod limits;
 mod mail;
+mod markdown;
 mod pdf;
 mod sink;
+mod table;
 
 use nod_contract::wire::{Block, Done, Failure, Kind, Request};
 
@@ -24,6 +27,9 @@ pub fn read(request: &Request, bytes: &[u8], out: &mut dyn FnMut(Block)) -> Resu
         Kind::Pdf => pdf::read(bytes, &mut sink),
         Kind::Docx => docx::read(bytes, &mut sink),
         kind @ (Kind::Html | Kind::Description | Kind::Signature) => html::read(kind, bytes, &mut sink),
+        Kind::HtmlFile => html_file::read(bytes, &mut sink),
+        Kind::Markdown => markdown::read(bytes, &mut sink),
+        Kind::Table => table::read(bytes, &mut sink),
         Kind::Mail => mail::read(bytes, &mut sink),
         Kind::Draft => mail::draft(bytes, &mut sink),
     }
@@ -42,10 +48,23 @@ mod tests {
     pub(crate) fn extract_text(kind: Kind, bytes: &[u8]) -> Result<(String, Option<Cut>), Failure> {
         let (blocks, cut) = blocks(kind, bytes)?;
         let text = |block| match block {
-            Block::Text { text, .. } => text,
+            Block::Text { text, .. } | Block::Heading { text, .. } => text,
             other => panic!("{other:?}"),
         };
         Ok((blocks.into_iter().map(text).collect(), cut))
+    }
+
+    /// Returns a line for each block: `2|Leave` for a heading, `Month=May|=120` for a row.
+    pub(crate) fn outline(kind: Kind, bytes: &[u8]) -> Result<Vec<String>, Failure> {
+        let line = |block: Block| match block {
+            Block::Heading { level, text, .. } => format!("{level}|{}", text.trim_end()),
+            Block::Row { head, cells } => {
+                let names = head.iter().map(String::as_str).chain(std::iter::repeat(""));
+                names.zip(&cells).map(|(name, cell)| format!("{name}={cell}")).collect::<Vec<_>>().join("|")
+            }
+            Block::Text { text, .. } | Block::Field { text, .. } => text,
+        };
+        Ok(blocks(kind, bytes)?.0.into_iter().map(line).collect())
     }
 
     /// Returns the blocks of a document, and why they are incomplete.

@@ -15,6 +15,10 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     if file.is_encrypted() {
         return Err(Failure::Locked);
     }
+    // The library reads what is there of a file whose end is missing, and nobody would know what was not.
+    if !has_end(bytes) {
+        return Err(Failure::Truncated);
+    }
     let pages = file.get_pages();
     let mut cut = (pages.len() > sink.most_pages).then_some(Cut::Pages);
     let mut blank = true;
@@ -38,6 +42,12 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
         true => Err(Failure::Scan),
         false => Ok(Done { pages: Some(pages.len()), title: None, cut }),
     }
+}
+
+/// Returns whether the place of the table of contents stands at the end, where every reader looks for it.
+fn has_end(bytes: &[u8]) -> bool {
+    const MARK: &[u8] = b"startxref";
+    bytes[bytes.len().saturating_sub(4096)..].windows(MARK.len()).any(|found| found == MARK)
 }
 
 #[cfg(test)]
@@ -109,6 +119,16 @@ mod tests {
         for (bytes, why) in [(b"%PDF-1.7 rest".to_vec(), Failure::Broken), (file(&[page("")]), Failure::Scan)]
         {
             assert_eq!(extract_text(Kind::Pdf, &bytes), Err(why));
+        }
+    }
+
+    /// What is left of a longer file can be read, or not; it is never taken for the whole.
+    #[test]
+    fn pdf_without_its_end_is_not_read() {
+        let whole = file(&[page("The plan"), page("is late.")]);
+        for length in (100..whole.len() - 30).step_by(10) {
+            let read = extract_text(Kind::Pdf, &whole[..length]);
+            assert!(matches!(read, Err(Failure::Broken | Failure::Truncated)), "{length}: {read:?}");
         }
     }
 }

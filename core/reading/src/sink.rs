@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use nod_contract::wire::{Block, MAX_TEXT_BYTES, Request};
 
+/// The longest heading that is read, in bytes.
+const MAX_HEADING_BYTES: usize = 1024;
+
 pub(crate) struct Sink<'a> {
     out: &'a mut dyn FnMut(Block),
     left: usize,
@@ -37,6 +40,20 @@ impl<'a> Sink<'a> {
             (self.out)(block);
         }
         wanted
+    }
+
+    /// Emits a heading, cut to what fits into a block. Returns false if it was no longer wanted.
+    pub(crate) fn heading(&mut self, level: u8, text: &str, page: Option<u32>) -> bool {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = &words[..words.floor_char_boundary(MAX_HEADING_BYTES)];
+        words.is_empty() || self.block(Block::Heading { level, text: format!("{words}\n"), page })
+    }
+
+    /// Emits a row of a table; as text if it is too large for a block. Returns false if not all of it was wanted.
+    pub(crate) fn row(&mut self, head: &[String], cells: Vec<String>) -> bool {
+        let text = cells.join("; ") + "\n";
+        let block = Block::Row { head: head.to_vec(), cells };
+        if block.size() > MAX_TEXT_BYTES { self.text(&text, None) } else { self.block(block) }
     }
 
     /// Emits a text. Returns false if not all of it was wanted.

@@ -1,7 +1,8 @@
-//! Postgres: the schema, transactions, jobs, leases, the audit, step records and sealed secrets.
+//! Postgres: the schema, transactions, jobs, leases, the audit, step records, bytes of files and sealed secrets.
 
 pub mod ability;
 pub mod audit;
+pub mod blobs;
 pub mod context;
 pub mod hooks;
 pub mod jobs;

@@ -342,6 +342,11 @@ impl Discord {
         self.change(|w| w.keep_file("0", name, kind, bytes.into()))
     }
 
+    /// Forgets all files: their addresses have expired.
+    pub fn forget_files(&self) {
+        self.change(|w| w.files.clear());
+    }
+
     fn pending(&self, id: String) -> PendingInteraction {
         PendingInteraction { discord: self.clone(), id }
     }

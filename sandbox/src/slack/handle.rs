@@ -295,6 +295,11 @@ impl Slack {
         self.change(|w| w.upload(name, kind, bytes.into()))
     }
 
+    /// Forgets all files: their addresses have expired.
+    pub fn forget_files(&self) {
+        self.change(|w| w.files.clear());
+    }
+
     fn pending(&self, number: u64) -> PendingInteraction {
         PendingInteraction { slack: self.clone(), number }
     }

@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 pub use html::html_that_eats_memory;
 use letters::Heads;
 pub use letters::{html_mail, nested_mail};
-pub use pdf::{pdf_of, pdf_that_eats_memory, pdf_without_end};
+pub use pdf::{locked_pdf, pdf_of, pdf_that_eats_memory, pdf_without_end};
 
 /// The random numbers of a mail.
 type Dice = ChaCha8Rng;

@@ -86,21 +86,38 @@ fn packed_objects(count: usize, object: &str) -> Vec<u8> {
     pdf(&objects)
 }
 
+/// A PDF file that is locked with a password.
+#[must_use]
+pub fn locked_pdf() -> Vec<u8> {
+    let key = "00".repeat(32);
+    let lock = format!("<< /Filter /Standard /V 1 /R 2 /P -4 /O <{key}> /U <{key}> >>");
+    let objects = page_objects("The offer ends on Friday.").into_iter().chain([lock]).collect::<Vec<_>>();
+    pdf_with(&objects, "/Encrypt 6 0 R /ID [<00> <00>]")
+}
+
 /// A PDF file of one page with this text.
 #[must_use]
 pub fn pdf_of(words: &str) -> Vec<u8> {
+    pdf(&page_objects(words))
+}
+
+fn page_objects(words: &str) -> [String; 5] {
     let content = format!("BT /F1 12 Tf 72 720 Td ({words}) Tj ET");
-    pdf(&[
+    [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
         "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
             .to_owned(),
         format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
-    ])
+    ]
 }
 
 fn pdf(objects: &[String]) -> Vec<u8> {
+    pdf_with(objects, "")
+}
+
+fn pdf_with(objects: &[String], trailer: &str) -> Vec<u8> {
     let (mut file, mut places) = (String::from("%PDF-1.5\n"), String::new());
     for (at, object) in objects.iter().enumerate() {
         places.push_str(&format!("{:010} 00000 n \n", file.len()));
@@ -108,6 +125,6 @@ fn pdf(objects: &[String]) -> Vec<u8> {
     }
     let (table, size) = (file.len(), objects.len() + 1);
     file.push_str(&format!("xref\n0 {size}\n0000000000 65535 f \n{places}"));
-    file.push_str(&format!("trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n"));
+    file.push_str(&format!("trailer\n<< /Size {size} /Root 1 0 R {trailer} >>\nstartxref\n{table}\n%%EOF\n"));
     file.into_bytes()
 }

@@ -251,8 +251,14 @@ fn to_slack_commands(text: String) -> String {
         "admin",
         "help",
     ];
-    let options =
-        ["/connect account:", "/ask question:", "/memory what:", "/knowledge remove:", "/admin what:"];
+    let options = [
+        "/connect account:",
+        "/ask question:",
+        "/memory what:",
+        "/knowledge remove:",
+        "/knowledge again:",
+        "/admin what:",
+    ];
     let bare = |option: &str| option.split_inclusive(' ').next().unwrap_or_default().to_owned();
     let text = options.iter().fold(text, |text, option| text.replace(option, &bare(option)));
     commands.iter().fold(text, |text, name| {

@@ -1,5 +1,5 @@
-//! Nod is killed while it keeps a document or removes one. The document, its text and its message agree: one message
-//! that says how it ended, and the text once, or not at all.
+//! Nod is killed while it keeps a document, reads it again or removes it. The document, its text, its bytes and its
+//! message agree: one message that says how it ended, and the text and the bytes once, or not at all.
 
 use nod_sandbox::Fault;
 use nod_tests::chat::{ChatOperation, Platform};
@@ -15,6 +15,10 @@ on_each_platform!(
     killed_after_the_message_changed_the_document_is_kept_once,
     killed_when_the_file_was_acknowledged_it_is_kept_once,
     killed_somewhere_in_between_the_document_is_kept_once,
+    killed_before_the_file_was_fetched_it_is_kept_once,
+    killed_after_the_file_was_fetched_it_is_kept_once,
+    killed_once_the_bytes_are_kept_nothing_is_fetched_again,
+    killed_while_it_is_read_again_it_is_kept_once,
     killed_while_it_is_removed_it_is_gone,
 );
 
@@ -44,6 +48,53 @@ async fn killed_somewhere_in_between_the_document_is_kept_once(platform: Platfor
     }
 }
 
+async fn killed_before_the_file_was_fetched_it_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Chat(ChatOperation::DownloadFile, Fault::HangBefore)).await;
+}
+
+async fn killed_after_the_file_was_fetched_it_is_kept_once(platform: Platform) {
+    keep_and_crash(platform, CrashPoint::Chat(ChatOperation::DownloadFile, Fault::HangAfter)).await;
+}
+
+/// The addresses expire meanwhile. The file is so long that it is still being read then.
+async fn killed_once_the_bytes_are_kept_nothing_is_fetched_again(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
+    let nod = world.start_program(NOD).await;
+    let text: String = (0..10_000).map(|n| format!("## Rule {n}\nIt is about subject {n}.\n")).collect();
+    let file = SharedFile::new("rules.md", "text/markdown", text);
+    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &file);
+    wait_for_count(&world, "select count(*) from blobs", 1).await;
+    world.kill_program(nod).await;
+    world.chat.forget_files();
+    let nod = world.start_program(NOD).await;
+    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_until_idle().await;
+    assert_kept_once(&world).await;
+    world.read_new("dm:ana");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
+async fn killed_while_it_is_read_again_it_is_kept_once(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
+    let nod = world.start_program(NOD).await;
+    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_until_idle().await;
+    world.chat.forget_files();
+    world.chat.inject_fault(ChatOperation::UpdateMessage, Fault::HangBefore);
+    world.chat.run_command("ana", "dm:ana", "knowledge again handbook.txt").await;
+    world.kill_program(nod).await;
+    let nod = world.start_program(NOD).await;
+    world.wait_for_text("dm:ana", "I have read this again. Ask me about it.").await;
+    world.wait_until_idle().await;
+    assert_kept_once(&world).await;
+    world.read_ephemerals("ana");
+    world.read_new("dm:ana");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
 fn handbook() -> SharedFile {
     let text = (0..400).map(|n| format!("Rule {n} is about subject {n}.\n")).collect::<String>();
     SharedFile::new("handbook.txt", "text/plain", text)
@@ -59,7 +110,7 @@ async fn keep_and_crash(platform: Platform, at: CrashPoint) {
     let nod = run_until_crash(&world, nod, &death, drops).await;
     wait_for_count(&world, "select count(*) from documents where status = 'indexed'", 1).await;
     world.wait_until_idle().await;
-    assert_text_once(&world).await;
+    assert_kept_once(&world).await;
     let said = world.read_new("dm:ana");
     assert_eq!(said.matches("I have read this. Ask me about it.").count(), 1, "{said}");
     world.kill_program(nod).await;
@@ -81,19 +132,35 @@ async fn killed_while_it_is_removed_it_is_gone(platform: Platform) {
     world.wait_for_ephemeral("ana").await;
     world.wait_until_idle().await;
     assert_eq!(count(&world, "select count(*) from documents").await, 0);
-    assert_eq!(count(&world, "select count(*) from document_chunks").await, 0);
+    assert_all_agree(&world).await;
     world.read_new("dm:ana");
     world.kill_program(nod).await;
     world.finish().await;
 }
 
-/// Checks that the chunks are exactly those of the document's version.
-async fn assert_text_once(world: &World) {
-    let stray = "select count(*) from document_chunks c join documents d on d.id = c.document_id
-        where d.generation <> c.generation";
-    assert_eq!(count(world, stray).await, 0);
+/// Checks that there is one document, with exactly the chunks of its version.
+async fn assert_kept_once(world: &World) {
+    assert_all_agree(world).await;
     let kept = "select count(*) from documents d where d.chunk_count > 1 and d.chunk_count =
         (select count(*) from document_chunks c where c.document_id = d.id)";
     assert_eq!(count(world, kept).await, 1);
     assert_eq!(count(world, "select count(*) from documents").await, 1);
+}
+
+/// Checks that documents, chunks and bytes agree: none without the others.
+async fn assert_all_agree(world: &World) {
+    for stray in [
+        "select count(*) from document_chunks c where not exists (
+             select 1 from documents d where d.id = c.document_id and d.generation = c.generation)",
+        "select count(*) from documents d where d.chunk_count <> (
+             select count(*) from document_chunks c where c.document_id = d.id)",
+        "select count(*) from documents d, unnest(array[d.digest, d.wanted_digest]) as wanted
+         where wanted is not null and not exists (
+             select 1 from blob_uses u where u.owner_id = d.id and u.digest = wanted)",
+        "select count(*) from blob_uses u where not exists (
+             select 1 from documents d where d.id = u.owner_id and u.digest in (d.digest, d.wanted_digest))",
+        "select count(*) from blobs b where not exists (select 1 from blob_uses u where u.digest = b.digest)",
+    ] {
+        assert_eq!(count(world, stray).await, 0, "{stray}");
+    }
 }

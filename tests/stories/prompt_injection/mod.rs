@@ -260,7 +260,7 @@ fn place_injection(world: &World, bait: &InjectionPoint) -> PlacedInjection {
             PlacedInjection { read_call: look, event, ..PlacedInjection::default() }
         }
         InjectionPoint::ChatFile { file, words } => {
-            let dropped = Some(SharedFile::new(file, "text/plain", words.as_bytes().to_vec()));
+            let dropped = Some(SharedFile::new(*file, "text/plain", words.as_bytes().to_vec()));
             PlacedInjection { dropped, ..PlacedInjection::default() }
         }
         InjectionPoint::ThreadHistory(words) => {

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
+use nod_store::blobs::{self, BlobOwner};
 
 /// A code that is shown.
 pub(super) struct NewLinkCode<'a> {
@@ -189,6 +190,20 @@ pub(super) async fn delete_duplicates(
     closes_drafts: bool,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    let documents = sqlx::query_scalar!(
+        "delete from documents d where d.tenant_id = $1 and d.only_for in ($2, $3) and exists (
+             select 1 from documents o where o.tenant_id = $1 and o.only_for in ($2, $3)
+                 and lower(o.title) = lower(d.title) and (o.updated_at, o.id) > (d.updated_at, d.id))
+         returning d.id",
+        tenant.0,
+        gone.0,
+        stays.0
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    for document in documents {
+        blobs::release_except(conn, tenant, BlobOwner::document(document), &[]).await?;
+    }
     sqlx::query!(
         "with theirs as (
              select id, kind, lower(name) as name, recorded_at,
@@ -200,10 +215,6 @@ pub(super) async fn delete_duplicates(
              select a.id from theirs a join theirs b
                  on b.owner = a.owner and coalesce(b.person, b.owner) = coalesce(a.person, a.owner)
                  and b.kind = a.kind and b.name = a.name and (b.recorded_at, b.id) > (a.recorded_at, a.id)),
-         documents_gone as (
-             delete from documents d where d.tenant_id = $1 and d.only_for in ($2, $3) and exists (
-                 select 1 from documents o where o.tenant_id = $1 and o.only_for in ($2, $3)
-                     and lower(o.title) = lower(d.title) and (o.updated_at, o.id) > (d.updated_at, d.id))),
          facts_gone as (delete from facts where tenant_id = $1 and id in (select id from older)),
          allowed as (
              update account_reviews s set status = o.status, decided_by = o.decided_by, decided_at = o.decided_at

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use tokio::time::Instant;
 
 pub use store::{AttachmentStore, StoredAttachment};
-pub use text::decode_windows_1252;
+pub use text::{TextFormat, decode_windows_1252};
 
 use crate::context::Chat;
 use crate::reading::{self, Desk, Limits, Read, Whose};
@@ -123,12 +123,12 @@ pub async fn fetch(
     Ok(bytes)
 }
 
-/// Returns the text of a PDF, DOCX or text file, whatever its name claims; or the reason, as the end of a sentence.
+/// Returns the text of a PDF, DOCX, HTML or text file, whatever its name claims; or the reason, as the end of a sentence.
 ///
 /// # Errors
 /// If it cannot be read.
 pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
-    let read = read_blocks(desk, bytes, LIMITS).await?;
+    let read = read_blocks(desk, bytes, TextFormat::Plain, LIMITS).await?;
     let cut = read.done.cut;
     let mut words = read.text();
     if matches!(cut, Some(Cut::Pages | Cut::Time)) {
@@ -137,25 +137,41 @@ pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String,
     Ok(truncate_with_notice(words, cut == Some(Cut::Size)))
 }
 
-/// Returns the content of a PDF, DOCX or text file, whatever its name claims; or the reason, as the end of a sentence.
+/// Returns the content of a file, whatever its name claims; or the reason, as the end of a sentence. Bytes that are text
+/// are read as `format`.
 ///
 /// # Errors
 /// If it cannot be read.
-pub async fn read_blocks(desk: &mut dyn Desk, bytes: Vec<u8>, limits: Limits) -> Result<Read, String> {
-    let kind = match &bytes {
-        bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
-        bytes if text::is_archive(bytes) => Kind::Docx,
-        bytes => {
-            // Plain text cannot make decoding slow, so it needs no reader process.
-            let mut text = text::extract_text(bytes)?;
-            let end = (0..=limits.bytes_out.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-            let is_cut = end.is_some_and(|end| end < text.len());
-            text.truncate(end.unwrap_or_default());
-            let done = Done { cut: is_cut.then_some(Cut::Size), ..Done::default() };
-            return Ok(Read { blocks: vec![Block::Text { text, page: None }], done });
+pub async fn read_blocks(
+    desk: &mut dyn Desk,
+    bytes: Vec<u8>,
+    format: TextFormat,
+    limits: Limits,
+) -> Result<Read, String> {
+    let (kind, bytes) = match &bytes {
+        found if found.starts_with(b"%PDF") => (Kind::Pdf, bytes),
+        found if text::is_archive(found) => (Kind::Docx, bytes),
+        found => {
+            let text = text::extract_text(found)?;
+            let kind = match format {
+                _ if text::is_html(&text) => Kind::HtmlFile,
+                TextFormat::Html => Kind::HtmlFile,
+                TextFormat::Markdown => Kind::Markdown,
+                TextFormat::Table => Kind::Table,
+                // Plain text cannot make decoding slow, so it needs no reader process.
+                TextFormat::Plain => return Ok(plain_text(text, limits)),
+            };
+            (kind, text.into_bytes())
         }
     };
     desk.read(kind, &bytes, limits).await.map_err(|unread| unread.sentence(kind))
+}
+
+fn plain_text(mut text: String, limits: Limits) -> Read {
+    let end = text.floor_char_boundary(limits.bytes_out);
+    let done = Done { cut: (end < text.len()).then_some(Cut::Size), ..Done::default() };
+    text.truncate(end);
+    Read { blocks: vec![Block::Text { text, page: None }], done }
 }
 
 /// Shortens the text to what is kept.

@@ -1,9 +1,44 @@
 //! The text of a file, judged by its bytes: what a name or a media type claims is ignored. Pure.
 
+/// What a text is, if its bytes do not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextFormat {
+    /// Plain text.
+    Plain,
+    /// HTML without a beginning that says so.
+    Html,
+    /// Markdown.
+    Markdown,
+    /// Lines of separated values, such as CSV.
+    Table,
+}
+
+impl TextFormat {
+    /// Returns what the ending of a file's name, or else its media type, claims.
+    #[must_use]
+    pub fn of_file(name: &str, media_type: &str) -> Self {
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.trim().to_lowercase());
+        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
+        match (ending.as_deref(), media_type.as_str()) {
+            (Some("md" | "markdown" | "mdown"), _) => Self::Markdown,
+            (Some("csv" | "tsv"), _) => Self::Table,
+            (Some("html" | "htm" | "xhtml"), _) => Self::Html,
+            (Some("txt" | "log"), _) => Self::Plain,
+            (_, "text/markdown" | "text/x-markdown") => Self::Markdown,
+            (_, "text/csv" | "text/tab-separated-values") => Self::Table,
+            (_, "text/html" | "application/xhtml+xml") => Self::Html,
+            _ => Self::Plain,
+        }
+    }
+}
+
 /// Returns the text, or the reason for none as the end of a sentence.
 pub(super) fn extract_text(bytes: &[u8]) -> Result<String, String> {
     if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
         return Err("it is an old or a locked Office file; I read DOCX, PDF and plain text".to_owned());
+    }
+    if is_image(bytes) {
+        return Err("it is an image, and I read text only".to_owned());
     }
     let text = decode(bytes).ok_or_else(|| "it is no text".to_owned())?;
     if text.trim().is_empty() {
@@ -18,6 +53,13 @@ pub(super) fn extract_text(bytes: &[u8]) -> Result<String, String> {
 
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B])
+}
+
+fn is_image(bytes: &[u8]) -> bool {
+    let begins: [&[u8]; 4] = [b"\x89PNG", b"\xFF\xD8\xFF", b"GIF8", b"II*\0"];
+    begins.iter().any(|begin| bytes.starts_with(begin))
+        || (bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"))
+        || (bytes.get(4..8) == Some(b"ftyp") && matches!(bytes.get(8..12), Some(b"heic" | b"avif")))
 }
 
 fn decode(bytes: &[u8]) -> Option<String> {
@@ -54,11 +96,13 @@ pub fn decode_windows_1252(bytes: &[u8]) -> Option<String> {
 
 /// Detects the sign-in page that a platform sends if it does not let us in. A file announced as HTML is not one.
 pub(super) fn is_html_page(bytes: &[u8], kind: &str) -> bool {
-    if kind.to_ascii_lowercase().contains("html") {
-        return false;
-    }
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
-    let head: String = head.trim_start().chars().take(15).collect::<String>().to_lowercase();
+    !kind.to_ascii_lowercase().contains("html") && is_html(&head)
+}
+
+/// Returns whether a text begins as only HTML does.
+pub(super) fn is_html(text: &str) -> bool {
+    let head: String = text.trim_start().chars().take(15).collect::<String>().to_lowercase();
     head.starts_with("<!doctype html") || head.starts_with("<html")
 }
 
@@ -74,6 +118,21 @@ mod tests {
             !is_html_page(page, "text/html; charset=utf-8") && !is_html_page(page, "application/xhtml+xml")
         );
         assert!(!is_html_page(b"month,sum", "text/csv"));
+    }
+
+    #[test]
+    fn format_is_told_by_the_name_where_bytes_do_not() {
+        for (name, media_type, format) in [
+            ("Plan.MD", "", TextFormat::Markdown),
+            ("plan", "text/markdown; charset=utf-8", TextFormat::Markdown),
+            ("sums.tsv", "text/plain", TextFormat::Table),
+            ("sums", "text/csv", TextFormat::Table),
+            ("page.htm", "", TextFormat::Html),
+            ("notes.txt", "text/csv", TextFormat::Plain),
+            ("md", "", TextFormat::Plain),
+        ] {
+            assert_eq!(TextFormat::of_file(name, media_type), format, "{name}");
+        }
     }
 
     #[test]

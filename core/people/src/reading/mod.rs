@@ -101,14 +101,14 @@ impl Unread {
     #[must_use]
     pub fn sentence(&self, kind: Kind) -> String {
         let (thing, things) = match kind {
-            Kind::Pdf | Kind::Docx => ("file", "files"),
+            kind if kind.is_file() => ("file", "files"),
             Kind::Description => ("text", "texts"),
-            Kind::Html | Kind::Signature | Kind::Mail | Kind::Draft => ("mail", "mail"),
+            _ => ("mail", "mail"),
         };
         match (self, kind) {
             (Self::Memory, _) => format!("reading it took more memory than I give to a {thing}"),
             (Self::Time, _) => "reading it took too long".to_owned(),
-            (Self::Busy, Kind::Pdf | Kind::Docx) => {
+            (Self::Busy, kind) if kind.is_file() => {
                 format!("I was busy reading other {things}; give it to me again in a moment")
             }
             (Self::Busy, _) => format!("I was busy reading other {things}; ask me again in a moment"),
@@ -117,6 +117,7 @@ impl Unread {
             (Self::Failed(Failure::Scan), _) => {
                 "there is no text in it that I can read; it may be a scan".to_owned()
             }
+            (Self::Failed(Failure::Truncated), _) => "its end is missing; it was not sent whole".to_owned(),
             (Self::Failed(Failure::Empty), _) => "there is no text in it".to_owned(),
             (Self::Failed(Failure::Large), _) => "its text is too large".to_owned(),
             (Self::Failed(Failure::Unknown), _) => ARCHIVE_NOT_SUPPORTED.to_owned(),

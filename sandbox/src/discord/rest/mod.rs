@@ -215,12 +215,15 @@ pub(super) async fn file(
     Extract(state): Extract<Arc<State>>,
     Path((_, id, name)): Path<(String, String, String)>,
 ) -> Response {
-    match state.read(|w| w.files.get(&id).cloned()) {
-        Some(_) if name.starts_with("elsewhere") => {
-            Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
+    serve::respond_with_fault(state.faults.take("file"), async {
+        match state.read(|w| w.files.get(&id).cloned()) {
+            Some(_) if name.starts_with("elsewhere") => {
+                Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
+            }
+            Some(bytes) if name.starts_with("endless") => serve::endless_response(bytes),
+            Some(bytes) => bytes.into_response(),
+            None => StatusCode::NOT_FOUND.into_response(),
         }
-        Some(bytes) if name.starts_with("endless") => serve::endless_response(bytes),
-        Some(bytes) => bytes.into_response(),
-        None => StatusCode::NOT_FOUND.into_response(),
-    }
+    })
+    .await
 }
