@@ -53,6 +53,7 @@ mod home;
 mod hostile;
 mod http;
 mod knowledge;
+mod knowledge_meaning;
 mod long_answers;
 mod mail;
 mod mail_replies;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::cite::{self, Source};
 use crate::document::{CitationRow, Readers};
 use crate::search::place_text;
-use crate::{card, sql};
+use crate::{card, sql, tools};
 use nod_contract::ids::{ChannelId, PersonId, TenantId, named_lane_id};
 use nod_contract::privacy::Audience;
 use nod_store::ability::{AnswerCheck, AnsweredRun, CheckedAnswer, Verdict};
@@ -136,7 +136,9 @@ impl AnswerCheck for CitationCheck {
                 text: &passage.text,
             })
             .collect();
-        let checked = cite::check(answer.text, answer.question, &sources);
+        // What the answer does not cite may come from there: from a mail, for example.
+        let has_other_results = answer.tools.iter().any(|tool| !tools::NAMES.contains(tool));
+        let checked = cite::check(answer.text, answer.question, &sources, has_other_results);
         let problem_count = checked.failures.len() + checked.unsupported.len();
         if answer.may_retry && problem_count > 0 {
             let problems = [checked.failures, checked.unsupported].concat();
@@ -170,7 +172,8 @@ impl AnswerCheck for CitationCheck {
             });
         }
         // Passages were found, and nothing of the answer stands in them.
-        let is_unsupported = problem_count > 0 && rows.is_empty() && !loaded.passages.is_empty();
+        let is_unsupported =
+            problem_count > 0 && rows.is_empty() && !loaded.passages.is_empty() && !has_other_results;
         let is_empty = problem_count > 0 && !checked.text.contains(char::is_alphanumeric);
         if is_unsupported {
             notes.extend(nearest_line(&loaded));
@@ -229,8 +232,13 @@ mod tests {
             "text": "Everybody has 25 days of leave.",
         });
         let loaded = json!({ "passages": [passage], "searches": [{"query": "leave", "documents": 1, "by_words_alone": false, "found": 1}] });
-        let answer =
-            CheckedAnswer { text, question: "how much leave?", audience: Audience::Channel, may_retry };
+        let answer = CheckedAnswer {
+            text,
+            question: "how much leave?",
+            tools: &[],
+            audience: Audience::Channel,
+            may_retry,
+        };
         CitationCheck.check(&answer, &loaded)
     }
 

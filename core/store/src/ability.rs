@@ -152,6 +152,8 @@ pub struct CheckedAnswer<'a> {
     pub text: &'a str,
     /// The message that it answers.
     pub question: &'a str,
+    /// The tools that were called for it.
+    pub tools: &'a [&'a str],
     /// Who will read it.
     pub audience: Audience,
     /// Whether the model can be called once more.

@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 
 use super::script::{Answer, AnswerKind, ModelRole};
 use super::stream::Completion;
-use super::{RULES_MODEL, Shared, rules};
+use super::{RULES_MODEL, Shared, embeddings, rules};
 use crate::serve;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/v1/chat/completions", post(complete))
+        .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/models", get(models))
         .fallback(unknown_url)
 }
@@ -32,7 +33,7 @@ async fn unknown_url() -> Response {
     failure(404, "invalid_request_error", &json!("unknown_url"), "Unknown request URL.")
 }
 
-fn unauthorised(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
+pub(super) fn unauthorised(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let key = given.and_then(|value| value.strip_prefix("Bearer ")).filter(|key| !key.trim().is_empty());
     let right = key.is_some_and(|key| shared.config.api_key.as_ref().is_none_or(|own| own == key));
@@ -105,7 +106,7 @@ fn choose(shared: &Shared, request: &Value) -> Option<(Answer, String, u64)> {
     })
 }
 
-fn failed(status: u16, retry_after: Option<u64>, code: &Value, message: &str) -> Response {
+pub(super) fn failed(status: u16, retry_after: Option<u64>, code: &Value, message: &str) -> Response {
     let kind = match status {
         429 => "rate_limit_error",
         500.. => "server_error",
@@ -118,7 +119,7 @@ fn failed(status: u16, retry_after: Option<u64>, code: &Value, message: &str) ->
     response
 }
 
-fn reject_request(shared: &Shared, wrong: Vec<String>) -> Response {
+pub(super) fn reject_request(shared: &Shared, wrong: Vec<String>) -> Response {
     let message = wrong.join("; ");
     shared.change(|state| state.violations.extend(wrong));
     failure(400, "invalid_request_error", &Value::Null, &message)

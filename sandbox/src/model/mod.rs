@@ -3,6 +3,7 @@
 //! Owns the endpoint and the record of its requests. It never invents an answer: a request that neither a script nor a
 //! rule answers is rejected and recorded.
 
+mod embeddings;
 mod endpoint;
 mod rules;
 mod script;
@@ -55,6 +56,7 @@ struct State {
     unexpected: Vec<Value>,
     violations: Vec<String>,
     answers: u64,
+    embeddings: embeddings::EmbeddingsState,
 }
 
 #[derive(Debug)]
@@ -163,6 +165,22 @@ impl Model {
         self.shared.change(|state| state.scripts.push_back(script));
     }
 
+    /// Scripts the outcome of the next request for embeddings: an error, a hang or a dropped connection.
+    pub fn embeddings_will(&self, answer: Answer) {
+        self.shared.change(|state| state.embeddings.scripts.push_back(answer));
+    }
+
+    /// Makes the vectors of later answers have this many numbers.
+    pub fn set_embedding_dimension(&self, dimension: usize) {
+        self.shared.change(|state| state.embeddings.dimension = dimension);
+    }
+
+    /// Returns the texts of each valid request for embeddings, in order.
+    #[must_use]
+    pub fn embedded_texts(&self) -> Vec<Vec<String>> {
+        self.shared.state().embeddings.requests.clone()
+    }
+
     /// Returns every valid request, unchanged and in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
@@ -184,7 +202,9 @@ impl Model {
     /// Returns the script entries that no request used.
     #[must_use]
     pub fn list_unused(&self) -> Vec<String> {
-        self.shared.state().scripts.iter().map(ToString::to_string).collect()
+        let state = self.shared.state();
+        let embeddings = state.embeddings.scripts.iter().map(|script| format!("embeddings: {script:?}"));
+        state.scripts.iter().map(ToString::to_string).chain(embeddings).collect()
     }
 
     /// Resumes one stream that is paused, now or later.

@@ -46,6 +46,7 @@ pub(super) struct RequestValidator {
     request: Option<Validator>,
     response: Option<Validator>,
     chunk: Option<Validator>,
+    embeddings: Option<Validator>,
 }
 
 impl RequestValidator {
@@ -61,6 +62,11 @@ impl RequestValidator {
             request: compiled("body")?,
             response: compiled("response")?,
             chunk: compiled("stream_chunk")?,
+            embeddings: {
+                let body = &spec.document()["x-operations"]["createEmbedding"]["body"]["$ref"];
+                let pointer = body.as_str().unwrap_or_default();
+                spec.validator(pointer).map(Some).map_err(std::io::Error::other)?
+            },
         })
     }
 
@@ -70,6 +76,23 @@ impl RequestValidator {
 
     pub fn chunk(&self, chunk: &Value) -> Vec<String> {
         self.chunk.as_ref().map(|validator| spec::violations(validator, chunk)).unwrap_or_default()
+    }
+
+    /// Returns everything that is wrong with a request for embeddings.
+    pub fn find_embeddings_violations(&self, request: &Value) -> Vec<String> {
+        const KNOWN: [&str; 5] = ["model", "input", "encoding_format", "dimensions", "user"];
+        let Some(object) = request.as_object() else { return vec!["the body must be an object".to_owned()] };
+        let mut wrong: Vec<String> = self
+            .embeddings
+            .as_ref()
+            .map(|validator| spec::violations(validator, request))
+            .unwrap_or_default();
+        let unknown = object.keys().filter(|key| !KNOWN.contains(&key.as_str()));
+        wrong.extend(unknown.map(|key| format!("Unrecognized request argument supplied: {key}")));
+        if request["model"].as_str().is_none_or(str::is_empty) {
+            wrong.push("you must provide a model parameter".to_owned());
+        }
+        wrong
     }
 
     /// Returns everything that is wrong with a request.

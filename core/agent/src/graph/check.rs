@@ -15,9 +15,11 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     for loaded in &cx.checks {
         let text = state.reply.clone().unwrap_or_default();
         let may_retry = state.check_retries < MAX_RETRIES && state.model_turns < cx.step_budget;
+        let tools: Vec<&str> = state.turns.iter().filter_map(tool_name).collect();
         let answer = CheckedAnswer {
             text: &text,
             question: state.user_message(),
+            tools: &tools,
             audience: state.audience,
             may_retry,
         };
@@ -37,6 +39,13 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         }
     }
     Step { outputs, ..Step::go(state, Node::Reply) }
+}
+
+fn tool_name(turn: &Turn) -> Option<&str> {
+    match turn {
+        Turn::Tool { name, .. } => Some(name),
+        _ => None,
+    }
 }
 
 /// Calls the model once more. Nobody has read the answer, so it does not become part of the conversation, and what it

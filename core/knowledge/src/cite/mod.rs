@@ -116,8 +116,14 @@ enum Kind {
     Claim,
 }
 
-/// Checks an answer to a question.
-pub(crate) fn check(text: &str, question: &str, sources: &[Source<'_>]) -> CheckedText {
+/// Checks an answer to a question. If there were other results than these passages, a sentence without a citation may say
+/// what those say.
+pub(crate) fn check(
+    text: &str,
+    question: &str,
+    sources: &[Source<'_>],
+    has_other_results: bool,
+) -> CheckedText {
     let passages: Vec<Passage<'_>> = sources.iter().map(Passage::new).collect();
     let checker = Checker { sources, passages, question: compared_words(question) };
     let (bare, citations) = extract_citations(text);
@@ -145,15 +151,15 @@ pub(crate) fn check(text: &str, question: &str, sources: &[Source<'_>]) -> Check
                 let mark = checked.add_proof(proof);
                 checked.text.push_str(&insert_mark(rest, &mark));
             }
-            (None, Kind::Claim) => {
+            (None, Kind::Claim) if !has_other_results => {
                 checked.unsupported.push(problem());
                 checked.text.push_str(&mark_unsupported(rest));
             }
-            (None, Kind::Minor) => {
+            (None, Kind::Minor) if !has_other_results => {
                 minor.push(problem());
                 checked.text.push_str(rest);
             }
-            (None, Kind::Aside) => checked.text.push_str(rest),
+            (None, _) => checked.text.push_str(rest),
         }
     }
     if checked.proofs.is_empty() {
@@ -313,7 +319,7 @@ mod tests {
     ];
 
     fn checked_parts(text: &str) -> (String, usize, usize) {
-        let checked = check(text, "how much leave do I have in 2026?", &SOURCES);
+        let checked = check(text, "how much leave do I have in 2026?", &SOURCES, false);
         (checked.text, checked.proofs.len(), checked.failures.len())
     }
 
@@ -425,7 +431,8 @@ mod tests {
             ("As always.", "As always.", 0),
             ("It costs 9 euros.", "*It costs 9 euros.* (not in the documents)", 1),
         ] {
-            let checked = check(&format!("{text} {cited}"), "how much leave do I have in 2026?", &SOURCES);
+            let checked =
+                check(&format!("{text} {cited}"), "how much leave do I have in 2026?", &SOURCES, false);
             let (shown, last) = checked.text.rsplit_once(" Leave is 25 days [").unwrap();
             assert_eq!((shown, checked.unsupported.len()), (expected, unsupported), "{last}");
         }
@@ -436,7 +443,7 @@ mod tests {
         let text = "Interns in Rome can take parental leave. Leave is 25 days [p3f2a91 \"25 days\"].";
         for (question, unsupported) in [("can interns in Rome take parental leave?", 0), ("and in Rome?", 1)]
         {
-            assert_eq!(check(text, question, &SOURCES).unsupported.len(), unsupported, "{question}");
+            assert_eq!(check(text, question, &SOURCES, false).unsupported.len(), unsupported, "{question}");
         }
     }
 
@@ -445,8 +452,14 @@ mod tests {
         for (text, unsupported) in
             [("On Friday.", 1), ("In March.", 0), ("1. In March.", 0), ("Yes.", 1), ("I do not know.", 0)]
         {
-            assert_eq!(check(text, "when?", &SOURCES).unsupported.len(), unsupported, "{text}");
-            assert_eq!(check(text, "when?", &[]).unsupported, [""; 0], "{text}");
+            assert_eq!(check(text, "when?", &SOURCES, false).unsupported.len(), unsupported, "{text}");
+            assert_eq!(check(text, "when?", &[], false).unsupported, [""; 0], "{text}");
+            // It may come from elsewhere.
+            let checked = check(text, "when?", &SOURCES, true);
+            assert!(
+                checked.unsupported.is_empty() && checked.text.starts_with(&text[..text.len() - 1]),
+                "{text}"
+            );
         }
     }
 

@@ -19,9 +19,11 @@ use nod_people::context::Chat;
 const MAX_PLACES: usize = 12;
 const MAX_PLACE_CHARS: usize = 600;
 
+pub(super) const NAME: &str = "find_in_document";
+
 pub(super) fn tool(chat: &Chat) -> Tool {
     let spec = ToolSpec {
-        name: "find_in_document",
+        name: NAME,
         description: include_str!("../../prompts/find.md"),
         parameters: json!({
             "type": "object",

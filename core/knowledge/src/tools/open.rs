@@ -15,9 +15,11 @@ use nod_people::context::Chat;
 const MAX_SHOWN_CHARS: usize = 4_000;
 const MAX_CONTENTS: usize = 80;
 
+pub(super) const NAME: &str = "open_document";
+
 pub(super) fn tool(chat: &Chat) -> Tool {
     let spec = ToolSpec {
-        name: "open_document",
+        name: NAME,
         description: include_str!("../../prompts/open.md"),
         parameters: json!({
             "type": "object",

@@ -12,9 +12,11 @@ use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 use nod_people::context::Chat;
 
+pub(super) const NAME: &str = "retrieve_knowledge_base";
+
 pub(super) fn tool(chat: &Chat, searcher: Searcher) -> Tool {
     let spec = ToolSpec {
-        name: "retrieve_knowledge_base",
+        name: NAME,
         description: include_str!("../../prompts/retrieve.md"),
         parameters: json!({
             "type": "object",
