@@ -127,10 +127,11 @@ async fn keep(
     };
     let next = match known {
         Some(known) => {
+            let next = sql::begin_version(conn, tenant, &document).await?;
             // What could not be read, or was not read yet, is not wanted any more.
-            blobs::release_except(conn, tenant, BlobOwner::document(known.id), known.digest.as_slice())
-                .await?;
-            sql::begin_version(conn, tenant, &document).await?
+            let owner = BlobOwner::document(known.id);
+            blobs::release_except(conn, tenant, owner, known.digest.as_slice()).await?;
+            next
         }
         None => None,
     };

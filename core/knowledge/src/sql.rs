@@ -195,7 +195,7 @@ pub(crate) async fn store_bytes(
         return Ok(());
     }
     let owner = BlobOwner::document(document.id);
-    blobs::put(conn, tenant, owner, bytes, now).await?;
+    blobs::store(conn, tenant, owner, bytes, now).await?;
     let kept: Vec<_> = document.digest.iter().cloned().chain([digest]).collect();
     blobs::release_except(conn, tenant, owner, &kept).await
 }

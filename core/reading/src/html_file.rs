@@ -287,6 +287,12 @@ mod tests {
     }
 
     #[test]
+    fn preformatted_text_keeps_its_lines() {
+        let code = "<b>a</b>\n".repeat(20);
+        assert_eq!(read_outline(&format!("<pre>{code}</pre> b  c")), ["a\n".repeat(20) + "b c\n"]);
+    }
+
+    #[test]
     fn what_a_browser_does_not_show_is_left_out() {
         let html = "<script>x()</script><style>p{}</style><nav>Home</nav><template><p>t</template><!-- c -->\
             <noscript>n</noscript><svg><text>s</text></svg><p hidden>h<p>Seen<div style='Display : none'>d</div>\

@@ -32,7 +32,7 @@ pub fn digest_of(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Stores bytes for an owner, and returns their digest.
-pub async fn put(
+pub async fn store(
     conn: &mut PgConnection,
     tenant: TenantId,
     owner: BlobOwner,
