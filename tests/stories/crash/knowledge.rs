@@ -2,8 +2,9 @@
 //! message agree: one message that says how it ended, and the text and the bytes once, or not at all.
 
 use nod_sandbox::Fault;
+use nod_sandbox::model::Answer;
 use nod_tests::chat::{ChatOperation, Platform};
-use nod_tests::{SharedFile, World};
+use nod_tests::{SharedFile, World, max_wait};
 
 use super::invariants::{count, wait_for_count};
 use super::{CrashPoint, NOD, UserAction, killed_case, run_until_crash};
@@ -19,6 +20,7 @@ on_each_platform!(
     killed_after_the_file_was_fetched_it_is_kept_once,
     killed_once_the_bytes_are_kept_nothing_is_fetched_again,
     killed_while_it_is_read_again_it_is_kept_once,
+    killed_while_it_is_embedded_it_goes_on_there,
     killed_while_it_is_removed_it_is_gone,
 );
 
@@ -54,6 +56,34 @@ async fn killed_before_the_file_was_fetched_it_is_kept_once(platform: Platform) 
 
 async fn killed_after_the_file_was_fetched_it_is_kept_once(platform: Platform) {
     keep_and_crash(platform, CrashPoint::Chat(ChatOperation::DownloadFile, Fault::HangAfter)).await;
+}
+
+async fn killed_while_it_is_embedded_it_goes_on_there(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
+    world.env.insert("NOD_EMBEDDINGS__BASE_URL".to_owned(), world.model.base_url());
+    world.env.insert("NOD_EMBEDDINGS__API_KEY".to_owned(), "sk-embeddings".to_owned());
+    world.env.insert("NOD_EMBEDDINGS__MODEL".to_owned(), "meaning-1".to_owned());
+    let nod = world.start_program(NOD).await;
+    let text: String = (1..=6).map(|n| format!("## Rule {n}\nIt is about subject {n}.\n")).collect();
+    let file = SharedFile::new("rules.md", "text/markdown", text);
+    (1..=5).for_each(|_| world.model.embeddings_will(Answer::empty()));
+    world.model.embeddings_will(Answer::hang());
+    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &file);
+    assert!(world.model.wait_for(|model| model.list_unused().is_empty(), max_wait()).await);
+    world.kill_program(nod).await;
+    // Four passages were committed, the fifth and the sixth were not; nothing can be found yet.
+    assert_eq!(count(&world, "select count(*) from chunk_vectors").await, 4);
+    assert_eq!(count(&world, "select count(*) from documents where generation > 0").await, 0);
+    let nod = world.start_program(NOD).await;
+    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_until_idle().await;
+    let embedded = world.model.embedded_texts().concat();
+    assert_eq!(embedded.len(), 8, "{embedded:?}");
+    assert_eq!(count(&world, "select count(*) from chunk_vectors").await, 6);
+    assert_kept_once(&world).await;
+    world.read_new("dm:ana");
+    world.kill_program(nod).await;
+    world.finish().await;
 }
 
 /// The addresses expire meanwhile. The file is so long that it is still being read then.
