@@ -100,6 +100,7 @@ async fn check_all(config: Arc<Config>) -> Vec<Finding> {
         ("router model", services::check_model(config.clone(), ModelTier::Router).boxed()),
         ("reasoner model", services::check_model(config.clone(), ModelTier::Reasoner).boxed()),
         ("summariser model", services::check_model(config.clone(), ModelTier::Summariser).boxed()),
+        ("embedding model", services::check_embeddings(config.clone()).boxed()),
         ("Google", services::check_google(config.clone()).boxed()),
         ("public address", services::check_public_url(config).boxed()),
     ];
@@ -154,7 +155,7 @@ mod tests {
     use nod_contract::clock::{Clock, SystemClock};
 
     use super::local::{check_secret_key, check_settings, reader};
-    use super::services::{check_google, check_public_url, clock};
+    use super::services::{check_embeddings, check_google, check_public_url, clock};
     use super::*;
     use crate::config::key_file;
     use crate::database::Offset;
@@ -182,6 +183,18 @@ mod tests {
         }
         let found = check_google(config(&[ID, SECRET, PUBLIC])).await;
         assert!(found[0].detail.contains("https://nod.example.com/base/oauth/google/callback"));
+    }
+
+    #[tokio::test]
+    async fn an_embedding_model_is_tried() {
+        let found = check_embeddings(config(&[])).await;
+        assert_eq!(found[0].verdict, Verdict::Skipped);
+        let found = check_embeddings(config(&[("NOD_EMBEDDINGS__MODEL_DIR", "/nonexistent")])).await;
+        assert_eq!(found[0].verdict, Verdict::Failed);
+        assert!(found[0].detail.contains("cannot read /nonexistent/config.json"), "{found:?}");
+        let closed = ("NOD_EMBEDDINGS__BASE_URL", "http://127.0.0.1:9/v1/");
+        let found = check_embeddings(config(&[closed, ("NOD_EMBEDDINGS__MODEL", "small")])).await;
+        assert_eq!(found[0].verdict, Verdict::Failed);
     }
 
     #[tokio::test]

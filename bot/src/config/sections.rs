@@ -257,13 +257,12 @@ fn approvals(reader: &mut ConfigReader) -> Approvals {
 fn embeddings(reader: &mut ConfigReader) -> Option<Embeddings> {
     const BASE_URL: &str = "embeddings.base_url";
     const MODEL: &str = "embeddings.model";
-    const MODEL_DIR: &str = "embeddings.model_dir";
     let before = reader.problem_count();
     let base_url = reader.maybe(BASE_URL).map(|BaseUrl(url)| url);
     let api_key = reader.maybe("embeddings.api_key");
     let model: Option<String> = reader.maybe(MODEL);
     let max_tokens: u32 = reader.or_default("embeddings.max_tokens", 500);
-    let folder: Option<PathBuf> = reader.maybe(MODEL_DIR);
+    let folder: Option<PathBuf> = reader.maybe("embeddings.model_dir");
     if reader.problem_count() > before {
         return None;
     }
@@ -271,20 +270,16 @@ fn embeddings(reader: &mut ConfigReader) -> Option<Embeddings> {
         |key: &str, message: &str| vec![Problem { key: key.to_owned(), message: message.to_owned() }];
     match (base_url, model, folder) {
         (None, None, folder) => folder.map(Embeddings::Folder),
-        (Some(base_url), Some(model), None) => {
+        (Some(base_url), Some(model), _) => {
             let max_tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
             Some(Embeddings::Endpoint(EndpointSettings { base_url, api_key, model, max_tokens }))
         }
-        (Some(_), None, None) => {
+        (Some(_), None, _) => {
             reader.add_problems(problem(MODEL, "say which model of the endpoint computes the vectors"));
             None
         }
-        (None, Some(_), None) => {
+        (None, Some(_), _) => {
             reader.add_problems(problem(BASE_URL, "a model is given, and no endpoint that has it"));
-            None
-        }
-        (_, _, Some(_)) => {
-            reader.add_problems(problem(MODEL_DIR, "an endpoint is given too; say one of them"));
             None
         }
     }

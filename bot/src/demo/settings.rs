@@ -1,5 +1,5 @@
 //! The demo's configuration: everything points at the stage. From the visitor's own environment it takes only the home
-//! folder and the model.
+//! folder and the models.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -33,13 +33,13 @@ impl DemoEnvironment {
         all.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    fn home(&self) -> impl Iterator<Item = (String, String)> {
+    fn others(&self) -> impl Iterator<Item = (String, String)> {
         self.0.iter().filter(|(name, _)| !is_model(name)).map(|(name, value)| (name.clone(), value.clone()))
     }
 }
 
 fn is_used(name: &str) -> bool {
-    is_model(name) || ["HOME", "XDG_DATA_HOME"].contains(&name)
+    is_model(name) || name.starts_with("NOD_EMBEDDINGS__") || ["HOME", "XDG_DATA_HOME"].contains(&name)
 }
 
 fn is_model(name: &str) -> bool {
@@ -74,7 +74,7 @@ pub(super) fn config(
         ],
     };
     let all =
-        own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.home());
+        own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.others());
     // An empty file, so that neither NOD_CONFIG nor config/nod.toml is used.
     let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
     match folder {

@@ -1,14 +1,17 @@
 //! Checks of external services: Slack, the models, Google, and the access from outside.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_contract::clock::{Clock, SystemClock};
+use nod_contract::embedding::TextKind;
 use nod_contract::model::{ModelError, Tier as ModelTier};
 use url::{Host, Url};
 
 use super::{Finding, Verdict};
+use crate::app::embeddings;
 use crate::config::{Config, Slack, SlackMode, env_name};
 use crate::server;
 use crate::slack::{SlackSettings, Transport, probe};
@@ -240,4 +243,40 @@ async fn is_alive(public: &Url) -> anyhow::Result<bool> {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
     let answer = client.get(address).send().await.map_err(reqwest::Error::without_url)?;
     Ok(answer.text().await? == server::HEALTH_TEXT)
+}
+
+/// Has the embedding model compute one sentence.
+pub(super) async fn check_embeddings(config: Arc<Config>) -> Vec<Finding> {
+    const NAME: &str = "embedding model";
+    let opened = tokio::task::spawn_blocking(move || embeddings::open(&config)).await;
+    let embedder = match opened.map_err(anyhow::Error::from).and_then(|opened| opened) {
+        Ok(Some(embedder)) => embedder,
+        Ok(None) => {
+            let cure = "scripts/fetch-model fetches one; config/nod.toml explains [embeddings]".to_owned();
+            return vec![Finding::skipped(
+                NAME,
+                "none: documents are found by their words alone",
+                Some(cure),
+            )];
+        }
+        Err(error) => {
+            return vec![Finding::failed(NAME, error.to_string(), "scripts/fetch-model fetches one")];
+        }
+    };
+    let begun = Instant::now();
+    let sentence = vec!["Everybody has 25 days of annual leave.".to_owned()];
+    vec![match embedder.embed(sentence, TextKind::Query).await {
+        Ok(vectors) => {
+            let dimension = vectors.first().map_or(0, Vec::len);
+            let said = format!(
+                "{}, {dimension} numbers a vector, one sentence in {} ms",
+                embedder.model().id,
+                begun.elapsed().as_millis()
+            );
+            Finding::ok(NAME, said)
+        }
+        Err(error) => {
+            Finding::failed(NAME, error.to_string(), "check embeddings.base_url, its key and its model")
+        }
+    }]
 }

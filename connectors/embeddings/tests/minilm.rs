@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used)]
 //! The real all-MiniLM-L6-v2, if `NOD_MODEL_DIR` names its folder (scripts/fetch-model fetches it).
 
 use std::path::PathBuf;
@@ -41,8 +42,8 @@ async fn vectors_are_those_of_the_model() {
 #[tokio::test]
 async fn long_texts_are_cut_and_tokens_have_their_places() {
     let Some(model) = open() else { return };
-    assert_eq!((model.model().max_tokens, model.token_ends("Größe 25, ok").len()), (254, 5));
-    assert_eq!(model.token_ends("ok").last(), Some(&2));
+    assert_eq!(model.model().max_tokens, 254);
+    assert_eq!(model.token_ends("annual leave, ok"), [6, 12, 13, 16]);
     let long = "leave ".repeat(1_000);
     assert_eq!(embed(&model, &long).await, embed(&model, &long[..6 * 254]).await);
     assert_eq!(embed(&model, "").await.len(), 384);

@@ -378,16 +378,16 @@ fn metrics(found: &[String], relevant: &HashMap<String, i32>) -> Metrics {
 mod tests {
     use super::*;
 
-    fn found(documents: &[&str]) -> Vec<String> {
+    fn to_ids(documents: &[&str]) -> Vec<String> {
         documents.iter().map(|document| (*document).to_owned()).collect()
     }
 
     #[test]
     fn metrics_are_those_of_the_books() {
         let relevant = HashMap::from([("a".to_owned(), 1), ("b".to_owned(), 1)]);
-        let best = metrics(&found(&["b", "a", "c"]), &relevant);
+        let best = metrics(&to_ids(&["b", "a", "c"]), &relevant);
         assert_eq!((best.ndcg_at_10, best.recall_at_10, best.mrr), (1.0, 1.0, 1.0));
-        let second = metrics(&found(&["c", "a"]), &relevant);
+        let second = metrics(&to_ids(&["c", "a"]), &relevant);
         let expected = (1.0 / 3.0_f64.log2()) / (1.0 + 1.0 / 3.0_f64.log2());
         assert!((second.ndcg_at_10 - expected).abs() < 1e-9);
         assert_eq!((second.recall_at_100, second.mrr), (0.5, 0.5));

@@ -220,7 +220,7 @@ mod tests {
         index.generations().keys().copied().collect()
     }
 
-    fn found(hits: &[(Uuid, f32)]) -> Vec<u128> {
+    fn chunk_numbers(hits: &[(Uuid, f32)]) -> Vec<u128> {
         hits.iter().map(|(chunk, _)| chunk.as_u128()).collect()
     }
 
@@ -228,7 +228,7 @@ mod tests {
     fn the_chunk_with_the_rare_words_is_first() {
         let index = index(&["we work and we rest", "25 days of annual leave", "we leave at five"]);
         let hits = index.search_terms(&query_terms("annual leave"), &all(&index), 10);
-        assert_eq!(found(&hits), [1, 2]);
+        assert_eq!(chunk_numbers(&hits), [1, 2]);
         assert!(hits[0].1 > 0.3 && hits[0].1 <= 1.0, "{hits:?}");
     }
 
@@ -236,10 +236,10 @@ mod tests {
     fn documents_that_may_not_be_read_are_not_found() {
         let mut index = index(&["annual leave", "annual leave"]);
         let only = HashSet::from([id(1)]);
-        assert_eq!(found(&index.search_terms(&query_terms("leave"), &only, 10)), [1]);
+        assert_eq!(chunk_numbers(&index.search_terms(&query_terms("leave"), &only, 10)), [1]);
         index.replace(id(0), 2, vec![chunk(0, "annual leave", Some(&[1.0, 0.0]))]);
         index.replace(id(1), 2, vec![chunk(1, "annual leave", Some(&[0.0, 1.0]))]);
-        assert_eq!(found(&index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &only, 10)), [1]);
+        assert_eq!(chunk_numbers(&index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &only, 10)), [1]);
     }
 
     #[test]
@@ -254,8 +254,11 @@ mod tests {
         let mut index = index(&["annual leave", "we work"]);
         let fresh = self::index(&["we rest", "we work"]);
         index.replace(id(0), 2, vec![chunk(7, "we rest", None)]);
-        assert_eq!(found(&index.search_terms(&query_terms("annual leave"), &all(&index), 10)), [0; 0]);
-        assert_eq!(found(&index.search_terms(&query_terms("rest"), &all(&index), 10)), [7]);
+        assert_eq!(
+            chunk_numbers(&index.search_terms(&query_terms("annual leave"), &all(&index), 10)),
+            [0; 0]
+        );
+        assert_eq!(chunk_numbers(&index.search_terms(&query_terms("rest"), &all(&index), 10)), [7]);
         let term = query_terms("rest")[0];
         assert!((index.idf(term) - fresh.idf(term)).abs() < 1e-6);
         index.remove(&HashSet::from([id(0), id(1)]));
@@ -271,7 +274,7 @@ mod tests {
         index.replace(id(2), 1, vec![chunk(2, windows(&[vec![0.0, 1.0], vec![1.0, 0.0]]))]);
         assert!(index.has_vectors());
         let hits = index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &all(&index), 10);
-        assert_eq!(found(&hits), [2, 1]);
+        assert_eq!(chunk_numbers(&hits), [2, 1]);
         assert!((hits[1].1 - 0.6).abs() < 0.02, "{hits:?}");
         assert_eq!(index.search_vector(&QueryVector::pack(&[1.0]), &all(&index), 10), []);
         // Vectors of another dimension are as good as none.
