@@ -33,7 +33,7 @@ impl DemoEnvironment {
         all.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    fn others(&self) -> impl Iterator<Item = (String, String)> {
+    fn other_variables(&self) -> impl Iterator<Item = (String, String)> {
         self.0.iter().filter(|(name, _)| !is_model(name)).map(|(name, value)| (name.clone(), value.clone()))
     }
 }
@@ -73,8 +73,12 @@ pub(super) fn config(
             ("NOD_LLM__API_KEY".to_owned(), "any".to_owned()),
         ],
     };
-    let all =
-        own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.others());
+    let all = own
+        .chain(slack(stage))
+        .chain(discord(stage))
+        .chain(google(stage))
+        .chain(model)
+        .chain(given.other_variables());
     // An empty file, so that neither NOD_CONFIG nor config/nod.toml is used.
     let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
     match folder {
