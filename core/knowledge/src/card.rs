@@ -148,8 +148,12 @@ pub(crate) fn nothing_found_line(query: &str, documents: usize, by_words_alone: 
 
 /// The line below an answer that no passage supports: what was searched, and the passage that fits it best.
 pub(crate) fn nearest_line(queries: &[&str], documents: usize, title: &str, place: &str) -> String {
-    let queries: Vec<String> = queries.iter().map(|query| format!("“{query}”")).collect();
-    let place = if place.is_empty() { title.to_owned() } else { format!("{title} · {place}") };
+    /// The most queries that are named.
+    const MAX_QUERIES: usize = 3;
+    let last = queries.len().saturating_sub(MAX_QUERIES);
+    let queries: Vec<String> = queries[last..].iter().map(|query| format!("“{query}”")).collect();
+    let title = shorten(title);
+    let place = if place.is_empty() { title } else { format!("{title} · {place}") };
     if queries.is_empty() {
         return format!("Read {place}.");
     }

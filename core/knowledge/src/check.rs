@@ -9,13 +9,18 @@ use uuid::Uuid;
 use crate::cite::{self, Source};
 use crate::document::{CitationRow, Readers};
 use crate::search::place_text;
-use crate::{card, sql, tools};
+use crate::{card, sql};
 use nod_contract::ids::{ChannelId, PersonId, TenantId, named_lane_id};
 use nod_contract::privacy::Audience;
 use nod_store::ability::{AnswerCheck, AnsweredRun, CheckedAnswer, Verdict};
 
 /// The name of the check, and of what the tool leaves for it.
 pub(crate) const NAME: &str = "knowledge";
+/// The tools whose results it knows.
+pub(crate) const RETRIEVE: &str = "retrieve_knowledge_base";
+pub(crate) const FIND: &str = "find_in_document";
+pub(crate) const OPEN: &str = "open_document";
+const TOOLS: [&str; 3] = [RETRIEVE, FIND, OPEN];
 /// The most buttons that open a passage.
 const MAX_BUTTONS: usize = 5;
 
@@ -137,7 +142,7 @@ impl AnswerCheck for CitationCheck {
             })
             .collect();
         // What the answer does not cite may come from there: from a mail, for example.
-        let has_other_results = answer.tools.iter().any(|tool| !tools::NAMES.contains(tool));
+        let has_other_results = answer.tools.iter().any(|tool| !TOOLS.contains(tool));
         let checked = cite::check(answer.text, answer.question, &sources, has_other_results);
         let problem_count = checked.failures.len() + checked.unsupported.len();
         if answer.may_retry && problem_count > 0 {

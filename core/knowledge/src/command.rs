@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::document::{Document, Readers, STUCK_AFTER, Status};
-use crate::ingest::{KnowledgeJob, lane};
+use crate::job::{KnowledgeJob, lane};
 use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;

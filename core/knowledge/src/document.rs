@@ -122,6 +122,21 @@ pub(crate) struct ReadVersion {
     pub(crate) is_partial: bool,
 }
 
+/// How reading a document ended.
+pub(crate) enum ReadOutcome {
+    Version {
+        version: ReadVersion,
+        chunks: Vec<NewChunk>,
+    },
+    /// The end of a sentence.
+    Failed(String),
+    /// The same version, or another document here, has the same bytes. `title` is that document's.
+    SameContent {
+        title: String,
+        digest: Vec<u8>,
+    },
+}
+
 /// A chunk with its weighted terms.
 pub(crate) struct NewChunk {
     pub(crate) id: Uuid,

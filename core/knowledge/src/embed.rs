@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
-use crate::ingest::{KnowledgeJob, MAX_ATTEMPTS, lane};
+use crate::job::{KnowledgeJob, MAX_ATTEMPTS, lane};
 use crate::sql::BareChunk;
 use crate::vector::Windows;
 use crate::window::split_windows;
@@ -252,6 +252,7 @@ async fn go_on_later(
     let (done, all) = sql::count_embedded(&mut tx, tenant, document.id, version.generation, model).await?;
     let shown = card::embedding(&document.title, done, all);
     delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;
+    sql::touch(&mut tx, tenant, document.id, now).await?;
     enqueue(&mut tx, tenant, document.id, &version, now).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;

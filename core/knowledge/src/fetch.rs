@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::document::Document;
-use crate::ingest::{MAX_ATTEMPTS, ReadOutcome};
+use crate::document::{Document, ReadOutcome};
+use crate::job::MAX_ATTEMPTS;
 use crate::sql;
 use nod_contract::chat::Attachment;
 use nod_contract::ids::TenantId;
@@ -58,7 +58,10 @@ async fn download(
         Err(error) => return Ok(Err(ReadOutcome::Failed(error.reason))),
     };
     let digest = blobs::digest_of(&bytes);
-    if document.generation > 0 && document.digest.as_ref() == Some(&digest) {
+    if document.generation > 0
+        && document.digest.as_ref() == Some(&digest)
+        && load(core, claim.tenant, document.id, &digest).await?.is_some()
+    {
         return Ok(Err(ReadOutcome::SameContent { title: document.title.clone(), digest }));
     }
     // A new version of a document takes the place of the earlier one even if another document says the same.

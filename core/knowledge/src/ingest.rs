@@ -4,64 +4,26 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::analysis::weighted_terms;
-use crate::document::{Document, NewChunk, ReadVersion, Status};
+use crate::document::{Document, NewChunk, ReadOutcome, ReadVersion, Status};
+use crate::job::MAX_ATTEMPTS;
 use crate::{card, chunk, embed, fetch, sql};
-use nod_contract::ids::{TenantId, named_lane_id};
+use nod_contract::ids::TenantId;
 use nod_contract::wire::Block;
 use nod_people::attachment::{self, TextFormat};
 use nod_people::context::Chat;
 use nod_people::reading::{Limits, Read, Whose};
 use nod_people::{delivery, people};
 use nod_store::blobs;
-use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// The most that is read of a document.
 const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
 /// How long reading one document can take.
 const READ_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often a document is tried.
-pub(crate) const MAX_ATTEMPTS: i32 = 4;
-
-/// The jobs of this crate.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "work", rename_all = "snake_case")]
-pub(crate) enum KnowledgeJob {
-    /// Reads a version of a document.
-    IndexDocument { document: Uuid, generation: i32 },
-    /// Computes the vectors of a version that was read, and publishes it.
-    EmbedChunks { document: Uuid, version: ReadVersion },
-    /// Computes the vectors that are missing because there is another model now.
-    EmbedMissing {},
-}
-
-impl Job for KnowledgeJob {
-    const KINDS: &'static [&'static str] = &["index_document", "embed_chunks", "embed_missing"];
-}
-
-/// Returns the lane of a tenant's documents. They are read one after another, and no conversation waits for them.
-pub(crate) fn lane(tenant: TenantId) -> Uuid {
-    named_lane_id(&["knowledge", &tenant.to_string()])
-}
-
-/// How reading a document ended.
-pub(crate) enum ReadOutcome {
-    Version {
-        version: ReadVersion,
-        chunks: Vec<NewChunk>,
-    },
-    /// The end of a sentence.
-    Failed(String),
-    /// The same version, or another document here, has the same bytes. `title` is that document's.
-    SameContent {
-        title: String,
-        digest: Vec<u8>,
-    },
-}
 
 pub(crate) async fn index_document(
     core: &Chat,

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::document::{NewDocument, Readers, Status};
-use crate::ingest::{KnowledgeJob, lane};
+use crate::job::{KnowledgeJob, lane};
 use crate::{card, sql};
 use nod_contract::chat::Attachment;
 use nod_contract::ids::{DeliveryId, PersonId};

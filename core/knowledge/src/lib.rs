@@ -13,6 +13,7 @@ mod fetch;
 mod fuse;
 mod index;
 mod ingest;
+mod job;
 mod keep;
 mod search;
 mod sentence;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
 
-use crate::ingest::KnowledgeJob;
+use crate::job::KnowledgeJob;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;

@@ -29,9 +29,11 @@ const MAX_PASSAGES: usize = 4;
 const MAX_PASSAGE_CHARS: usize = 1_000;
 /// How many chunks each of the two searches gives.
 pub(crate) const MAX_CANDIDATES: usize = 200;
-/// Chunks that are less near to a query than this are not about it.
+/// Chunks that are less near to a query than this are not about it,
 const MIN_COSINE: f32 = 0.40;
-/// The same without an embedding model: the part of the highest possible score.
+/// unless they have so much of the highest possible score by words: an order number means nothing to a model.
+const SUFFICIENT_SUPPORT: f32 = 0.30;
+/// Without an embedding model, chunks with less of the highest possible score are not about a query.
 const MIN_SUPPORT: f32 = 0.15;
 /// How many changed documents are loaded at once.
 const MAX_LOADED_DOCUMENTS: usize = 500;
@@ -135,7 +137,7 @@ impl Searcher {
         let mean = |candidate: &Candidate| Some(found.get(&candidate.chunk)?.windows.as_ref()?.mean());
         let means: Vec<Option<Vec<f32>>> = candidates.iter().map(mean).collect();
         fuse::lift(&mut candidates, &means);
-        candidates.retain(|candidate| candidate.dense >= MIN_COSINE || candidate.lexical >= MIN_SUPPORT);
+        candidates.retain(|candidate| is_about_query(candidate, vector.is_some()));
         let best = candidates.iter().take(MAX_PASSAGES).filter_map(|c| found.remove(&c.chunk));
         let index = &read(&index).index;
         let passages = best.map(|row| Passage {
@@ -249,10 +251,13 @@ impl Searcher {
 
 /// Returns whether the documents say anything about the query. The scores of the separate searches tell, not their sum.
 pub(crate) fn is_supported(candidates: &[Candidate], has_vector: bool) -> bool {
-    if has_vector {
-        candidates.iter().any(|candidate| candidate.dense >= MIN_COSINE)
-    } else {
-        candidates.iter().any(|candidate| candidate.lexical >= MIN_SUPPORT)
+    candidates.iter().any(|candidate| is_about_query(candidate, has_vector))
+}
+
+fn is_about_query(candidate: &Candidate, has_vector: bool) -> bool {
+    match has_vector {
+        true => candidate.dense >= MIN_COSINE || candidate.lexical >= SUFFICIENT_SUPPORT,
+        false => candidate.lexical >= MIN_SUPPORT,
     }
 }
 

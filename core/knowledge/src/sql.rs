@@ -200,7 +200,7 @@ pub(crate) async fn store_bytes(
     blobs::release_except(conn, tenant, owner, &kept).await
 }
 
-/// Returns the title of another document of the same readers with the same bytes.
+/// Returns the title of another document of the same readers with the same bytes, of which no next version is on its way.
 pub(crate) async fn find_same_content(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -208,8 +208,8 @@ pub(crate) async fn find_same_content(
     digest: &[u8],
 ) -> sqlx::Result<Option<String>> {
     sqlx::query_scalar!(
-        "select title from documents where tenant_id = $1 and id <> $2 and digest = $3 and generation > 0
-             and (channel_id = $4 or only_for = $5) order by created_at limit 1",
+        "select title from documents where tenant_id = $1 and id <> $2 and digest = $3 and wanted_digest = $3
+             and generation > 0 and (channel_id = $4 or only_for = $5) order by created_at limit 1",
         tenant.0,
         document.id,
         digest,
@@ -384,6 +384,24 @@ pub(crate) async fn count_embedded(
     .fetch_one(conn)
     .await?;
     Ok((row.embedded, row.all))
+}
+
+/// Marks that a document is still being worked on.
+pub(crate) async fn touch(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update documents set updated_at = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        document,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Returns how many numbers a vector of a model has, as far as there are any.
@@ -680,8 +698,9 @@ pub(crate) async fn mark_unchanged(
         document,
         generation
     )
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
+    delete_unpublished_chunks(conn, tenant, document).await?;
     Ok(updated.rows_affected() > 0)
 }
 

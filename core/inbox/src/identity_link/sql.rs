@@ -179,9 +179,9 @@ pub(super) async fn is_sharing_workspace(
     .await
 }
 
-/// Deletes what both have and only one can: the older of two facts or documents with the same name, a duplicate account
-/// review (allowed for one becomes allowed for both), the same draft, a second vote. Closes drafts of an account that is not
-/// kept.
+/// Deletes what both have and only one can: the older of two facts with the same name; of two such documents the one that
+/// cannot be found, else the older; a duplicate account review (allowed for one becomes allowed for both), the same draft, a
+/// second vote. Closes drafts of an account that is not kept.
 pub(super) async fn delete_duplicates(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -193,7 +193,8 @@ pub(super) async fn delete_duplicates(
     let documents = sqlx::query_scalar!(
         "delete from documents d where d.tenant_id = $1 and d.only_for in ($2, $3) and exists (
              select 1 from documents o where o.tenant_id = $1 and o.only_for in ($2, $3)
-                 and lower(o.title) = lower(d.title) and (o.updated_at, o.id) > (d.updated_at, d.id))
+                 and lower(o.title) = lower(d.title)
+                 and (o.generation > 0, o.updated_at, o.id) > (d.generation > 0, d.updated_at, d.id))
          returning d.id",
         tenant.0,
         gone.0,

@@ -40,11 +40,15 @@ pub(super) fn extract_citations(text: &str) -> (String, Vec<Citation>) {
     (bare, citations)
 }
 
-/// Returns the length of `[12]` at the beginning of a text.
+/// Returns the length of `[12]` or `[1, 2]` at the beginning of a text.
 fn bare_number(text: &str) -> Option<usize> {
+    /// The longest text between the brackets.
+    const MAX_LENGTH: usize = 12;
     let end = text.find(']')?;
     let inner = text.get(1..end)?;
-    (!inner.is_empty() && inner.len() <= 3 && inner.bytes().all(|b| b.is_ascii_digit())).then_some(end + 1)
+    let is_mark = inner.chars().all(|c| c.is_ascii_digit() || " ,-–^".contains(c));
+    let has_digit = inner.bytes().any(|b| b.is_ascii_digit());
+    (is_mark && has_digit && inner.len() <= MAX_LENGTH).then_some(end + 1)
 }
 
 /// Parses `[p3f2a91]`, `[p3f2a91 "words"]` or `[p3f2a91: “words”]` at the beginning of a text; also returns its length.
@@ -56,24 +60,27 @@ fn parse_citation(text: &str) -> Option<(Citation, usize)> {
     }
     let after = &text[1 + HANDLE_LENGTH..];
     let quoted = after.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || c == ',');
-    // A quote may contain a bracket, so it ends with its own mark.
-    let end = match quoted.chars().next().filter(|c| QUOTES.contains(c)) {
-        Some(mark) => {
-            let begin = after.len() - quoted.len() + mark.len_utf8();
-            let closing = after[begin..]
-                .char_indices()
-                .find(|(at, c)| {
-                    let behind = &after[begin + at + c.len_utf8()..];
-                    QUOTES.contains(c) && behind.trim_start().starts_with(']')
-                })
-                .map(|(at, _)| begin + at)?;
-            closing + after[closing..].find(']')?
+    // The next citation is never a part of this one.
+    let room = &after[..after.find("[p").unwrap_or(after.len())];
+    let begin = after.len() - quoted.len();
+    let (quote, end) = match quoted.chars().next().filter(|c| QUOTES.contains(c)) {
+        Some(mark) => parse_quote(room, begin + mark.len_utf8())?,
+        None => {
+            let end = room.find(']')?;
+            (room.get(begin..end).unwrap_or_default(), end)
         }
-        None => after.find(']')?,
     };
-    let quote =
-        after[..end].trim_matches(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ":,".contains(c));
+    let quote = quote.trim_matches(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ":,".contains(c));
     Some((Citation { quote: quote.to_owned(), handle: handle.to_owned() }, 1 + HANDLE_LENGTH + end + 1))
+}
+
+/// Returns the quote that begins there, and where the bracket behind it is. A quote may contain brackets and marks, so it
+/// ends with a mark that a bracket follows; else with the first one, as in `"25 days", p. 4]`.
+fn parse_quote(text: &str, begin: usize) -> Option<(&str, usize)> {
+    let marks = || text.get(begin..).unwrap_or_default().match_indices(QUOTES).map(|(at, _)| begin + at);
+    let is_last = |at: &usize| text[*at..].trim_start_matches(QUOTES).trim_start().starts_with(']');
+    let closing = marks().find(is_last).or_else(|| marks().next())?;
+    Some((&text[begin..closing], closing + text[closing..].find(']')?))
 }
 
 /// Cuts an answer into sentences. A citation that follows a sentence's end, also in a line of its own, belongs to that
@@ -105,13 +112,16 @@ pub(super) fn split_claims(text: &str) -> Vec<String> {
 }
 
 /// Returns how long the bullet or the number at the beginning of a line is. "3. März" is a date, so a number with a full
-/// stop has small letters behind it.
+/// stop has small letters, a number or a mark behind it.
 pub(super) fn list_prefix(line: &str) -> usize {
     let rest = line.trim_start();
     let text = rest.strip_prefix(['-', '*', '+', '•', '>']).or_else(|| {
         let text = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         let is_number = (1..=2).contains(&(rest.len() - text.len()));
-        let is_item = |text: &&str| text.trim_start().starts_with(char::is_lowercase);
+        let is_item = |text: &&str| {
+            text.trim_start()
+                .starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit() || "`*".contains(c))
+        };
         text.strip_prefix(')').or_else(|| text.strip_prefix('.').filter(is_item)).filter(|_| is_number)
     });
     let text = text.filter(|text| text.starts_with(' ')).unwrap_or(rest).trim_start();
@@ -129,6 +139,8 @@ mod tests {
             ("  * You have", "  * "),
             ("1) You have", "1) "),
             ("12. you have", "12. "),
+            ("1. 25 days", "1. "),
+            ("2. `rm` removes it", "2. "),
             ("3. März ist es", ""),
             ("*You* have", ""),
             ("25 days", ""),

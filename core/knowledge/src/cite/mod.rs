@@ -15,7 +15,7 @@ pub(crate) use words::compared_words;
 
 use markers::{Citation, PLACEHOLDER, extract_citations, list_prefix, split_claims};
 use quote::Quote;
-use support::{Claim, Passage};
+use support::{Claim, Passage, are_about, number_missing_in_all};
 
 /// Which part of a sentence's words has to stand in a passage: with words that are copied from it, and without.
 const MIN_SHARE_WITH_QUOTE: f32 = 0.5;
@@ -62,6 +62,21 @@ const ADMISSIONS: [&str; 36] = [
     "ne disent pas",
     "no lo sé",
     "no dicen",
+];
+
+/// After these an admission goes on with a claim.
+const OBJECTIONS: [&str; 7] = ["but", "however", "although", "aber", "jedoch", "mais", "pero"];
+
+/// How a sentence begins that offers more.
+const COURTESIES: [&str; 8] = [
+    "let me know",
+    "feel free",
+    "i hope",
+    "happy to",
+    "sag bescheid",
+    "sagen sie bescheid",
+    "gib bescheid",
+    "nhésitez pas",
 ];
 
 /// A passage that was shown to the model.
@@ -179,8 +194,11 @@ impl Checker<'_> {
     /// Adds a sentence with citations if all of them hold.
     fn check_cited(&self, sentence: &str, said: &str, cited: &[Citation], checked: &mut CheckedText) {
         let claim = Claim::new(said);
+        // Two citations may prove a half of the sentence each.
+        let passages: Vec<&Passage<'_>> =
+            cited.iter().filter_map(|citation| Some(&self.passages[self.find_source(citation)?])).collect();
         let proofs: Result<Vec<Proof>, String> =
-            cited.iter().map(|citation| self.prove(citation, &claim)).collect();
+            cited.iter().map(|citation| self.prove(citation, &claim, &passages)).collect();
         match proofs {
             Err(failure) => checked.failures.push(format!("“{}”: {failure}", said.trim())),
             Ok(proofs) => {
@@ -197,10 +215,14 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the proof of a citation, or why it does not hold.
-    fn prove(&self, citation: &Citation, claim: &Claim) -> Result<Proof, String> {
+    fn find_source(&self, citation: &Citation) -> Option<usize> {
+        self.sources.iter().position(|source| source.handle == citation.handle)
+    }
+
+    /// Returns the proof of a citation, or why it does not hold. `cited` are the passages of all citations of the claim.
+    fn prove(&self, citation: &Citation, claim: &Claim, cited: &[&Passage<'_>]) -> Result<Proof, String> {
         let Citation { handle, quote: written } = citation;
-        let Some(source) = self.sources.iter().position(|source| source.handle == handle) else {
+        let Some(source) = self.find_source(citation) else {
             return Err(format!("there is no passage {handle}"));
         };
         if claim.words.is_empty() {
@@ -214,14 +236,13 @@ impl Checker<'_> {
         if !quote.is_empty() && !quote.is_in(&passage.words) {
             return Err(format!("“{written}” does not stand in the passage {handle}"));
         }
-        if let Some(number) = passage.missing_number(claim, &self.question) {
+        if let Some(number) = number_missing_in_all(cited, claim, &self.question) {
             return Err(format!("{number} does not stand in the passage {handle}"));
         }
         let proof = if quote.is_empty() {
             passage.find_proof(claim, MIN_SHARE)
         } else {
-            let is_about = !passage.has_language_of(claim) || passage.share(claim) >= MIN_SHARE_WITH_QUOTE;
-            is_about.then_some(written.as_str())
+            are_about(cited, claim, &self.question, MIN_SHARE_WITH_QUOTE).then_some(written.as_str())
         };
         let quote = proof.ok_or_else(|| format!("the passage {handle} does not say this"))?.to_owned();
         Ok(Proof { source, quote })
@@ -232,12 +253,19 @@ impl Checker<'_> {
         let is_new_number =
             |word: &String| word.starts_with(|c: char| c.is_ascii_digit()) && !self.question.contains(word);
         let has_number = claim.words.iter().any(is_new_number);
-        let is_admission = || {
-            let words = format!(" {} ", claim.words.join(" "));
-            !has_number && ADMISSIONS.iter().any(|admission| words.contains(&format!(" {admission} ")))
-        };
+        let words = format!(" {} ", claim.words.join(" "));
+        let has = |phrase: &&str| words.contains(&format!(" {phrase} "));
+        // "I could not find it, but you may fly first class" admits nothing.
+        let is_admission = || !has_number && ADMISSIONS.iter().any(has) && !OBJECTIONS.iter().any(has);
+        let is_courtesy =
+            || !has_number && COURTESIES.iter().any(|phrase| words.starts_with(&format!(" {phrase} ")));
         let is_short = claim.content_count() < MIN_CLAIM_WORDS && !has_number;
-        if self.passages.is_empty() || claim.words.is_empty() || end.ends_with(['?', ':']) || is_admission() {
+        if self.passages.is_empty()
+            || claim.words.is_empty()
+            || end.ends_with(['?', ':'])
+            || is_admission()
+            || is_courtesy()
+        {
             Kind::Aside
         } else if is_short || claim.shared_with(&self.question) >= MIN_REPEATED_SHARE {
             Kind::Minor
@@ -461,6 +489,44 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn two_citations_may_prove_a_half_each() {
+        let both = "You have 25 days [p3f2a91 \"25 days of annual leave\"] and go by train [p00c1e5 \"go by train\"].";
+        assert_eq!(checked_parts(both), ("You have 25 days [1] and go by train [2].".to_owned(), 2, 0));
+        let wrong = both.replace("25 days [", "28 days [");
+        assert_eq!(checked_parts(&wrong).2, 1);
+    }
+
+    #[test]
+    fn a_terse_sentence_is_compared_too() {
+        let terse = "Contractors receive equity grants [p3f2a91 \"25 days of annual leave\"].";
+        assert_eq!(checked_parts(terse).2, 1);
+        let german =
+            check("25 Tage Urlaub [p3f2a91 \"25 days\"].", "Wie viel Urlaub habe ich?", &SOURCES, false);
+        assert_eq!((german.text.as_str(), german.failures.len()), ("25 Tage Urlaub [1].", 0));
+    }
+
+    #[test]
+    fn offers_need_no_citation_and_hidden_claims_do() {
+        let cited = "You have 25 days [p3f2a91 \"25 days\"].";
+        for (text, unsupported) in [
+            ("Let me know if you need more details about it.", 0),
+            ("I could not find more about parental allowance.", 0),
+            ("I could not find it, but employees may fly first class.", 1),
+        ] {
+            let checked = check(&format!("{cited} {text}"), "how much leave?", &SOURCES, false);
+            assert_eq!(checked.unsupported.len(), unsupported, "{text}");
+        }
+    }
+
+    #[test]
+    fn citations_end_where_they_end() {
+        let page = "25 days [p3f2a91 \"25 days\", p. 4]. By train [p00c1e5 \"go by train\"].";
+        assert_eq!(checked_parts(page), ("25 days [1]. By train [2].".to_owned(), 2, 0));
+        let pasted = "25 days [p3f2a91 \"25 days\"]. In March [1, 2].";
+        assert_eq!(checked_parts(pasted).0, "25 days [1]. In March [1].");
     }
 
     #[test]

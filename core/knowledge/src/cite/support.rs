@@ -146,11 +146,16 @@ impl<'a> Passage<'a> {
         Self { source, words, language, stems, numbers, page }
     }
 
-    /// Returns a number of a claim that the passage does not have. A year that was asked about need not stand there.
+    /// Returns a number of a claim that the passage does not have.
     pub(super) fn missing_number<'c>(&self, claim: &'c Claim, question: &[String]) -> Option<&'c str> {
+        self.list_missing_numbers(claim, question).into_iter().next()
+    }
+
+    /// Returns the numbers of a claim that the passage does not have. A year that was asked about need not stand there.
+    fn list_missing_numbers<'c>(&self, claim: &'c Claim, question: &[String]) -> Vec<&'c str> {
         let is_year = |word: &String| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
         let before = std::iter::once(None).chain(claim.words.iter().map(Some));
-        let missing = claim.words.iter().zip(before).find(|(word, before)| {
+        let missing = claim.words.iter().zip(before).filter(|(word, before)| {
             let is_page = self.page.as_ref() == Some(word)
                 && before.is_some_and(|before| PAGE_WORDS.contains(&before.as_str()));
             let is_asked_year = is_year(word) && question.contains(word);
@@ -158,7 +163,7 @@ impl<'a> Passage<'a> {
                 self.numbers.contains(*word) || is_page || is_asked_year || self.is_bare_hour(word);
             has_digit(word) && !is_known
         });
-        missing.map(|(word, _)| word.as_str())
+        missing.map(|(word, _)| word.as_str()).collect()
     }
 
     /// Returns whether a time stands there without its "Uhr" or "pm", as 9 does in "9–17 Uhr".
@@ -174,10 +179,16 @@ impl<'a> Passage<'a> {
         claim.share(&self.stems, self.language)
     }
 
-    /// Returns whether their words can be compared: an answer in German may rest on an English passage.
-    pub(super) fn has_language_of(&self, claim: &Claim) -> bool {
-        let [ours, theirs] = [self.language, claim.language].map(|language| language.map(|l| l.stop_words));
-        ours.is_some() && ours == theirs
+    /// Returns whether a claim is in another language, so that their words cannot be compared. A passage that does not
+    /// tell its language, such as a table, may be in any; an English claim is compared with it.
+    fn is_foreign_to(&self, claim: &Claim, question: &[String]) -> bool {
+        let english = LANGUAGES[0].stop_words;
+        let theirs = claim.language.or_else(|| detect_language(question)).map(|language| language.stop_words);
+        match (self.language.map(|language| language.stop_words), theirs) {
+            (Some(ours), Some(theirs)) => ours != theirs,
+            (None, Some(theirs)) => theirs != english,
+            (_, None) => false,
+        }
     }
 
     /// Returns the sentence of the passage that says what a claim says, if its words do so without being copied.
@@ -198,6 +209,36 @@ impl<'a> Passage<'a> {
         let end = sentence.char_indices().nth(MAX_PROOF_CHARS).map_or(sentence.len(), |(end, _)| end);
         (is_negated == claim.is_negated).then_some(&sentence[..end])
     }
+}
+
+/// Returns a number of a claim that none of the passages that it cites has.
+pub(super) fn number_missing_in_all<'c>(
+    passages: &[&Passage<'_>],
+    claim: &'c Claim,
+    question: &[String],
+) -> Option<&'c str> {
+    let (first, others) = passages.split_first()?;
+    let is_in_none = |number: &&str| {
+        others.iter().all(|other| other.list_missing_numbers(claim, question).contains(number))
+    };
+    first.list_missing_numbers(claim, question).into_iter().find(is_in_none)
+}
+
+/// Returns whether the passages that a claim cites have enough of its words together, as far as they can be compared.
+pub(super) fn are_about(
+    passages: &[&Passage<'_>],
+    claim: &Claim,
+    question: &[String],
+    min_share: f32,
+) -> bool {
+    if passages.iter().any(|passage| passage.is_foreign_to(claim, question)) {
+        return true;
+    }
+    let is_in = |word: &String, passage: &Passage<'_>| {
+        stem_all(std::slice::from_ref(word), passage.language).is_subset(&passage.stems)
+    };
+    let shared = claim.content.iter().filter(|word| passages.iter().any(|passage| is_in(word, passage)));
+    shared.count() as f32 >= min_share * claim.content.len() as f32
 }
 
 fn stem_all(words: &[String], language: Option<Language>) -> HashSet<String> {

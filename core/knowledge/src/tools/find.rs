@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Opened, Shown, database_error, handle, open_by_title, place};
 use crate::analysis::{query_terms, terms};
+use crate::check;
 use crate::chunk::sentences;
 use crate::cite::compared_words;
 use crate::sql::FoundChunk;
@@ -19,11 +20,9 @@ use nod_people::context::Chat;
 const MAX_PLACES: usize = 12;
 const MAX_PLACE_CHARS: usize = 600;
 
-pub(super) const NAME: &str = "find_in_document";
-
 pub(super) fn tool(chat: &Chat) -> Tool {
     let spec = ToolSpec {
-        name: NAME,
+        name: check::FIND,
         description: include_str!("../../prompts/find.md"),
         parameters: json!({
             "type": "object",

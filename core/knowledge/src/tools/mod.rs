@@ -21,9 +21,6 @@ use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput};
 use nod_people::context::Chat;
 use nod_people::delivery;
 
-/// The names of these tools.
-pub(crate) const NAMES: [&str; 3] = [retrieve::NAME, find::NAME, open::NAME];
-
 pub(crate) fn list_tools(chat: &Chat, searcher: Searcher) -> Vec<Tool> {
     vec![retrieve::tool(chat, searcher), find::tool(chat), open::tool(chat)]
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{Opened, Shown, database_error, handle, open_by_title, place};
+use crate::check;
 use crate::sql::FoundChunk;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
@@ -15,11 +16,9 @@ use nod_people::context::Chat;
 const MAX_SHOWN_CHARS: usize = 4_000;
 const MAX_CONTENTS: usize = 80;
 
-pub(super) const NAME: &str = "open_document";
-
 pub(super) fn tool(chat: &Chat) -> Tool {
     let spec = ToolSpec {
-        name: NAME,
+        name: check::OPEN,
         description: include_str!("../../prompts/open.md"),
         parameters: json!({
             "type": "object",

@@ -6,17 +6,16 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{Shown, database_error, handle, load_readers};
+use crate::check;
 use crate::document::Readers;
 use crate::search::{Passage, SearchResult, Searcher};
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 use nod_people::context::Chat;
 
-pub(super) const NAME: &str = "retrieve_knowledge_base";
-
 pub(super) fn tool(chat: &Chat, searcher: Searcher) -> Tool {
     let spec = ToolSpec {
-        name: NAME,
+        name: check::RETRIEVE,
         description: include_str!("../../prompts/retrieve.md"),
         parameters: json!({
             "type": "object",
