@@ -31,11 +31,12 @@ pub(crate) async fn run(
     };
     let known = vectors.len();
     let report = eval::evaluate(&collection, foreign.as_ref(), embedder.as_deref(), &mut vectors).await;
-    let report = report.map_err(|error| anyhow!(error))?;
+    // Also if it failed: what was computed took long.
     if let Some(path) = cache.filter(|_| vectors.len() > known) {
         std::fs::write(path, serde_json::to_vec(&vectors)?)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
+    let report = report.map_err(|error| anyhow!(error))?;
     let model = embedder.as_ref().map(|embedder| embedder.model().id.clone());
     Ok(if json {
         format!("{:#}", as_json(&report, model.as_deref()))

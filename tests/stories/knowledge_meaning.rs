@@ -85,7 +85,7 @@ async fn a_document_that_the_model_refuses_says_so(platform: Platform) {
     world.model.embeddings_will(Answer::status(404, None));
     world.share_file("ana", "general", "@nod keep this", &handbook(HANDBOOK)).await;
     let said = world.read_new("general");
-    assert!(said.contains("I could not read this: the embedding model did not answer"), "{said}");
+    assert!(said.contains("I could not read this: the embedding model refused it"), "{said}");
     assert_eq!(count(&world, "select count(*) from document_chunks").await, 0);
     world.click("ana", "general", "Try again").await;
     assert!(world.read_ephemerals("ana").contains("I am reading this again."));

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use reqwest::header::RETRY_AFTER;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::normalize;
@@ -19,8 +19,10 @@ const MAX_TEXTS: usize = 64;
 const PASSAGES_TIMEOUT: Duration = Duration::from_secs(60);
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest part of an error that is repeated.
-const MAX_REASON_CHARS: usize = 200;
+/// The longest code of an error that is repeated.
+const MAX_CODE_LENGTH: usize = 60;
+/// The fewest tokens of a text: with less, there is no room beside the title.
+const MIN_TOKENS: usize = 64;
 /// How many characters one token is taken for, because the endpoint's tokenizer is not known. Few, so that a text fits.
 const CHARS_PER_TOKEN: usize = 3;
 
@@ -80,9 +82,10 @@ impl Endpoint {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| EndpointError::Client { reason: error.to_string() })?;
-        let host = url.host_str().unwrap_or_default();
-        let model =
-            EmbeddingModel { id: format!("{}@{host}", settings.model), max_tokens: settings.max_tokens };
+        // One host may have several.
+        let place = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+        let id = format!("{}@{}:{}{}", settings.model, place.0, place.1, url.path());
+        let model = EmbeddingModel { id, max_tokens: settings.max_tokens.max(MIN_TOKENS) };
         Ok(Self { http, url, api_key: settings.api_key, name: settings.model, model })
     }
 
@@ -97,7 +100,7 @@ impl Endpoint {
         let response = request.send().await.map_err(unavailable)?;
         let status = response.status();
         if !status.is_success() {
-            return Err(refusal(status, response, self.api_key.as_ref()).await);
+            return Err(refusal(status, response).await);
         }
         let answer: Answer = response.json().await.map_err(unavailable)?;
         in_order(answer, texts.len())
@@ -123,17 +126,17 @@ fn in_order(answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
     Ok(data.into_iter().map(unit).collect())
 }
 
-async fn refusal(status: StatusCode, response: reqwest::Response, key: Option<&SecretString>) -> EmbedError {
+/// Returns what a refusal says. An error's text may repeat what was sent, so only its code is kept.
+async fn refusal(status: StatusCode, response: reqwest::Response) -> EmbedError {
     let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let mut text: String = response.text().await.unwrap_or_default();
-    if let Some(key) = key.map(ExposeSecret::expose_secret).filter(|key| !key.is_empty()) {
-        text = text.replace(key, "…");
-    }
-    let text: String = text.chars().take(MAX_REASON_CHARS).collect();
-    let reason = match wait {
-        Some(wait) => format!("status {}, to be asked again after {wait} s", status.as_u16()),
-        None => format!("status {}: {text}", status.as_u16()),
+    let body: Value = response.json().await.unwrap_or_default();
+    let code = [&body["error"]["code"], &body["error"]["type"]].into_iter().find_map(Value::as_str);
+    let is_code = |code: &&str| {
+        code.len() <= MAX_CODE_LENGTH && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
+    let code = code.filter(is_code).map(|code| format!(" ({code})")).unwrap_or_default();
+    let wait = wait.map(|wait| format!(", to be asked again after {wait} s")).unwrap_or_default();
+    let reason = format!("status {}{code}{wait}", status.as_u16());
     let is_transient = status.is_server_error()
         || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
     if is_transient { EmbedError::Unavailable { reason } } else { EmbedError::Rejected { reason } }

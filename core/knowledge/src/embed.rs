@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
-use crate::job::{KnowledgeJob, MAX_ATTEMPTS, lane};
+use crate::job::{KnowledgeJob, lane};
 use crate::sql::BareChunk;
 use crate::vector::Windows;
 use crate::window::split_windows;
@@ -25,6 +25,9 @@ use crate::{card, sql};
 const SLICE: Duration = Duration::from_secs(5);
 /// How many chunks are computed between two commits.
 const BATCH: i64 = 4;
+
+/// How often a slice is tried: for about eight minutes, because what was computed is lost when the document fails.
+const MAX_ATTEMPTS: i32 = 12;
 
 /// What became of a batch.
 enum Batch {
@@ -50,10 +53,12 @@ pub(crate) async fn enqueue(
 pub(crate) async fn enqueue_missing(
     conn: &mut PgConnection,
     tenant: TenantId,
+    model: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let lane = named_lane_id(&["knowledge", "missing", &tenant.to_string()]);
-    jobs::enqueue_once(conn, tenant, lane, &KnowledgeJob::EmbedMissing {}, now).await
+    let work = KnowledgeJob::EmbedMissing { model: model.to_owned() };
+    jobs::enqueue_once(conn, tenant, lane, &work, now).await
 }
 
 /// Computes vectors of a version that was read, and publishes it when all are there.
@@ -71,7 +76,14 @@ pub(crate) async fn embed_chunks(
         drop(conn);
         let Some(document) = document else { return complete(core, claim).await };
         let batch = match embedder {
-            Some(embedder) => embed_batch(core, embedder, claim, id, version.generation).await?,
+            Some(embedder) => match embed_batch(core, embedder, claim, id, version.generation).await {
+                // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
+                Err(error) if claim.attempt >= MAX_ATTEMPTS => {
+                    tracing::error!(document = %id, %error, "could not compute the vectors of a document");
+                    Batch::Failed("the embedding model did not answer; my operator can see why".to_owned())
+                }
+                batch => batch?,
+            },
             // The model was taken away meanwhile.
             None => Batch::Empty,
         };
@@ -91,18 +103,21 @@ fn is_wanted(document: &Document, version: &ReadVersion) -> bool {
     document.wanted_generation == version.generation && document.status == Status::Indexing
 }
 
-/// Computes missing vectors of all documents of a tenant.
+/// Computes missing vectors of all documents of a tenant. Replicas that have another model leave them alone.
 pub(crate) async fn embed_missing(
     core: &Chat,
     embedder: Option<&Arc<dyn Embedder>>,
     claim: &Claim,
+    model: &str,
 ) -> Result<(), WorkError> {
     let (tenant, until) = (claim.tenant, Instant::now() + SLICE);
-    let Some(embedder) = embedder else { return complete(core, claim).await };
-    let model = embedder.model().id.as_str();
+    let Some(embedder) = embedder.filter(|embedder| embedder.model().id == model) else {
+        return complete(core, claim).await;
+    };
+    let mut after = Uuid::nil();
     loop {
         let mut conn = core.pool.acquire().await?;
-        let found = sql::find_bare_version(&mut conn, tenant, model).await?;
+        let found = sql::find_bare_version(&mut conn, tenant, model, after).await?;
         drop(conn);
         let Some((document, generation)) = found else {
             let mut tx = core.begin().await?;
@@ -112,13 +127,14 @@ pub(crate) async fn embed_missing(
             return Ok(tx.commit().await?);
         };
         if let Batch::Failed(reason) = embed_batch(core, embedder, claim, document, generation).await? {
+            // Its words can still be found.
             tracing::error!(%document, reason, "could not index a document with the new embedding model");
-            return complete(core, claim).await;
+            after = document;
         }
         if Instant::now() >= until {
             let mut tx = core.begin().await?;
             jobs::assert_lease(&mut tx, claim).await?;
-            enqueue_missing(&mut tx, tenant, core.now()).await?;
+            enqueue_missing(&mut tx, tenant, model, core.now()).await?;
             jobs::complete(&mut tx, claim).await?;
             tx.commit().await?;
             core.jobs.wake();
@@ -252,7 +268,11 @@ async fn go_on_later(
     let (done, all) = sql::count_embedded(&mut tx, tenant, document.id, version.generation, model).await?;
     let shown = card::embedding(&document.title, done, all);
     delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;
-    sql::touch(&mut tx, tenant, document.id, now).await?;
+    if !sql::touch(&mut tx, tenant, document.id, version.generation, now).await? {
+        // It was removed meanwhile, or there is a newer version, and its message says so.
+        tx.rollback().await?;
+        return complete(core, claim).await;
+    }
     enqueue(&mut tx, tenant, document.id, &version, now).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;

@@ -261,6 +261,7 @@ async fn build_index(
         windows: 0,
     };
     let mut next: u128 = 0;
+    let mut all = Vec::new();
     for (at, document) in collection.documents.iter().enumerate() {
         let id = Uuid::from_u128(1 << 64 | at as u128);
         let blocks = [Block::Text { text: document.text.clone(), page: None }];
@@ -289,9 +290,10 @@ async fn build_index(
             let terms = weighted_terms(&document.title, &chunk.heading, &chunk.text);
             indexed.push(IndexedChunk { chunk: key, terms, windows });
         }
-        searchable.index.replace(id, 1, indexed);
+        all.push((id, 1, indexed));
         searchable.readable.insert(id);
     }
+    searchable.index.update(&HashSet::new(), all);
     Ok(searchable)
 }
 

@@ -10,7 +10,7 @@ use crate::analysis::{MAX_WEIGHT, WEIGHT_SCALE};
 use crate::vector::{QueryVector, Windows};
 
 /// The chunks of a tenant.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     /// The version of each document that it holds.
     generations: HashMap<Uuid, i32>,
@@ -27,7 +27,7 @@ pub(crate) struct Index {
 }
 
 /// The place of a chunk.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Slot {
     chunk: Uuid,
     /// `None` if it was removed.
@@ -49,9 +49,10 @@ impl Index {
         &self.generations
     }
 
-    /// Returns whether documents can be found by meaning: all chunks have vectors of one dimension.
+    /// Returns whether documents can be found by meaning: nearly all chunks have vectors of one dimension. (What a model
+    /// refuses can still be found by its words.)
     pub(crate) fn has_vectors(&self) -> bool {
-        self.dimension > 0 && self.bare_count == 0
+        self.dimension > 0 && self.bare_count * 10 <= self.live_count
     }
 
     /// Returns whether there are chunks without vectors.
@@ -73,12 +74,14 @@ impl Index {
         self.slots.len() > 1_000 && self.live_count * 2 < self.slots.len()
     }
 
-    /// Puts a version of a document in the place of the one that it holds.
-    pub(crate) fn replace(&mut self, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
-        self.remove(&HashSet::from([document]));
-        self.generations.insert(document, generation);
-        for chunk in chunks {
-            self.add(document, chunk);
+    /// Removes documents, and puts versions of others in the place of those that it holds.
+    pub(crate) fn update(&mut self, removed: &HashSet<Uuid>, changed: Vec<(Uuid, i32, Vec<IndexedChunk>)>) {
+        // All at once, because every posting is looked at.
+        let gone = changed.iter().map(|(document, ..)| *document).chain(removed.iter().copied()).collect();
+        self.remove(&gone);
+        for (document, generation, chunks) in changed {
+            self.generations.insert(document, generation);
+            chunks.into_iter().for_each(|chunk| self.add(document, chunk));
         }
     }
 
@@ -105,8 +108,7 @@ impl Index {
         self.live_count += 1;
     }
 
-    /// Removes documents.
-    pub(crate) fn remove(&mut self, documents: &HashSet<Uuid>) {
+    fn remove(&mut self, documents: &HashSet<Uuid>) {
         self.generations.retain(|document, _| !documents.contains(document));
         let mut removed = HashSet::new();
         for (at, slot) in (0_u32..).zip(&mut self.slots) {
@@ -208,10 +210,14 @@ mod tests {
         IndexedChunk { chunk: id(at), terms: weighted_terms("", "", text), windows }
     }
 
+    fn replace(index: &mut Index, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
+        index.update(&HashSet::new(), vec![(document, generation, chunks)]);
+    }
+
     fn index(texts: &[&str]) -> Index {
         let mut index = Index::default();
         for (at, text) in texts.iter().enumerate() {
-            index.replace(id(at), 1, vec![chunk(at, text, None)]);
+            replace(&mut index, id(at), 1, vec![chunk(at, text, None)]);
         }
         index
     }
@@ -237,8 +243,8 @@ mod tests {
         let mut index = index(&["annual leave", "annual leave"]);
         let only = HashSet::from([id(1)]);
         assert_eq!(chunk_numbers(&index.search_terms(&query_terms("leave"), &only, 10)), [1]);
-        index.replace(id(0), 2, vec![chunk(0, "annual leave", Some(&[1.0, 0.0]))]);
-        index.replace(id(1), 2, vec![chunk(1, "annual leave", Some(&[0.0, 1.0]))]);
+        replace(&mut index, id(0), 2, vec![chunk(0, "annual leave", Some(&[1.0, 0.0]))]);
+        replace(&mut index, id(1), 2, vec![chunk(1, "annual leave", Some(&[0.0, 1.0]))]);
         assert_eq!(chunk_numbers(&index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &only, 10)), [1]);
     }
 
@@ -253,7 +259,7 @@ mod tests {
     fn a_new_version_takes_the_earlier_ones_place() {
         let mut index = index(&["annual leave", "we work"]);
         let fresh = self::index(&["we rest", "we work"]);
-        index.replace(id(0), 2, vec![chunk(7, "we rest", None)]);
+        replace(&mut index, id(0), 2, vec![chunk(7, "we rest", None)]);
         assert_eq!(
             chunk_numbers(&index.search_terms(&query_terms("annual leave"), &all(&index), 10)),
             [0; 0]
@@ -261,7 +267,7 @@ mod tests {
         assert_eq!(chunk_numbers(&index.search_terms(&query_terms("rest"), &all(&index), 10)), [7]);
         let term = query_terms("rest")[0];
         assert!((index.idf(term) - fresh.idf(term)).abs() < 1e-6);
-        index.remove(&HashSet::from([id(0), id(1)]));
+        index.update(&HashSet::from([id(0), id(1)]), Vec::new());
         assert_eq!((index.live_count, index.postings.len(), index.lacks_vectors()), (0, 0, false));
     }
 
@@ -270,15 +276,15 @@ mod tests {
         let mut index = Index::default();
         let windows = |vectors: &[Vec<f32>]| Some(Windows::pack(vectors));
         let chunk = |at, windows| IndexedChunk { chunk: id(at), terms: Vec::new(), windows };
-        index.replace(id(1), 1, vec![chunk(1, windows(&[vec![0.6, 0.8], vec![0.0, 1.0]]))]);
-        index.replace(id(2), 1, vec![chunk(2, windows(&[vec![0.0, 1.0], vec![1.0, 0.0]]))]);
+        replace(&mut index, id(1), 1, vec![chunk(1, windows(&[vec![0.6, 0.8], vec![0.0, 1.0]]))]);
+        replace(&mut index, id(2), 1, vec![chunk(2, windows(&[vec![0.0, 1.0], vec![1.0, 0.0]]))]);
         assert!(index.has_vectors());
         let hits = index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &all(&index), 10);
         assert_eq!(chunk_numbers(&hits), [2, 1]);
         assert!((hits[1].1 - 0.6).abs() < 0.02, "{hits:?}");
         assert_eq!(index.search_vector(&QueryVector::pack(&[1.0]), &all(&index), 10), []);
         // Vectors of another dimension are as good as none.
-        index.replace(id(3), 1, vec![chunk(3, windows(&[vec![1.0, 0.0, 0.0]]))]);
+        replace(&mut index, id(3), 1, vec![chunk(3, windows(&[vec![1.0, 0.0, 0.0]]))]);
         assert!(!index.has_vectors() && index.lacks_vectors());
     }
 }

@@ -19,7 +19,7 @@ pub(crate) enum KnowledgeJob {
     /// Computes the vectors of a version that was read, and publishes it.
     EmbedChunks { document: Uuid, version: ReadVersion },
     /// Computes the vectors that are missing because there is another model now.
-    EmbedMissing {},
+    EmbedMissing { model: String },
 }
 
 impl Job for KnowledgeJob {

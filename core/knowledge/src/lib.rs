@@ -68,7 +68,7 @@ impl JobHandler for Indexing {
             KnowledgeJob::EmbedChunks { document, version } => {
                 embed::embed_chunks(chat, embedder, claim, document, version).await
             }
-            KnowledgeJob::EmbedMissing {} => embed::embed_missing(chat, embedder, claim).await,
+            KnowledgeJob::EmbedMissing { model } => embed::embed_missing(chat, embedder, claim, &model).await,
         }
     }
 }

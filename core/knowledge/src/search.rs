@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nod_contract::clock::Timestamp;
@@ -76,7 +76,7 @@ pub(crate) struct SearchResult {
 }
 
 /// An index, and the revision of the rows that it was built from.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct BuiltIndex {
     revision: i64,
     index: Index,
@@ -85,7 +85,7 @@ struct BuiltIndex {
 /// The indexes of this replica.
 #[derive(Clone)]
 pub(crate) struct Searcher {
-    indexes: Arc<Mutex<HashMap<TenantId, Arc<RwLock<BuiltIndex>>>>>,
+    indexes: Arc<Mutex<HashMap<TenantId, Arc<BuiltIndex>>>>,
     embedder: Option<Arc<dyn Embedder>>,
 }
 
@@ -112,16 +112,27 @@ impl Searcher {
         if readable.is_empty() {
             return Ok(SearchResult::default());
         }
-        let index = self.refresh(core, &mut conn, tenant).await?;
+        let built = self.refresh(&mut conn, tenant).await?;
         drop(conn);
-        let vector = self.embed_query(&index, query).await;
+        let index = &built.index;
+        if let Some(model) = self.model_id().filter(|_| index.lacks_vectors()) {
+            let mut tx = core.begin().await?;
+            embed::enqueue_missing(&mut tx, tenant, model, core.now()).await?;
+            tx.commit().await?;
+            core.jobs.wake();
+        }
+        let vector = self.embed_query(index, query).await;
         let by_words_alone = vector.is_none();
         let wanted = query_terms(query);
         let mut candidates = {
-            let index = &read(&index).index;
-            let dense = vector.as_ref().map(|vector| index.search_vector(vector, &readable, MAX_CANDIDATES));
-            let lexical = index.search_terms(&wanted, &readable, MAX_CANDIDATES);
-            fuse::fuse(&dense.unwrap_or_default(), &lexical)
+            let (built, wanted, vector) = (built.clone(), wanted.clone(), vector.clone());
+            let rank = move || {
+                let search = |vector| built.index.search_vector(vector, &readable, MAX_CANDIDATES);
+                let dense = vector.as_ref().map(search).unwrap_or_default();
+                fuse::fuse(&dense, &built.index.search_terms(&wanted, &readable, MAX_CANDIDATES))
+            };
+            // Among many documents it takes long enough to hold up others.
+            tokio::task::spawn_blocking(rank).await.map_err(thread_error)?
         };
         if !is_supported(&candidates, vector.is_some()) {
             return Ok(SearchResult { passages: Vec::new(), document_count, by_words_alone });
@@ -139,7 +150,6 @@ impl Searcher {
         fuse::lift(&mut candidates, &means);
         candidates.retain(|candidate| is_about_query(candidate, vector.is_some()));
         let best = candidates.iter().take(MAX_PASSAGES).filter_map(|c| found.remove(&c.chunk));
-        let index = &read(&index).index;
         let passages = best.map(|row| Passage {
             chunk: row.chunk.id,
             text: self.best_text(&row, vector.as_ref(), &wanted, index),
@@ -156,12 +166,9 @@ impl Searcher {
     }
 
     /// Returns the query's vector, or `None` if it is looked up by its words alone.
-    async fn embed_query(&self, index: &RwLock<BuiltIndex>, query: &str) -> Option<QueryVector> {
+    async fn embed_query(&self, index: &Index, query: &str) -> Option<QueryVector> {
         let embedder = self.embedder.as_ref()?;
-        let dimension = {
-            let index = &read(index).index;
-            index.has_vectors().then(|| index.dimension())?
-        };
+        let dimension = index.has_vectors().then(|| index.dimension())?;
         let answer = timeout(EMBED_TIMEOUT, embedder.embed(vec![query.to_owned()], TextKind::Query)).await;
         let vector = match answer {
             Ok(Ok(vectors)) => vectors.into_iter().next()?,
@@ -182,26 +189,19 @@ impl Searcher {
         Some(QueryVector::pack(&vector))
     }
 
-    /// Returns the index of the current rows: what has changed since the last search is loaded.
-    async fn refresh(
-        &self,
-        core: &Chat,
-        conn: &mut PgConnection,
-        tenant: TenantId,
-    ) -> sqlx::Result<Arc<RwLock<BuiltIndex>>> {
+    /// Returns the index of the current rows: what has changed since the last search is loaded. Searches that have begun
+    /// keep the index that they have.
+    async fn refresh(&self, conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Arc<BuiltIndex>> {
         // Read before the rows: if they change in between, the next search looks once more.
         let revision = sql::load_revision(conn, tenant).await?;
-        let known =
-            self.indexes.lock().unwrap_or_else(PoisonError::into_inner).entry(tenant).or_default().clone();
-        if read(&known).revision == revision {
+        let known = self.lock().get(&tenant).cloned().unwrap_or_default();
+        if known.revision == revision {
             return Ok(known);
         }
-        if read(&known).index.is_wasteful() {
-            *write(&known) = BuiltIndex::default();
-        }
-        let generations = read(&known).index.generations().clone();
+        let known = if known.index.is_wasteful() { Arc::default() } else { known };
+        let generations = known.index.generations();
         // With another model, their vectors may have come meanwhile.
-        let bare = self.embedder.as_ref().map(|_| read(&known).index.bare_documents()).unwrap_or_default();
+        let bare = self.embedder.as_ref().map(|_| known.index.bare_documents()).unwrap_or_default();
         let current = sql::load_generations(conn, tenant).await?;
         let removed: HashSet<Uuid> =
             generations.keys().filter(|document| !current.contains_key(*document)).copied().collect();
@@ -209,26 +209,28 @@ impl Searcher {
             generations.get(*document) != Some(*generation) || bare.contains(*document)
         };
         let changed: Vec<Uuid> = current.iter().filter(is_changed).map(|(document, _)| *document).collect();
-        write(&known).index.remove(&removed);
+        let mut loaded = Vec::new();
         for some in changed.chunks(MAX_LOADED_DOCUMENTS) {
-            let loaded = sql::load_indexed_chunks(conn, tenant, some, self.model_id()).await?;
-            let mut built = write(&known);
-            for (document, generation, chunks) in loaded {
-                built.index.replace(document, generation, chunks);
-            }
+            loaded.extend(sql::load_indexed_chunks(conn, tenant, some, self.model_id()).await?);
         }
-        let lacks_vectors = {
-            let mut built = write(&known);
+        let build = move || {
+            let mut built = BuiltIndex::clone(&known);
+            built.index.update(&removed, loaded);
             built.revision = revision;
-            built.index.lacks_vectors()
+            Arc::new(built)
         };
-        if lacks_vectors && self.embedder.is_some() {
-            let mut tx = core.begin().await?;
-            embed::enqueue_missing(&mut tx, tenant, core.now()).await?;
-            tx.commit().await?;
-            core.jobs.wake();
+        let built = tokio::task::spawn_blocking(build).await.map_err(thread_error)?;
+        let mut indexes = self.lock();
+        let newest = indexes.entry(tenant).or_default();
+        if newest.revision < built.revision {
+            *newest = built.clone();
         }
-        Ok(known)
+        drop(indexes);
+        Ok(built)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<BuiltIndex>>> {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the part of a chunk that fits the query best.
@@ -261,12 +263,8 @@ fn is_about_query(candidate: &Candidate, has_vector: bool) -> bool {
     }
 }
 
-fn read(index: &RwLock<BuiltIndex>) -> RwLockReadGuard<'_, BuiltIndex> {
-    index.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write(index: &RwLock<BuiltIndex>) -> RwLockWriteGuard<'_, BuiltIndex> {
-    index.write().unwrap_or_else(PoisonError::into_inner)
+fn thread_error(error: tokio::task::JoinError) -> sqlx::Error {
+    sqlx::Error::Protocol(format!("the search in memory stopped: {error}"))
 }
 
 /// Returns the window of a chunk that is nearest to the query and has its rarest words.

@@ -289,7 +289,7 @@ pub(crate) async fn publish_version(
         "update documents d set generation = $3, digest = $4, pages = $5, status = 'indexed', reason = null,
              updated_at = $6, published_at = $6, chunk_count = (select count(*) from document_chunks c
                  where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3)
-         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'
+         where d.tenant_id = $1 and d.id = $2 and d.wanted_generation = $3 and d.status = 'indexing'
          returning chunk_count",
         tenant.0,
         document,
@@ -343,21 +343,23 @@ pub(crate) async fn list_bare_chunks(
     .await
 }
 
-/// Returns a version that can be found and has chunks without vectors of a model.
+/// Returns the first version after a document that can be found and has chunks without vectors of a model.
 pub(crate) async fn find_bare_version(
     conn: &mut PgConnection,
     tenant: TenantId,
     model: &str,
+    after: Uuid,
 ) -> sqlx::Result<Option<(Uuid, i32)>> {
     let found = sqlx::query!(
         "select d.id, d.generation from documents d
-         where d.tenant_id = $1 and d.generation > 0 and exists (
+         where d.tenant_id = $1 and d.id > $3 and d.generation > 0 and exists (
              select 1 from document_chunks c where c.tenant_id = $1 and c.document_id = d.id
                  and c.generation = d.generation and not exists (
                      select 1 from chunk_vectors v where v.tenant_id = $1 and v.chunk_id = c.id and v.model = $2))
          order by d.id limit 1",
         tenant.0,
-        model
+        model,
+        after
     )
     .fetch_optional(conn)
     .await?;
@@ -386,22 +388,25 @@ pub(crate) async fn count_embedded(
     Ok((row.embedded, row.all))
 }
 
-/// Marks that a document is still being worked on.
+/// Marks that a version is still being worked on. Returns false if it is no longer wanted.
 pub(crate) async fn touch(
     conn: &mut PgConnection,
     tenant: TenantId,
     document: Uuid,
+    generation: i32,
     now: Timestamp,
-) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update documents set updated_at = $3 where tenant_id = $1 and id = $2",
+) -> sqlx::Result<bool> {
+    let updated = sqlx::query!(
+        "update documents set updated_at = $4
+         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
         tenant.0,
         document,
+        generation,
         now
     )
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(updated.rows_affected() > 0)
 }
 
 /// Returns how many numbers a vector of a model has, as far as there are any.

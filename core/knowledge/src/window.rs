@@ -12,7 +12,7 @@ const MAX_LABEL_CHARS: usize = 160;
 
 /// Returns the texts of a chunk's windows, at least one.
 pub(crate) fn split_windows(embedder: &dyn Embedder, title: &str, heading: &str, text: &str) -> Vec<String> {
-    let label = label(title, heading);
+    let label = label(embedder, title, heading);
     let ranges = window_ranges(embedder, title, heading, text);
     ranges.into_iter().map(|range| format!("{label}{}", text[range].trim())).collect()
 }
@@ -24,7 +24,7 @@ pub(crate) fn window_ranges(
     heading: &str,
     text: &str,
 ) -> Vec<Range<usize>> {
-    let label = label(title, heading);
+    let label = label(embedder, title, heading);
     let used = embedder.token_ends(&label).len();
     let room = embedder.model().max_tokens.saturating_sub(used).max(1);
     let ends = embedder.token_ends(text);
@@ -58,14 +58,16 @@ pub(crate) fn window_ranges(
     windows
 }
 
-/// Returns the title and the headings as sentences.
-fn label(title: &str, heading: &str) -> String {
-    let mut label = String::new();
-    for part in [title, heading].into_iter().filter(|part| !part.is_empty()) {
-        label.push_str(part);
-        label.push_str(". ");
+/// Returns the title and the headings as sentences. At most half of a window is theirs.
+fn label(embedder: &dyn Embedder, title: &str, heading: &str) -> String {
+    let parts = [title, heading].into_iter().filter(|part| !part.is_empty());
+    let all: String = parts.map(|part| format!("{part}. ")).collect();
+    let mut label: String = all.chars().take(MAX_LABEL_CHARS).collect();
+    while embedder.token_ends(&label).len() * 2 > embedder.model().max_tokens {
+        let half = label.chars().count() / 2;
+        label = label.chars().take(half).collect();
     }
-    label.chars().take(MAX_LABEL_CHARS).collect()
+    label
 }
 
 #[cfg(test)]

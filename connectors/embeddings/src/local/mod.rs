@@ -32,7 +32,7 @@ const SPECIAL_TOKENS: usize = 2;
 pub enum LocalModelError {
     #[error("cannot read {}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
-    #[error("{} holds no BERT model with the activation gelu, and others are not built in", path.display())]
+    #[error("{} holds no BERT model with gelu whose vector is the first token's or the mean: others are not built in", path.display())]
     Unsupported { path: PathBuf },
     #[error("cannot start the thread of the embedding model: {reason}")]
     Thread { reason: String },
@@ -43,6 +43,8 @@ pub enum LocalModelError {
 struct Pooling {
     #[serde(default)]
     pooling_mode_cls_token: bool,
+    #[serde(default)]
+    pooling_mode_mean_tokens: bool,
 }
 
 /// `sentence_bert_config.json`.
@@ -65,11 +67,11 @@ struct Network {
     uses_first_token: bool,
 }
 
-/// Texts that wait for the thread, and where to send their vectors.
+/// A text that waits for the thread, and where to send its vector.
 struct Task {
-    texts: Vec<String>,
+    text: String,
     kind: TextKind,
-    reply: oneshot::Sender<Result<Vec<Vec<f32>>, EmbedError>>,
+    reply: oneshot::Sender<Result<Vec<f32>, EmbedError>>,
 }
 
 #[derive(Default)]
@@ -96,6 +98,9 @@ impl LocalModel {
             return Err(LocalModelError::Unsupported { path: folder.to_owned() });
         }
         let pooling: Pooling = read_json(&folder.join("1_Pooling/config.json"))?;
+        if pooling.pooling_mode_cls_token == pooling.pooling_mode_mean_tokens {
+            return Err(LocalModelError::Unsupported { path: folder.to_owned() });
+        }
         let sentence: SentenceConfig = read_json(&folder.join("sentence_bert_config.json"))?;
         let tokenizer = Arc::new(open_tokenizer(&folder.join("tokenizer.json"))?);
         let path = folder.join("model.safetensors");
@@ -140,9 +145,14 @@ impl Embedder for LocalModel {
     }
 
     async fn embed(&self, texts: Vec<String>, kind: TextKind) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let (reply, answer) = oneshot::channel();
-        self.queue.push(Task { texts, kind, reply });
-        answer.await.unwrap_or_else(|_| Err(unavailable("its thread has ended")))
+        let mut vectors = Vec::with_capacity(texts.len());
+        for text in texts {
+            // One by one, so that a question waits for one text of a document at most.
+            let (reply, answer) = oneshot::channel();
+            self.queue.push(Task { text, kind, reply });
+            vectors.push(answer.await.unwrap_or_else(|_| Err(unavailable("its thread has ended")))?);
+        }
+        Ok(vectors)
     }
 }
 
@@ -213,19 +223,16 @@ impl Drop for CloseOnDrop {
 
 impl Network {
     fn answer(&self, task: Task, max_tokens: usize) {
-        let mut vectors = Vec::with_capacity(task.texts.len());
-        for text in &task.texts {
-            match self.embed(text, task.kind, max_tokens, || !task.reply.is_closed()) {
-                Ok(Some(vector)) => vectors.push(vector),
-                // Nobody waits any more.
-                Ok(None) => return,
-                Err(error) => {
-                    let _ = task.reply.send(Err(unavailable(&error)));
-                    return;
-                }
+        match self.embed(&task.text, task.kind, max_tokens, || !task.reply.is_closed()) {
+            // Nobody waits any more.
+            Ok(None) => {}
+            Ok(Some(vector)) => {
+                let _ = task.reply.send(Ok(vector));
+            }
+            Err(error) => {
+                let _ = task.reply.send(Err(unavailable(&error)));
             }
         }
-        let _ = task.reply.send(Ok(vectors));
     }
 
     fn embed(
