@@ -161,14 +161,10 @@ async fn embed_batch(
     }
     let vectors = match embed(embedder.as_ref(), &chunks).await {
         Ok(vectors) => vectors,
-        Err(error @ EmbedError::Unavailable { .. }) if claim.attempt < MAX_ATTEMPTS => {
-            return Err(error.to_string().into());
-        }
-        Err(error) => {
+        Err(error @ EmbedError::Unavailable { .. }) => return Err(error.to_string().into()),
+        Err(error @ EmbedError::Rejected { .. }) => {
             tracing::error!(%document, %error, "could not compute the vectors of a document");
-            return Ok(Batch::Failed(
-                "the embedding model did not answer; my operator can see why".to_owned(),
-            ));
+            return Ok(Batch::Failed("the embedding model refused it; my operator can see why".to_owned()));
         }
     };
     let dimension = vectors.first().map(|(_, windows)| windows.dimension());
