@@ -248,6 +248,7 @@ async fn is_alive(public: &Url) -> anyhow::Result<bool> {
 /// Has the embedding model compute one sentence.
 pub(super) async fn check_embeddings(config: Arc<Config>) -> Vec<Finding> {
     const NAME: &str = "embedding model";
+    const FIX: &str = "check [embeddings] in the configuration; scripts/fetch-model fetches a model";
     let opened = tokio::task::spawn_blocking(move || embeddings::open(&config)).await;
     let embedder = match opened.map_err(anyhow::Error::from).and_then(|opened| opened) {
         Ok(Some(embedder)) => embedder,
@@ -260,7 +261,7 @@ pub(super) async fn check_embeddings(config: Arc<Config>) -> Vec<Finding> {
             )];
         }
         Err(error) => {
-            return vec![Finding::failed(NAME, error.to_string(), "scripts/fetch-model fetches one")];
+            return vec![Finding::failed(NAME, error.to_string(), FIX)];
         }
     };
     let begun = Instant::now();
@@ -275,8 +276,6 @@ pub(super) async fn check_embeddings(config: Arc<Config>) -> Vec<Finding> {
             );
             Finding::ok(NAME, said)
         }
-        Err(error) => {
-            Finding::failed(NAME, error.to_string(), "check embeddings.base_url, its key and its model")
-        }
+        Err(error) => Finding::failed(NAME, error.to_string(), FIX),
     }]
 }

@@ -50,7 +50,7 @@ async fn long_texts_are_cut_and_tokens_have_their_places() {
 }
 
 #[tokio::test]
-async fn a_question_goes_before_a_document_and_given_up_work_stops() {
+async fn a_document_that_is_given_up_does_not_keep_a_question_waiting() {
     let Some(model) = open() else { return };
     let model = Arc::new(model);
     let long: Vec<String> = (0..10_000).map(|n| format!("{n} {}", "leave ".repeat(200))).collect();

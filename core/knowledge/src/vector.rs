@@ -37,7 +37,18 @@ impl Windows {
 
     /// Returns the mean of the windows, of length 1.
     pub(crate) fn mean(&self) -> Vec<f32> {
-        mean(&self.codes, &self.scales)
+        let dimension = self.dimension();
+        let mut sum = vec![0.0; dimension];
+        for (window, scale) in self.codes.chunks_exact(dimension.max(1)).zip(&self.scales) {
+            for (total, code) in sum.iter_mut().zip(window) {
+                *total += f32::from(*code) * scale;
+            }
+        }
+        let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if length > 0.0 {
+            sum.iter_mut().for_each(|x| *x /= length);
+        }
+        sum
     }
 }
 
@@ -53,22 +64,6 @@ impl QueryVector {
     }
 }
 
-/// Returns the mean of windows that stand one after another, of length 1.
-pub(crate) fn mean(codes: &[i8], scales: &[f32]) -> Vec<f32> {
-    let dimension = codes.len().checked_div(scales.len()).unwrap_or(0);
-    let mut sum = vec![0.0; dimension];
-    for (window, scale) in codes.chunks_exact(dimension.max(1)).zip(scales) {
-        for (total, code) in sum.iter_mut().zip(window) {
-            *total += f32::from(*code) * scale;
-        }
-    }
-    let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
-    if length > 0.0 {
-        sum.iter_mut().for_each(|x| *x /= length);
-    }
-    sum
-}
-
 fn pack(vector: &[f32]) -> (Vec<i8>, f32) {
     let largest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
     let scale = if largest > 0.0 { largest / f32::from(i8::MAX) } else { 1.0 };
@@ -76,7 +71,7 @@ fn pack(vector: &[f32]) -> (Vec<i8>, f32) {
 }
 
 fn dot(a: &[i8], b: &[i8]) -> i32 {
-    // Sums of blocks become vector instructions; i16 products fit, as 127 · 127 · 2 < 2^15.
+    // A product fits: 128 · 128 < 2^15.
     a.iter().zip(b).map(|(x, y)| i32::from(i16::from(*x) * i16::from(*y))).sum()
 }
 
