@@ -17,4 +17,5 @@ pub mod provider;
 pub mod scope;
 pub mod text;
 pub mod tool;
+pub mod vector_store;
 pub mod wire;
