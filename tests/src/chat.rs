@@ -49,6 +49,8 @@ pub enum ChatOperation {
     StopStream,
     /// Downloads a file.
     DownloadFile,
+    /// Looks up whether a user is in a channel.
+    FindMember,
 }
 
 /// Evaluates the expression on the fake of either platform.
@@ -360,6 +362,7 @@ impl FakeChat {
             (Self::Slack(_), ChatOperation::PostMessage) => "chat.postMessage",
             (Self::Slack(_), ChatOperation::UpdateMessage) => "chat.update",
             (Self::Slack(_), ChatOperation::FetchProfile) => "users.info",
+            (Self::Slack(_), ChatOperation::FindMember) => "conversations.members",
             (Self::Slack(_), ChatOperation::StartStream) => "chat.startStream",
             (Self::Slack(_), ChatOperation::AppendStream) => "chat.appendStream",
             (Self::Slack(_), ChatOperation::StopStream) => "chat.stopStream",
@@ -370,7 +373,7 @@ impl FakeChat {
                 Self::Discord(_),
                 ChatOperation::UpdateMessage | ChatOperation::AppendStream | ChatOperation::StopStream,
             ) => "update_message",
-            (Self::Discord(_), ChatOperation::FetchProfile) => "get_guild_member",
+            (Self::Discord(_), ChatOperation::FetchProfile | ChatOperation::FindMember) => "get_guild_member",
             (_, ChatOperation::DownloadFile) => "file",
         }
     }

@@ -107,13 +107,17 @@ impl ToolCase {
     }
 }
 
-const CASES: [ToolCase; 31] = [
+const CASES: [ToolCase; 35] = [
     // In a channel nothing of hers is found.
     read_case("retrieve_knowledge_base", |_| json!({ "query": "which stone" }))
         .with_follow_up(FollowUpAnswer::Unknown),
     read_case("find_in_document", |_| json!({ "document": "Mala", "words": "stone" }))
         .with_follow_up(FollowUpAnswer::Unknown),
     read_case("open_document", |_| json!({ "document": "Mala" })).with_follow_up(FollowUpAnswer::Unknown),
+    read_case("list_documents", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
+    read_case("list_approvals", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
+    read_case("list_drafts", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
+    read_case("list_connections", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
     read_case("gmail_list_recent", |_| json!({})),
     read_case("gmail_search_messages", |_| json!({ "query": "in:inbox" })),
     read_case("gmail_read_thread", |mine| json!({ "thread_id": mine.thread })),

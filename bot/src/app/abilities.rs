@@ -20,6 +20,11 @@ pub(super) fn abilities(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Vec<Plug> {
     let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder)];
+    all.push(Box::new(|chat| {
+        let (requests, accounts) =
+            (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));
+        Ability { tools: [requests, accounts].concat(), ..Ability::with_name("lists") }
+    }));
     if let Some(accounts) = accounts.cloned() {
         let google = config.google.clone();
         all.push(Box::new(move |chat| Ability {

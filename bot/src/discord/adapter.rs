@@ -10,8 +10,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_contract::card::Card;
 use nod_contract::chat::{
-    AssistantThreadUpdate, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError, HistoryMessage,
-    HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
+    AssistantThreadUpdate, ChannelMembers, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError,
+    HistoryMessage, HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
@@ -390,6 +390,14 @@ impl ChatAdapter for DiscordAdapter {
         user: &str,
     ) -> Result<bool, ChatError> {
         self.can_read(channel, user).await
+    }
+
+    async fn list_channel_members(
+        &self,
+        _workspace: &str,
+        channel: &str,
+    ) -> Result<ChannelMembers, ChatError> {
+        self.fetch_readers(channel).await
     }
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use nod_contract::chat::{ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound, MissedMessages};
+use nod_contract::chat::{
+    ChannelMembers, ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound, MissedMessages,
+};
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
@@ -121,6 +123,17 @@ impl DiscordAdapter {
         let Some(member) = self.guilds.fetch_member(guild, user).await? else { return Ok(false) };
         let guild = self.web.get(&format!("guilds/{guild}"), &[]).await?;
         Ok(permissions::may_read(&guild, &told, &member))
+    }
+
+    /// Returns who can read a channel. Everybody in a served guild is a member of the organisation.
+    pub(super) async fn fetch_readers(&self, channel: &str) -> Result<ChannelMembers, ChatError> {
+        let told = self.web.get(&format!("channels/{channel}"), &[]).await?;
+        if told["guild_id"].as_str().is_some_and(|guild| self.guilds.is_served(guild)) {
+            return Ok(ChannelMembers::OnlyMembers);
+        }
+        let people = told["recipients"].as_array().into_iter().flatten();
+        let users = people.filter_map(|person| person["id"].as_str()).map(str::to_owned);
+        Ok(ChannelMembers::Users(users.collect()))
     }
 
     /// Returns the channels that Nod can see, by id and name.

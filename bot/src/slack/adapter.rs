@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_contract::card::{Card, Form};
 use nod_contract::chat::{
-    AssistantThreadUpdate, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError, HistoryMessage,
-    HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
+    AssistantThreadUpdate, ChannelMembers, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError,
+    HistoryMessage, HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
@@ -447,6 +447,14 @@ impl ChatAdapter for SlackAdapter {
         user: &str,
     ) -> Result<bool, ChatError> {
         self.has_member(channel, user).await
+    }
+
+    async fn list_channel_members(
+        &self,
+        _workspace: &str,
+        channel: &str,
+    ) -> Result<ChannelMembers, ChatError> {
+        self.fetch_members(channel).await
     }
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {

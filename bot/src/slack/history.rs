@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use nod_contract::chat::{ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound};
+use nod_contract::chat::{ChannelMembers, ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound};
 use nod_contract::clock::Timestamp;
 use serde_json::{Value, json};
 
@@ -77,6 +77,30 @@ impl SlackAdapter {
 
     /// Returns whether a user is in a channel.
     pub(super) async fn has_member(&self, channel: &str, user: &str) -> Result<bool, ChatError> {
+        let mut is_there = false;
+        self.read_members(channel, |page| {
+            is_there = page.iter().any(|member| member == user);
+            !is_there
+        })
+        .await?;
+        Ok(is_there)
+    }
+
+    pub(super) async fn fetch_members(&self, channel: &str) -> Result<ChannelMembers, ChatError> {
+        let mut users = Vec::new();
+        let are_all = self.read_members(channel, |page| {
+            users.extend(page.iter().filter_map(Value::as_str).map(str::to_owned));
+            true
+        });
+        Ok(if are_all.await? { ChannelMembers::Users(users) } else { ChannelMembers::TooMany })
+    }
+
+    /// Reads the members of a channel page by page, as long as `go_on` wants more. Returns whether that was all of them.
+    async fn read_members(
+        &self,
+        channel: &str,
+        mut go_on: impl FnMut(&[Value]) -> bool,
+    ) -> Result<bool, ChatError> {
         let mut cursor = String::new();
         for _ in 0..PAGES {
             let mut query = vec![("channel", channel), ("limit", "1000")];
@@ -84,13 +108,12 @@ impl SlackAdapter {
                 query.push(("cursor", &cursor));
             }
             let page = self.web().read(&MEMBERS, &query).await?;
-            let members = page["members"].as_array().ok_or_else(strange)?;
-            if members.iter().any(|member| member == user) {
-                return Ok(true);
+            if !go_on(page["members"].as_array().ok_or_else(strange)?) {
+                return Ok(false);
             }
             cursor = next(&page);
             if cursor.is_empty() {
-                break;
+                return Ok(true);
             }
         }
         Ok(false)

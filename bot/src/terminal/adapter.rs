@@ -8,8 +8,9 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_contract::card::Card;
 use nod_contract::chat::{
-    AssistantThreadUpdate, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError, HistoryMessage,
-    HistoryRange, Membership, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
+    AssistantThreadUpdate, ChannelMembers, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError,
+    HistoryMessage, HistoryRange, Membership, MessageLookup, MissedMessages, OutgoingFile, PostedMessage,
+    Profile, Shown,
 };
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::DeliveryId;
@@ -219,6 +220,14 @@ impl ChatAdapter for TerminalAdapter {
         user: &str,
     ) -> Result<bool, ChatError> {
         Ok(channel == user)
+    }
+
+    async fn list_channel_members(
+        &self,
+        _workspace: &str,
+        channel: &str,
+    ) -> Result<ChannelMembers, ChatError> {
+        Ok(ChannelMembers::Users(vec![channel.to_owned()]))
     }
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {

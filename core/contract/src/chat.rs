@@ -363,6 +363,17 @@ pub enum DownloadError {
     NoResponse(String),
 }
 
+/// Who can read a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelMembers {
+    /// Only members of the organisation can be there.
+    OnlyMembers,
+    /// These users, by the platform's ids.
+    Users(Vec<String>),
+    /// More users than are listed.
+    TooMany,
+}
+
 /// A file that came with a message, as the platform describes it. None of this can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
@@ -522,6 +533,9 @@ pub trait ChatAdapter: Send + Sync {
     ) -> Result<Vec<HistoryMessage>, ChatError>;
     /// Returns whether a user is in a channel, and so can read it.
     async fn is_channel_member(&self, workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError>;
+    /// Returns who can read a channel.
+    async fn list_channel_members(&self, workspace: &str, channel: &str)
+    -> Result<ChannelMembers, ChatError>;
     /// Lists the channels and DM channels whose messages Nod receives, each with its id and name.
     async fn list_channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
     /// Returns the messages since then in a channel and its threads (`threads` among them), as they would have

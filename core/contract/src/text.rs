@@ -25,3 +25,28 @@ pub fn fence_untrusted<S: AsRef<str>>(content: &str, sources: &[S], marker: &str
         named.chain((more > 0).then(|| format!("and {more} more"))).collect::<Vec<String>>().join("; ");
     format!("outside {marker} begins ({from})\n{content}\noutside {marker} ends")
 }
+
+/// Returns a Markdown table whose cells show these texts as they are.
+pub fn markdown_table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| escape_markdown(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let titles: Vec<String> = head.iter().map(|title| (*title).to_owned()).collect();
+    let rule = vec!["---"; head.len()].join(" | ");
+    let rows: String = rows.iter().map(|cells| line(cells)).collect();
+    format!("{}| {rule} |\n{rows}", line(&titles))
+}
+
+/// Escapes a text so that Markdown shows it as it is, in one line.
+fn escape_markdown(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut escaped = String::with_capacity(line.len());
+    for c in line.chars() {
+        if c.is_ascii_punctuation() {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}

@@ -15,12 +15,15 @@ pub(crate) const SHOW_PASSAGE: &str = "knowledge_passage";
 /// The most characters of a document's name that are shown.
 const MAX_TITLE_CHARS: usize = 200;
 
-fn shorten(title: &str) -> String {
+pub(crate) fn shorten(title: &str) -> String {
     match title.char_indices().nth(MAX_TITLE_CHARS) {
         Some((end, _)) => format!("{}…", &title[..end]),
         None => title.to_owned(),
     }
 }
+
+/// What a list says if there is nothing to list.
+pub(crate) const NO_DOCUMENTS: &str = "I know no documents here. Drop a file and say “keep this” with it.";
 
 /// The message while a document is read.
 pub(crate) fn indexing(title: &str) -> Card {
@@ -201,28 +204,30 @@ pub(crate) fn list(mut documents: Vec<Document>, now: Timestamp) -> Card {
     /// The most documents that are listed.
     const MAX_LISTED: usize = 20;
     documents.sort_by_key(|document| document.status != Status::Failed && !document.is_stuck(now));
-    let line = |document: &Document| {
-        let since = elapsed(document.updated_at, now);
-        let status = match (document.status, document.chunk_count) {
-            (Status::Indexing, _) if document.is_stuck(now) => {
-                format!("it stands still: I began to read it {since} ago")
-            }
-            (Status::Indexing, _) => "I am reading it".to_owned(),
-            (Status::Failed, _) => {
-                let reason = document.reason.as_deref().unwrap_or("it was not read");
-                format!("failed: {reason} ({since} ago)")
-            }
-            (Status::Indexed, 1) => "1 passage".to_owned(),
-            (Status::Indexed, n) => format!("{n} passages"),
-        };
-        (shorten(&document.title), status)
-    };
+    let line = |document: &Document| (shorten(&document.title), status_text(document, now));
     let mut card = Card::from_markdown("The documents that I know here:")
         .with_block(Block::Fields(documents.iter().take(MAX_LISTED).map(line).collect()));
     if let Some(more) = documents.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         card = card.with_block(Block::Note(format!("and {more} more")));
     }
     card
+}
+
+/// Returns how far a document is, for a list.
+pub(crate) fn status_text(document: &Document, now: Timestamp) -> String {
+    let since = elapsed(document.updated_at, now);
+    match (document.status, document.chunk_count) {
+        (Status::Indexing, _) if document.is_stuck(now) => {
+            format!("it stands still: I began to read it {since} ago")
+        }
+        (Status::Indexing, _) => "I am reading it".to_owned(),
+        (Status::Failed, _) => {
+            let reason = document.reason.as_deref().unwrap_or("it was not read");
+            format!("failed: {reason} ({since} ago)")
+        }
+        (Status::Indexed, 1) => "1 passage".to_owned(),
+        (Status::Indexed, n) => format!("{n} passages"),
+    }
 }
 
 /// Returns the time that has passed: "12 minutes".

@@ -10,7 +10,7 @@ use crate::cite::{self, Source};
 use crate::document::{CitationRow, Readers};
 use crate::search::place_text;
 use crate::{card, sql};
-use nod_contract::ids::{ChannelId, PersonId, TenantId, named_lane_id};
+use nod_contract::ids::{TenantId, named_lane_id};
 use nod_contract::privacy::Audience;
 use nod_store::ability::{AnswerCheck, AnsweredRun, CheckedAnswer, Verdict};
 
@@ -35,6 +35,9 @@ pub(crate) struct SearchPart {
     /// They were not searched by meaning.
     #[serde(default)]
     pub(crate) by_words_alone: bool,
+    /// Whose documents were used.
+    pub(crate) readers: Readers,
+    /// Where it may be told: in a channel, or to one person.
     pub(crate) channel: Option<Uuid>,
     pub(crate) person: Option<Uuid>,
     pub(crate) passages: Vec<PassageHandle>,
@@ -45,13 +48,6 @@ pub(crate) struct SearchPart {
 pub(crate) struct PassageHandle {
     pub(crate) handle: String,
     pub(crate) chunk: Uuid,
-}
-
-impl SearchPart {
-    fn readers(&self) -> Option<Readers> {
-        let channel = self.channel.map(|id| Readers::Channel(ChannelId(id)));
-        channel.or(self.person.map(|id| Readers::Person(PersonId(id))))
-    }
 }
 
 /// What a check needs: the passages as they are now, and what was searched.
@@ -105,9 +101,8 @@ impl AnswerCheck for CitationCheck {
                 by_words_alone: part.by_words_alone,
                 found: part.passages.len(),
             });
-            let Some(readers) = part.readers() else { continue };
             let chunks: Vec<Uuid> = part.passages.iter().map(|passage| passage.chunk).collect();
-            let found = sql::load_chunks(conn, tenant, &chunks, readers).await?;
+            let found = sql::load_chunks(conn, tenant, &chunks, &part.readers).await?;
             for PassageHandle { handle, chunk } in part.passages {
                 let known = loaded.passages.iter().any(|passage| passage.handle == handle);
                 // A passage that was changed or removed since then proves nothing any more.

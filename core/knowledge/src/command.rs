@@ -5,6 +5,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::access::{Access, find_channel};
 use crate::document::{Document, Readers, STUCK_AFTER, Status};
 use crate::job::{KnowledgeJob, lane};
 use crate::sql::Citation;
@@ -25,7 +26,10 @@ const MAX_LABEL_CHARS: usize = 100;
 
 /// `knowledge` lists the documents here, `knowledge remove handbook.pdf` removes one, and `knowledge again handbook.pdf`
 /// reads it again.
-pub(crate) struct ListDocuments(pub(crate) Chat);
+pub(crate) struct ListDocuments {
+    pub(crate) chat: Chat,
+    pub(crate) access: Access,
+}
 
 #[async_trait]
 impl Command for ListDocuments {
@@ -47,7 +51,8 @@ impl Command for ListDocuments {
         asker: &Asker<'_>,
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
-        let documents = list(conn, asker).await?;
+        let readers = self.access.find_asker_readers(conn, asker).await?;
+        let documents = sql::list(conn, asker.tenant, &readers).await?;
         let again = words.strip_prefix("again ");
         // Discord hands over only the value of the other option.
         let name = again.or_else(|| words.strip_prefix("remove ")).unwrap_or(words).trim();
@@ -55,16 +60,14 @@ impl Command for ListDocuments {
             return Ok(InteractionResponse::Ephemeral(card::list(documents, asker.now)));
         }
         if name.is_empty() {
-            return Ok(InteractionResponse::ephemeral(
-                "I know no documents here. Drop a file and say “keep this” with it.",
-            ));
+            return Ok(InteractionResponse::ephemeral(card::NO_DOCUMENTS));
         }
         let named = |document: &&Document| {
             document.title.to_lowercase() == name.to_lowercase() || document.id.to_string() == name
         };
         Ok(match documents.iter().find(named) {
-            Some(document) if !may_change(&self.0, asker, document) => not_theirs(),
             Some(document) if again.is_some() => read_again(conn, asker, document.id).await?,
+            Some(document) if !may_remove(&self.chat, asker, document) => not_theirs(),
             Some(document) => InteractionResponse::Ephemeral(card::ask_remove(document)),
             None => InteractionResponse::ephemeral(UNKNOWN),
         })
@@ -76,7 +79,8 @@ impl Command for ListDocuments {
         asker: &Asker<'_>,
         typed: &str,
     ) -> sqlx::Result<Vec<(String, String)>> {
-        let documents = list(conn, asker).await?;
+        let readers = self.access.find_asker_readers(conn, asker).await?;
+        let documents = sql::list(conn, asker.tenant, &readers).await?;
         let typed = typed.to_lowercase();
         let fits = documents.into_iter().filter(|document| document.title.to_lowercase().contains(&typed));
         let choice = |document: Document| {
@@ -88,7 +92,10 @@ impl Command for ListDocuments {
 }
 
 /// [Remove], [Yes, remove it], [Try again], and the buttons that show a cited passage.
-pub(crate) struct DocumentButtons(pub(crate) Chat);
+pub(crate) struct DocumentButtons {
+    pub(crate) chat: Chat,
+    pub(crate) access: Access,
+}
 
 #[async_trait]
 impl Buttons for DocumentButtons {
@@ -103,22 +110,18 @@ impl Buttons for DocumentButtons {
         verb: &Action,
     ) -> sqlx::Result<InteractionResponse> {
         // The rows decide: a click can come from anywhere.
-        let Some(readers) = find_readers(conn, asker).await? else {
-            return Ok(InteractionResponse::ephemeral(UNKNOWN));
-        };
+        let readers = self.access.find_asker_readers(conn, asker).await?;
         if verb.kind == card::SHOW_PASSAGE {
-            return show_passage(conn, asker, verb.subject, readers).await;
+            return show_passage(conn, asker, verb.subject, &readers).await;
         }
         let document = sql::load(conn, asker.tenant, verb.subject).await?;
-        let Some(document) = document.filter(|document| document.readers == readers) else {
+        let Some(document) = document.filter(|document| readers.include(document.reader)) else {
             return Ok(InteractionResponse::ephemeral(UNKNOWN));
         };
-        if !may_change(&self.0, asker, &document) {
-            return Ok(not_theirs());
-        }
         match verb.kind.as_str() {
-            card::ASK_REMOVE => Ok(InteractionResponse::Ephemeral(card::ask_remove(&document))),
             card::READ_AGAIN => read_again(conn, asker, document.id).await,
+            _ if !may_remove(&self.chat, asker, &document) => Ok(not_theirs()),
+            card::ASK_REMOVE => Ok(InteractionResponse::Ephemeral(card::ask_remove(&document))),
             _ => remove(conn, asker, &document).await,
         }
     }
@@ -128,9 +131,10 @@ async fn show_passage(
     conn: &mut PgConnection,
     asker: &Asker<'_>,
     id: Uuid,
-    readers: Readers,
+    readers: &Readers,
 ) -> sqlx::Result<InteractionResponse> {
-    Ok(match sql::load_citation(conn, asker.tenant, id, readers).await? {
+    let channel = find_channel(conn, asker).await?;
+    Ok(match sql::load_citation(conn, asker.tenant, id, readers, channel).await? {
         Some(Citation { title, place, quote, text }) => {
             InteractionResponse::Ephemeral(card::passage(&title, &place, &quote, text.as_deref()))
         }
@@ -185,30 +189,13 @@ async fn read_again(
     Ok(InteractionResponse::Ephemeral(shown))
 }
 
-/// Whoever added a document can remove it or have it read again, and so can an admin.
-fn may_change(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
+/// Whoever added a document can remove it, and so can an admin.
+fn may_remove(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
     document.added_by == asker.person || core.admins_on(asker.platform).any(|admin| admin == asker.user)
 }
 
 fn not_theirs() -> InteractionResponse {
     InteractionResponse::ephemeral(
-        "Only the person who added it, or an admin, can remove it or have it read again. Nothing was changed.",
+        "Only the person who added it, or an admin, can remove it. Nothing was changed.",
     )
-}
-
-async fn list(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Vec<Document>> {
-    match find_readers(conn, asker).await? {
-        Some(readers) => sql::list(conn, asker.tenant, readers).await,
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Returns whose documents are listed where the asker is; `None` if nothing was ever said to Nod there.
-async fn find_readers(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<Readers>> {
-    let Asker { tenant, platform, workspace, place, person, .. } = *asker;
-    if place.is_dm || place.channel.is_empty() {
-        return Ok(Some(Readers::Person(person)));
-    }
-    let channel = delivery::sql::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
-    Ok(channel.map(Readers::Channel))
 }

@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ChannelId, DeliveryId, PersonId};
+use nod_contract::ids::{DeliveryId, PersonId};
+use nod_contract::vector_store::Reader;
 use nod_people::delivery::ConversationLocation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -11,34 +12,36 @@ use uuid::Uuid;
 /// How long reading a document can take, with all attempts.
 pub(crate) const STUCK_AFTER: TimeDelta = TimeDelta::minutes(10);
 
-/// Who may read a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readers {
-    /// Those in a channel.
-    Channel(ChannelId),
-    Person(PersonId),
+/// Whose documents a search may use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Readers {
+    pub(crate) everyone: bool,
+    pub(crate) channels: Vec<Uuid>,
+    pub(crate) person: Option<Uuid>,
 }
 
 impl Readers {
-    /// Returns whose documents are kept and found in a conversation. Where others read along, those are only the
-    /// channel's: what is one person's, or another channel's, is not told there.
-    pub(crate) fn of_location(location: &ConversationLocation, person: PersonId) -> Self {
-        if location.is_private_location() { Self::Person(person) } else { Self::Channel(location.channel) }
-    }
-
-    pub(crate) fn channel(self) -> Option<Uuid> {
-        match self {
-            Self::Channel(channel) => Some(channel.0),
-            Self::Person(_) => None,
+    /// Returns those who read what this one does.
+    pub(crate) fn of_reader(reader: Reader) -> Self {
+        match reader {
+            Reader::Everyone => Self { everyone: true, ..Self::default() },
+            Reader::Channel(channel) => Self { channels: vec![channel.0], ..Self::default() },
+            Reader::Person(person) => Self { person: Some(person.0), ..Self::default() },
         }
     }
 
-    pub(crate) fn person(self) -> Option<Uuid> {
-        match self {
-            Self::Channel(_) => None,
-            Self::Person(person) => Some(person.0),
+    pub(crate) fn include(&self, reader: Reader) -> bool {
+        match reader {
+            Reader::Everyone => self.everyone,
+            Reader::Channel(channel) => self.channels.contains(&channel.0),
+            Reader::Person(person) => self.person == Some(person.0),
         }
     }
+}
+
+/// Returns whose a document is that is kept in a conversation.
+pub(crate) fn reader_of_location(location: &ConversationLocation, person: PersonId) -> Reader {
+    if location.is_private_location() { Reader::Person(person) } else { Reader::Channel(location.channel) }
 }
 
 /// How far a document is.
@@ -70,7 +73,7 @@ impl Status {
 pub(crate) struct Document {
     pub(crate) id: Uuid,
     pub(crate) title: String,
-    pub(crate) readers: Readers,
+    pub(crate) reader: Reader,
     pub(crate) added_by: PersonId,
     pub(crate) platform: String,
     pub(crate) url: String,
@@ -101,7 +104,7 @@ impl Document {
 /// A file to keep.
 pub(crate) struct NewDocument<'a> {
     pub(crate) id: Uuid,
-    pub(crate) readers: Readers,
+    pub(crate) reader: Reader,
     pub(crate) added_by: PersonId,
     pub(crate) platform: &'a str,
     pub(crate) file: &'a Attachment,

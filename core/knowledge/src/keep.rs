@@ -5,17 +5,22 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::document::{NewDocument, Readers, Status};
+use crate::document::{NewDocument, Readers, Status, reader_of_location};
 use crate::job::{KnowledgeJob, lane};
 use crate::{card, sql};
 use nod_contract::chat::Attachment;
-use nod_contract::ids::{DeliveryId, PersonId};
+use nod_contract::ids::DeliveryId;
+use nod_contract::vector_store::Reader;
 use nod_people::attachment;
 use nod_people::context::Chat;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_store::ability::{AddressedMessage, Asker, MessageHandler};
 use nod_store::blobs::{self, BlobOwner};
 use nod_store::jobs::sql as jobs;
+
+/// What an admin adds to have it kept for all members of the organisation.
+const FOR_EVERYONE: [&str; 4] =
+    [" for everyone", " for everybody", " for the whole company", " for all of us"];
 
 /// What people say to have a file kept.
 const PHRASES: [&str; 12] = [
@@ -38,7 +43,7 @@ pub(crate) struct Keep(pub(crate) Chat);
 #[async_trait]
 impl MessageHandler for Keep {
     fn accepts(&self, text: &str) -> bool {
-        is_keep_phrase(text)
+        parse_keep_phrase(text).is_some()
     }
 
     async fn handle_message(
@@ -47,6 +52,7 @@ impl MessageHandler for Keep {
         asker: &Asker<'_>,
         message: &AddressedMessage<'_>,
     ) -> sqlx::Result<bool> {
+        let Some(for_everyone) = parse_keep_phrase(message.text) else { return Ok(false) };
         let location = delivery::sql::load_location(conn, asker.tenant, message.conversation).await?;
         // A conversation that one person has among others: a message about their file would be read by all.
         if location.private_with.is_some() && !location.channel_ref.is_dm {
@@ -62,40 +68,51 @@ impl MessageHandler for Keep {
         }
         // The lane of the documents is locked before those of messages, in the same order as by the job.
         jobs::lock_lane(conn, asker.tenant, lane(asker.tenant)).await?;
+        let may_keep = !for_everyone || self.0.admins_on(asker.platform).any(|admin| admin == asker.user);
+        let reader =
+            if for_everyone { Reader::Everyone } else { reader_of_location(&location, asker.person) };
         let mut seen = HashSet::new();
         for file in files {
-            let is_named_alike = !seen.insert(file.name.to_lowercase());
-            keep(&self.0, conn, asker, &location, file, is_named_alike).await?;
+            let problem = if !may_keep {
+                Some("only an admin of Nod can keep a document for everyone")
+            } else if !seen.insert(file.name.to_lowercase()) {
+                Some("another file of this message has the same name")
+            } else if file.url.is_none() {
+                Some("it is not stored in this chat")
+            } else {
+                None
+            };
+            keep(&self.0, conn, asker, &location, reader, file, problem).await?;
         }
         Ok(true)
     }
 }
 
-/// Returns whether a text only says that a file is to be kept.
-fn is_keep_phrase(text: &str) -> bool {
+/// Returns whether a file is to be kept for everyone, if a text says that it is to be kept and nothing else.
+fn parse_keep_phrase(text: &str) -> Option<bool> {
     let text = text.trim().trim_end_matches(['!', '.']).to_lowercase().replace(',', "");
     let text = text.strip_prefix("please ").or_else(|| text.strip_suffix(" please")).unwrap_or(&text);
-    PHRASES.contains(&text.trim())
+    let text = text.trim();
+    let for_everyone = FOR_EVERYONE.iter().find_map(|end| text.strip_suffix(end));
+    PHRASES.contains(&for_everyone.unwrap_or(text)).then_some(for_everyone.is_some())
 }
 
-/// Stores the document, the message that shows how far it is, and the job that reads it.
+/// Stores the document, the message that shows how far it is, and the job that reads it. `problem` says why it is not kept,
+/// as the end of a sentence.
 async fn keep(
     core: &Chat,
     conn: &mut PgConnection,
     asker: &Asker<'_>,
     location: &ConversationLocation,
+    reader: Reader,
     file: &Attachment,
-    is_named_alike: bool,
+    problem: Option<&str>,
 ) -> sqlx::Result<()> {
     let tenant = asker.tenant;
-    let readers = Readers::of_location(location, asker.person);
     let delivery: DeliveryId = core.id();
-    let url = file.url.as_ref().filter(|_| !is_named_alike);
-    let shown = match (url, is_named_alike) {
-        (Some(_), _) => card::indexing(&file.name),
-        (None, true) => card::not_kept(&file.name, "another file of this message has the same name"),
-        (None, false) => card::not_kept(&file.name, "it is not stored in this chat"),
-    };
+    let url = file.url.as_ref().filter(|_| problem.is_none());
+    let shown =
+        problem.map_or_else(|| card::indexing(&file.name), |problem| card::not_kept(&file.name, problem));
     let new = NewDelivery {
         id: delivery,
         conversation: location.conversation,
@@ -104,12 +121,12 @@ async fn keep(
         target: None,
         opens_thread: location.is_thread_pending,
         card: &shown,
-        only_for: readers.person().map(PersonId),
+        only_for: location.is_private_location().then_some(asker.person),
     };
     delivery::enqueue(conn, tenant, location, &new, asker.now).await?;
     let Some(url) = url else { return Ok(()) };
     // A file of the same name is its next version: otherwise the old text would be found next to the new one.
-    let known = sql::list(conn, tenant, readers).await?;
+    let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
     let known = known.iter().find(|document| document.title.to_lowercase() == file.name.to_lowercase());
     if let Some(open) = known.filter(|document| document.status == Status::Indexing) {
         let card = card::superseded(&open.title);
@@ -117,7 +134,7 @@ async fn keep(
     }
     let document = NewDocument {
         id: known.map_or_else(|| core.ids.next(), |document| document.id),
-        readers,
+        reader,
         added_by: asker.person,
         platform: &location.platform,
         file,
@@ -149,15 +166,18 @@ async fn keep(
 
 #[cfg(test)]
 mod tests {
-    use super::is_keep_phrase;
+    use super::parse_keep_phrase;
 
     #[test]
     fn only_the_bare_phrases_keep() {
         for said in ["keep this", "Keep this!", "please keep these files", "keep it, please", " Keep it. "] {
-            assert!(is_keep_phrase(said), "{said}");
+            assert_eq!(parse_keep_phrase(said), Some(false), "{said}");
+        }
+        for said in ["keep this for everyone", "Please keep these files for everybody!"] {
+            assert_eq!(parse_keep_phrase(said), Some(true), "{said}");
         }
         for said in ["keep this short", "keep it out of the mail", "should we keep this?", "keep", ""] {
-            assert!(!is_keep_phrase(said), "{said}");
+            assert_eq!(parse_keep_phrase(said), None, "{said}");
         }
     }
 }

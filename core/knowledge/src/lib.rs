@@ -1,5 +1,6 @@
 //! Documents that people keep, and answers from them. See the README.
 
+mod access;
 mod analysis;
 mod card;
 mod check;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
 
+use crate::access::Access;
 use crate::job::KnowledgeJob;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
@@ -36,14 +38,17 @@ use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Plugs in the documents. Without an embedding model they are found by their words alone.
 pub fn plug(embedder: Option<Arc<dyn Embedder>>) -> Plug {
-    Box::new(move |chat| Ability {
-        tools: tools::list_tools(chat, Searcher::new(embedder.clone())),
-        jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder })],
-        buttons: vec![Arc::new(command::DocumentButtons(chat.clone()))],
-        commands: vec![Arc::new(command::ListDocuments(chat.clone()))],
-        checks: vec![Arc::new(check::CitationCheck)],
-        messages: vec![Arc::new(keep::Keep(chat.clone()))],
-        ..Ability::with_name("knowledge")
+    Box::new(move |chat| {
+        let access = Access::new(chat);
+        Ability {
+            tools: tools::list_tools(chat, &access, Searcher::new(embedder.clone())),
+            jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder })],
+            buttons: vec![Arc::new(command::DocumentButtons { chat: chat.clone(), access: access.clone() })],
+            commands: vec![Arc::new(command::ListDocuments { chat: chat.clone(), access })],
+            checks: vec![Arc::new(check::CitationCheck)],
+            messages: vec![Arc::new(keep::Keep(chat.clone()))],
+            ..Ability::with_name("knowledge")
+        }
     })
 }
 

@@ -75,6 +75,20 @@ pub(crate) struct SearchResult {
     pub(crate) by_words_alone: bool,
 }
 
+/// What is looked for, perhaps in several searches.
+pub(crate) struct Query<'a> {
+    text: &'a str,
+    terms: Vec<i32>,
+    /// `None` until the embedding model was asked.
+    vector: Option<Option<QueryVector>>,
+}
+
+impl<'a> Query<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, terms: query_terms(text), vector: None }
+    }
+}
+
 /// An index, and the revision of the rows that it was built from.
 #[derive(Debug, Clone, Default)]
 struct BuiltIndex {
@@ -102,12 +116,12 @@ impl Searcher {
         &self,
         core: &Chat,
         tenant: TenantId,
-        readers: Readers,
-        query: &str,
+        readers: &Readers,
+        query: &mut Query<'_>,
     ) -> sqlx::Result<SearchResult> {
         let mut conn = core.pool.acquire().await?;
-        let readable = sql::list(&mut conn, tenant, readers).await?.into_iter().filter(|d| d.generation > 0);
-        let readable: HashSet<Uuid> = readable.map(|document| document.id).collect();
+        let readable: HashSet<Uuid> =
+            sql::list_readable(&mut conn, tenant, readers).await?.into_iter().collect();
         let document_count = readable.len();
         if readable.is_empty() {
             return Ok(SearchResult::default());
@@ -121,9 +135,13 @@ impl Searcher {
             tx.commit().await?;
             core.jobs.wake();
         }
-        let vector = self.embed_query(index, query).await;
+        let vector = match query.vector.take() {
+            Some(vector) => vector,
+            None => self.embed_query(index, query.text).await,
+        };
+        query.vector = Some(vector.clone());
         let by_words_alone = vector.is_none();
-        let wanted = query_terms(query);
+        let wanted = query.terms.clone();
         let mut candidates = {
             let (built, wanted, vector) = (built.clone(), wanted.clone(), vector.clone());
             let rank = move || {

@@ -8,8 +8,10 @@ use uuid::Uuid;
 use crate::document::{CitationRow, Document, NewChunk, NewDocument, ReadVersion, Readers, Status};
 use crate::index::IndexedChunk;
 use crate::vector::Windows;
+use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
+use nod_contract::vector_store::Reader;
 use nod_store::ability::AnsweredRun;
 use nod_store::blobs::{self, BlobOwner};
 
@@ -35,15 +37,15 @@ struct DocumentRow {
 
 impl From<DocumentRow> for Document {
     fn from(row: DocumentRow) -> Self {
-        let readers = match (row.channel_id, row.only_for) {
-            (Some(channel), _) => Readers::Channel(ChannelId(channel)),
-            // The table checks that one of them is set.
-            (None, person) => Readers::Person(PersonId(person.unwrap_or_default())),
+        let reader = match (row.channel_id, row.only_for) {
+            (Some(channel), _) => Reader::Channel(ChannelId(channel)),
+            (None, Some(person)) => Reader::Person(PersonId(person)),
+            (None, None) => Reader::Everyone,
         };
         Self {
             id: row.id,
             title: row.title,
-            readers,
+            reader,
             added_by: PersonId(row.added_by),
             platform: row.platform,
             url: row.url,
@@ -58,6 +60,20 @@ impl From<DocumentRow> for Document {
             reason: row.reason,
             updated_at: row.updated_at,
         }
+    }
+}
+
+fn channel_of(reader: Reader) -> Option<Uuid> {
+    match reader {
+        Reader::Channel(channel) => Some(channel.0),
+        Reader::Everyone | Reader::Person(_) => None,
+    }
+}
+
+fn person_of(reader: Reader) -> Option<Uuid> {
+    match reader {
+        Reader::Person(person) => Some(person.0),
+        Reader::Everyone | Reader::Channel(_) => None,
     }
 }
 
@@ -83,20 +99,108 @@ pub(crate) async fn load(
 pub(crate) async fn list(
     conn: &mut PgConnection,
     tenant: TenantId,
-    readers: Readers,
+    readers: &Readers,
 ) -> sqlx::Result<Vec<Document>> {
     let rows = sqlx::query_as!(
         DocumentRow,
         "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
              wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at
-         from documents where tenant_id = $1 and (channel_id = $2 or only_for = $3) order by lower(title), id",
+         from documents
+         where tenant_id = $1 and (channel_id = any($2) or only_for = $3
+             or $4 and channel_id is null and only_for is null)
+         order by lower(title), id",
         tenant.0,
-        readers.channel(),
-        readers.person()
+        &readers.channels,
+        readers.person,
+        readers.everyone
     )
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(Document::from).collect())
+}
+
+/// Returns the ids of these readers' documents that can be found.
+pub(crate) async fn list_readable(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    readers: &Readers,
+) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar!(
+        "select id from documents
+         where tenant_id = $1 and generation > 0 and (channel_id = any($2) or only_for = $3
+             or $4 and channel_id is null and only_for is null)",
+        tenant.0,
+        &readers.channels,
+        readers.person,
+        readers.everyone
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Returns whether there are documents of everyone that can be found.
+pub(crate) async fn has_documents_of_everyone(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from documents where tenant_id = $1 and channel_id is null and only_for is null
+             and generation > 0) as "exists!""#,
+        tenant.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// A channel that has documents, and who a person is on its platform.
+pub(crate) struct DocumentChannel {
+    pub(crate) id: Uuid,
+    pub(crate) platform: String,
+    pub(crate) workspace: String,
+    pub(crate) channel_ref: String,
+    pub(crate) user_ref: String,
+}
+
+/// Returns the channels with documents in those workspaces where a person is.
+pub(crate) async fn list_channels(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<DocumentChannel>> {
+    sqlx::query_as!(
+        DocumentChannel,
+        "select c.id, c.platform, c.workspace, c.channel_ref, i.user_ref from channels c
+         join identities i on i.tenant_id = c.tenant_id and i.platform = c.platform and i.workspace = c.workspace
+             and i.person_id = $2
+         where c.tenant_id = $1 and not c.is_dm and exists (
+             select 1 from documents d where d.tenant_id = $1 and d.channel_id = c.id and d.generation > 0)
+         order by c.created_at, c.id",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Returns what the platform said of users when it was last asked; those who are not known are missing.
+pub(crate) async fn list_memberships(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    users: &[String],
+) -> sqlx::Result<HashMap<String, Membership>> {
+    let rows = sqlx::query!(
+        "select user_ref, membership from identities
+         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = any($4)",
+        tenant.0,
+        platform,
+        workspace,
+        users
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.user_ref, Membership::from_name(&row.membership))).collect())
 }
 
 pub(crate) async fn insert(
@@ -111,8 +215,8 @@ pub(crate) async fn insert(
         tenant.0,
         new.id,
         new.file.name.replace('\0', "\u{FFFD}"),
-        new.readers.channel(),
-        new.readers.person(),
+        channel_of(new.reader),
+        person_of(new.reader),
         new.added_by.0,
         new.platform,
         new.url,
@@ -133,8 +237,7 @@ pub(crate) async fn begin_version(
 ) -> sqlx::Result<Option<i32>> {
     sqlx::query_scalar!(
         "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
-             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7, added_by = $8,
-             wanted_digest = null
+             platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7, wanted_digest = null
          where tenant_id = $1 and id = $2 returning wanted_generation",
         tenant.0,
         new.id,
@@ -142,8 +245,7 @@ pub(crate) async fn begin_version(
         new.url,
         new.file.media_type.replace('\0', "\u{FFFD}"),
         new.delivery.0,
-        new.now,
-        new.added_by.0
+        new.now
     )
     .fetch_optional(conn)
     .await
@@ -209,12 +311,14 @@ pub(crate) async fn find_same_content(
 ) -> sqlx::Result<Option<String>> {
     sqlx::query_scalar!(
         "select title from documents where tenant_id = $1 and id <> $2 and digest = $3 and wanted_digest = $3
-             and generation > 0 and (channel_id = $4 or only_for = $5) order by created_at limit 1",
+             and generation > 0 and (channel_id = $4 or only_for = $5 or $4::uuid is null and $5::uuid is null
+                 and channel_id is null and only_for is null)
+         order by created_at limit 1",
         tenant.0,
         document.id,
         digest,
-        document.readers.channel(),
-        document.readers.person()
+        channel_of(document.reader),
+        person_of(document.reader)
     )
     .fetch_optional(conn)
     .await
@@ -626,18 +730,20 @@ pub(crate) async fn load_chunks(
     conn: &mut PgConnection,
     tenant: TenantId,
     chunks: &[Uuid],
-    readers: Readers,
+    readers: &Readers,
 ) -> sqlx::Result<Vec<FoundChunk>> {
     sqlx::query_as!(
         FoundChunk,
         r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
              d.published_at as "published_at!" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)"#,
+         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = any($3) or d.only_for = $4
+             or $5 and d.channel_id is null and d.only_for is null)"#,
         tenant.0,
         chunks,
-        readers.channel(),
-        readers.person()
+        &readers.channels,
+        readers.person,
+        readers.everyone
     )
     .fetch_all(conn)
     .await
@@ -654,19 +760,21 @@ pub(crate) async fn load_candidates(
     conn: &mut PgConnection,
     tenant: TenantId,
     chunks: &[Uuid],
-    readers: Readers,
+    readers: &Readers,
     model: Option<&str>,
 ) -> sqlx::Result<Vec<CandidateRow>> {
     let rows = sqlx::query!(
         r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
              d.published_at as "published_at!", v.codes as "codes?", v.scales as "scales?" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-         left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $5
-         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = $3 or d.only_for = $4)"#,
+         left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $6
+         where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = any($3) or d.only_for = $4
+             or $5 and d.channel_id is null and d.only_for is null)"#,
         tenant.0,
         chunks,
-        readers.channel(),
-        readers.person(),
+        &readers.channels,
+        readers.person,
+        readers.everyone,
         model
     )
     .fetch_all(conn)
@@ -749,24 +857,28 @@ pub(crate) struct Citation {
     pub(crate) text: Option<String>,
 }
 
-/// Returns a citation that these readers may read.
+/// Returns a citation of an answer that was given to this channel or to the person among the readers.
 pub(crate) async fn load_citation(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
-    readers: Readers,
+    readers: &Readers,
+    place: Option<Uuid>,
 ) -> sqlx::Result<Option<Citation>> {
     sqlx::query_as!(
         Citation,
         r#"select r.title, r.place, r.quote, c.text as "text?" from rag_context r
          join documents d on d.tenant_id = r.tenant_id and d.id = r.document_id
          left join document_chunks c on c.tenant_id = r.tenant_id and c.id = r.chunk_id
-             and c.generation = d.generation and (d.channel_id = $3 or d.only_for = $4)
-         where r.tenant_id = $1 and r.id = $2 and (r.channel_id = $3 or r.only_for = $4)"#,
+             and c.generation = d.generation and (d.channel_id = any($3) or d.only_for = $4
+                 or $5 and d.channel_id is null and d.only_for is null)
+         where r.tenant_id = $1 and r.id = $2 and (r.channel_id = $6 or r.only_for = $4)"#,
         tenant.0,
         id,
-        readers.channel(),
-        readers.person()
+        &readers.channels,
+        readers.person,
+        readers.everyone,
+        place
     )
     .fetch_optional(conn)
     .await
@@ -777,19 +889,21 @@ pub(crate) async fn list_chunks(
     conn: &mut PgConnection,
     tenant: TenantId,
     document: Uuid,
-    readers: Readers,
+    readers: &Readers,
 ) -> sqlx::Result<Vec<FoundChunk>> {
     sqlx::query_as!(
         FoundChunk,
         r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
              d.published_at as "published_at!" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
-         where c.tenant_id = $1 and c.document_id = $2 and (d.channel_id = $3 or d.only_for = $4)
+         where c.tenant_id = $1 and c.document_id = $2 and (d.channel_id = any($3) or d.only_for = $4
+             or $5 and d.channel_id is null and d.only_for is null)
          order by c.position"#,
         tenant.0,
         document,
-        readers.channel(),
-        readers.person()
+        &readers.channels,
+        readers.person,
+        readers.everyone
     )
     .fetch_all(conn)
     .await

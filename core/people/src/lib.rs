@@ -6,6 +6,7 @@ pub mod attachment;
 pub mod context;
 pub mod delivery;
 pub mod links;
+pub mod listing;
 pub mod named;
 pub mod open_pages;
 pub mod people;

@@ -5,6 +5,7 @@ pub mod busy;
 pub mod context;
 pub mod draft;
 pub mod effect;
+pub mod listing;
 pub mod perform;
 pub mod policy;
 pub mod question;

@@ -55,6 +55,23 @@ pub(super) async fn load(
     .await
 }
 
+/// Returns a person's accounts by provider: each with its provider, its name and whether it works.
+pub async fn list_accounts(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<(String, String, bool)>> {
+    let rows = sqlx::query!(
+        "select provider, account, status from connections where tenant_id = $1 and person_id = $2
+         order by provider",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.provider, row.account, row.status == "active")).collect())
+}
+
 /// Returns every account with a provider and when its row was last written. For an account that no longer works, that
 /// is when this was noticed.
 pub(super) async fn list_by_provider(

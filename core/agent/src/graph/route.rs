@@ -59,6 +59,10 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             if let Some(read) = find_draft_reading_tool(&state) {
                 return Ok(call_tool(state, read, &json!({})));
             }
+            if let Some(list) = find_list(routed.intent, target) {
+                state.routed_via = Some("list".to_owned());
+                return Ok(call_tool(state, list, &json!({})));
+            }
             if routed.intent == Intent::Retrieval && cx.tools.get(DOCUMENT_SEARCH).is_some() {
                 let query: String = state.user_message().chars().take(MAX_QUERY_CHARS).collect();
                 return Ok(call_tool(state, DOCUMENT_SEARCH.to_owned(), &json!({ "query": query })));
@@ -76,6 +80,14 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         }
     };
     Ok(Step::go(state, next))
+}
+
+/// Returns the tool that answers what exists here, if the router named one that needs no arguments: no model is called for it.
+fn find_list(intent: Intent, target: Option<&Tool>) -> Option<String> {
+    let Tool::Read(tool) = target.filter(|_| intent == Intent::Metadata)? else { return None };
+    let spec = tool.spec();
+    let takes_nothing = spec.parameters["properties"].as_object().is_some_and(Map::is_empty);
+    takes_nothing.then(|| spec.name.to_owned())
 }
 
 /// Calls a tool as if a model had called it.

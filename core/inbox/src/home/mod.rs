@@ -102,7 +102,7 @@ async fn load_content(core: &App, tenant: TenantId, person: &Person) -> sqlx::Re
     Ok(HomeContent {
         person: person.id,
         approvals,
-        accounts: sql::list_accounts(&mut conn, tenant, person.id).await?,
+        accounts: connection::sql::list_accounts(&mut conn, tenant, person.id).await?,
         delegated_access: connection::delegated_access::describe_delegated_access(
             &mut conn,
             &core.accounts.lending,

@@ -32,19 +32,3 @@ pub(super) async fn list_approvals(
     .fetch_all(conn)
     .await
 }
-
-pub(super) async fn list_accounts(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-) -> sqlx::Result<Vec<(String, String, bool)>> {
-    let rows = sqlx::query!(
-        "select provider, account, status from connections where tenant_id = $1 and person_id = $2
-         order by provider",
-        tenant.0,
-        person.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.provider, row.account, row.status == "active")).collect())
-}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Opened, Shown, database_error, handle, open_by_title, place};
+use super::{Library, Opened, Shown, database_error, handle, place};
 use crate::analysis::{query_terms, terms};
 use crate::check;
 use crate::chunk::sentences;
@@ -14,13 +14,12 @@ use crate::cite::compared_words;
 use crate::sql::FoundChunk;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
-use nod_people::context::Chat;
 
 /// The most places that one call returns, and the longest in characters.
 const MAX_PLACES: usize = 12;
 const MAX_PLACE_CHARS: usize = 600;
 
-pub(super) fn tool(chat: &Chat) -> Tool {
+pub(super) fn tool(library: &Library) -> Tool {
     let spec = ToolSpec {
         name: check::FIND,
         description: include_str!("../../prompts/find.md"),
@@ -43,12 +42,12 @@ pub(super) fn tool(chat: &Chat) -> Tool {
         provider: None,
         status_text: "Looking through a document",
     };
-    Tool::Read(Arc::new(FindInDocument { spec, chat: chat.clone() }))
+    Tool::Read(Arc::new(FindInDocument { spec, library: library.clone() }))
 }
 
 struct FindInDocument {
     spec: ToolSpec,
-    chat: Chat,
+    library: Library,
 }
 
 #[async_trait]
@@ -59,7 +58,7 @@ impl ReadTool for FindInDocument {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let [title, words] = ["document", "words"].map(|name| args[name].as_str().unwrap_or_default());
-        Ok(match open_by_title(&self.chat, cx, title).await.map_err(database_error)? {
+        Ok(match self.library.open(cx, title).await.map_err(database_error)? {
             Ok(opened) => describe(cx, &opened, words),
             Err(unclear) => unclear,
         })
@@ -80,7 +79,7 @@ fn describe(cx: &ToolContext, opened: &Opened, words: &str) -> ToolOutput {
     let output = ToolOutput::trusted(content)
         .with_provenance(Provenance::untrusted(format!("the document {}", opened.title)));
     let chunks = found.iter().map(|(chunk, _)| chunk.id).collect();
-    Shown { readers: opened.readers, query: Some(words), documents: 1, by_words_alone: false, chunks }
+    Shown { grant: &opened.grant, query: Some(words), documents: 1, by_words_alone: false, chunks }
         .leave(cx, output)
 }
 

@@ -3,13 +3,14 @@
 //! A document that they may not read and one that does not exist give the same words.
 
 mod find;
+mod list;
 mod open;
 mod retrieve;
 
 use serde_json::json;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::access::{Access, PersonAccess};
 use crate::check::{self, PassageHandle, SearchPart};
 use crate::cite;
 use crate::document::{Document, Readers};
@@ -18,17 +19,106 @@ use crate::sql::{self, FoundChunk};
 use nod_contract::privacy::Provenance;
 use nod_contract::scope::RunOrIngestion;
 use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput};
+use nod_contract::vector_store::Reader;
 use nod_people::context::Chat;
-use nod_people::delivery;
+use nod_people::delivery::{self, ConversationLocation};
+use nod_people::listing;
 
-pub(crate) fn list_tools(chat: &Chat, searcher: Searcher) -> Vec<Tool> {
-    vec![retrieve::tool(chat, searcher), find::tool(chat), open::tool(chat)]
+pub(crate) fn list_tools(chat: &Chat, access: &Access, searcher: Searcher) -> Vec<Tool> {
+    let library = Library { chat: chat.clone(), access: access.clone() };
+    vec![
+        retrieve::tool(&library, searcher),
+        find::tool(&library),
+        open::tool(&library),
+        listing::tool(list::ListDocuments(library)),
+    ]
 }
 
-/// Returns whose documents a call may read.
-async fn load_readers(conn: &mut PgConnection, cx: &ToolContext) -> sqlx::Result<Readers> {
-    let location = delivery::sql::load_location(conn, cx.scope.tenant, cx.scope.case).await?;
-    Ok(Readers::of_location(&location, cx.principal.person))
+/// Whose documents a call uses.
+#[derive(Debug, Clone)]
+struct Grant {
+    readers: Readers,
+    /// Who may be told what they say: those in the channel, or one person.
+    audience: Reader,
+    /// The channels whose documents are left out because nobody knows now whether the person is in them.
+    unknown_channels: usize,
+}
+
+/// What the tools have in common.
+#[derive(Clone)]
+struct Library {
+    chat: Chat,
+    access: Access,
+}
+
+impl Library {
+    async fn load_location(&self, cx: &ToolContext) -> sqlx::Result<ConversationLocation> {
+        let mut conn = self.chat.pool.acquire().await?;
+        delivery::sql::load_location(&mut conn, cx.scope.tenant, cx.scope.case).await
+    }
+
+    /// Returns what may be used where the person asks.
+    async fn find_grant(&self, cx: &ToolContext, location: &ConversationLocation) -> sqlx::Result<Grant> {
+        if location.is_private_location() {
+            return self.find_private_grant(cx).await;
+        }
+        let readers = self.access.find_channel_readers(cx.scope.tenant, location).await?;
+        Ok(Grant { readers, audience: Reader::Channel(location.channel), unknown_channels: 0 })
+    }
+
+    /// Returns what may be used for the person alone.
+    async fn find_private_grant(&self, cx: &ToolContext) -> sqlx::Result<Grant> {
+        let person = cx.principal.person;
+        let access = self.access.find_person_readers(cx.scope.tenant, person).await?;
+        let PersonAccess { readers, unknown_channels } = access;
+        Ok(Grant { readers, audience: Reader::Person(person), unknown_channels })
+    }
+
+    /// Opens a document by its title, or returns what the model reads if it is not clear which. Where others read along,
+    /// one that only the person may read is opened for them alone, if there is no other.
+    async fn open(&self, cx: &ToolContext, title: &str) -> sqlx::Result<Result<Opened, ToolOutput>> {
+        let location = self.load_location(cx).await?;
+        let grant = self.find_grant(cx, &location).await?;
+        let opened = self.open_granted(cx, title, grant).await?;
+        if opened.is_ok() || location.is_private_location() {
+            return Ok(opened);
+        }
+        let grant = self.find_private_grant(cx).await?;
+        let privately = self.open_granted(cx, title, grant).await?;
+        Ok(if privately.is_ok() { privately } else { opened })
+    }
+
+    async fn open_granted(
+        &self,
+        cx: &ToolContext,
+        title: &str,
+        grant: Grant,
+    ) -> sqlx::Result<Result<Opened, ToolOutput>> {
+        let tenant = cx.scope.tenant;
+        let mut conn = self.chat.pool.acquire().await?;
+        let mut documents = sql::list(&mut conn, tenant, &grant.readers).await?;
+        documents.retain(|document| document.generation > 0);
+        let titles: Vec<&str> = documents.iter().map(|document| document.title.as_str()).collect();
+        let output = match match_titles(&titles, title).as_slice() {
+            [at] => {
+                let Document { id, title, .. } = &documents[*at];
+                let chunks = sql::list_chunks(&mut conn, tenant, *id, &grant.readers).await?;
+                return Ok(Ok(Opened { title: title.clone(), grant, chunks }));
+            }
+            [] => ToolOutput::trusted(json!({ "found": false, "why": "there is no such document here" })),
+            several => {
+                let several: Vec<&str> = several.iter().map(|at| titles[*at]).collect();
+                let sources = several.iter().map(|title| format!("the document {title}"));
+                let content = json!({
+                    "found": false,
+                    "why": "several documents have such a title: name one of them, or ask which is meant",
+                    "documents": several,
+                });
+                ToolOutput::trusted(content).with_provenance(Provenance::from_sources(sources))
+            }
+        };
+        Ok(Err(limit_audience(output, grant.audience)))
+    }
 }
 
 fn database_error(error: sqlx::Error) -> ToolError {
@@ -39,41 +129,8 @@ fn database_error(error: sqlx::Error) -> ToolError {
 /// A document that was opened by its title.
 struct Opened {
     title: String,
-    readers: Readers,
+    grant: Grant,
     chunks: Vec<FoundChunk>,
-}
-
-/// Opens a document, or returns what the model reads if it is not clear which.
-async fn open_by_title(
-    chat: &Chat,
-    cx: &ToolContext,
-    title: &str,
-) -> sqlx::Result<Result<Opened, ToolOutput>> {
-    let mut conn = chat.pool.acquire().await?;
-    let tenant = cx.scope.tenant;
-    let readers = load_readers(&mut conn, cx).await?;
-    let mut documents = sql::list(&mut conn, tenant, readers).await?;
-    documents.retain(|document| document.generation > 0);
-    let titles: Vec<&str> = documents.iter().map(|document| document.title.as_str()).collect();
-    let output = match match_titles(&titles, title).as_slice() {
-        [at] => {
-            let Document { id, title, .. } = &documents[*at];
-            let chunks = sql::list_chunks(&mut conn, tenant, *id, readers).await?;
-            return Ok(Ok(Opened { title: title.clone(), readers, chunks }));
-        }
-        [] => ToolOutput::trusted(json!({ "found": false, "why": "there is no such document here" })),
-        several => {
-            let several: Vec<&str> = several.iter().map(|at| titles[*at]).collect();
-            let sources = several.iter().map(|title| format!("the document {title}"));
-            let content = json!({
-                "found": false,
-                "why": "several documents have such a title: name one of them, or ask which is meant",
-                "documents": several,
-            });
-            ToolOutput::trusted(content).with_provenance(Provenance::from_sources(sources))
-        }
-    };
-    Ok(Err(limit_audience(output, readers)))
 }
 
 /// Returns the titles that fit best: the same, the same without the ending, those that contain it.
@@ -103,7 +160,7 @@ fn place(chunk: &FoundChunk) -> String {
 
 /// What a call has shown.
 struct Shown<'a> {
-    readers: Readers,
+    grant: &'a Grant,
     /// What was searched; `None` if a document was opened.
     query: Option<&'a str>,
     /// The documents that were searched.
@@ -115,7 +172,8 @@ struct Shown<'a> {
 impl Shown<'_> {
     /// Leaves for the check what the model was shown.
     fn leave(self, cx: &ToolContext, output: ToolOutput) -> ToolOutput {
-        let output = limit_audience(output, self.readers);
+        let Grant { readers, audience, .. } = self.grant;
+        let output = limit_audience(output, *audience);
         let RunOrIngestion::RunId(run) = cx.scope.run else { return output };
         let mut chunks = self.chunks;
         chunks.dedup();
@@ -124,8 +182,9 @@ impl Shown<'_> {
             query: self.query.map(str::to_owned),
             documents: self.documents,
             by_words_alone: self.by_words_alone,
-            channel: self.readers.channel(),
-            person: self.readers.person(),
+            readers: readers.clone(),
+            channel: if let Reader::Channel(channel) = audience { Some(channel.0) } else { None },
+            person: if let Reader::Person(person) = audience { Some(person.0) } else { None },
             passages: chunks
                 .into_iter()
                 .map(|chunk| PassageHandle { handle: handle(chunk), chunk })
@@ -138,10 +197,10 @@ impl Shown<'_> {
     }
 }
 
-fn limit_audience(output: ToolOutput, readers: Readers) -> ToolOutput {
-    match readers {
-        Readers::Person(person) => output.private_to(person),
-        Readers::Channel(_) => output,
+fn limit_audience(output: ToolOutput, audience: Reader) -> ToolOutput {
+    match audience {
+        Reader::Person(person) => output.private_to(person),
+        Reader::Everyone | Reader::Channel(_) => output,
     }
 }
 

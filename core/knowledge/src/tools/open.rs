@@ -5,18 +5,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Opened, Shown, database_error, handle, open_by_title, place};
+use super::{Library, Opened, Shown, database_error, handle, place};
 use crate::check;
 use crate::sql::FoundChunk;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
-use nod_people::context::Chat;
 
 /// The most characters that one call returns, and the most lines of a table of contents.
 const MAX_SHOWN_CHARS: usize = 4_000;
 const MAX_CONTENTS: usize = 80;
 
-pub(super) fn tool(chat: &Chat) -> Tool {
+pub(super) fn tool(library: &Library) -> Tool {
     let spec = ToolSpec {
         name: check::OPEN,
         description: include_str!("../../prompts/open.md"),
@@ -44,12 +43,12 @@ pub(super) fn tool(chat: &Chat) -> Tool {
         provider: None,
         status_text: "Reading a document",
     };
-    Tool::Read(Arc::new(OpenDocument { spec, chat: chat.clone() }))
+    Tool::Read(Arc::new(OpenDocument { spec, library: library.clone() }))
 }
 
 struct OpenDocument {
     spec: ToolSpec,
-    chat: Chat,
+    library: Library,
 }
 
 #[async_trait]
@@ -60,7 +59,7 @@ impl ReadTool for OpenDocument {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let title = args["document"].as_str().unwrap_or_default();
-        Ok(match open_by_title(&self.chat, cx, title).await.map_err(database_error)? {
+        Ok(match self.library.open(cx, title).await.map_err(database_error)? {
             Ok(opened) => describe(cx, &opened, args),
             Err(unclear) => unclear,
         })
@@ -88,8 +87,7 @@ fn describe(cx: &ToolContext, opened: &Opened, args: &Value) -> ToolOutput {
     let output = ToolOutput::trusted(content)
         .with_provenance(Provenance::untrusted(format!("the document {}", opened.title)));
     let chunks = shown.iter().map(|chunk| chunk.id).collect();
-    Shown { readers: opened.readers, query: None, documents: 1, by_words_alone: false, chunks }
-        .leave(cx, output)
+    Shown { grant: &opened.grant, query: None, documents: 1, by_words_alone: false, chunks }.leave(cx, output)
 }
 
 /// Returns the chunk to begin at; `None` if there is none at that place, or if none was named and the text is long.

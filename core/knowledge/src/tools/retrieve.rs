@@ -5,15 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Shown, database_error, handle, load_readers};
+use super::{Grant, Library, Shown, database_error, handle};
 use crate::check;
-use crate::document::Readers;
-use crate::search::{Passage, SearchResult, Searcher};
+use crate::search::{Passage, Query, SearchResult, Searcher};
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
-use nod_people::context::Chat;
 
-pub(super) fn tool(chat: &Chat, searcher: Searcher) -> Tool {
+pub(super) fn tool(library: &Library, searcher: Searcher) -> Tool {
     let spec = ToolSpec {
         name: check::RETRIEVE,
         description: include_str!("../../prompts/retrieve.md"),
@@ -32,12 +30,12 @@ pub(super) fn tool(chat: &Chat, searcher: Searcher) -> Tool {
         provider: None,
         status_text: "Searching the documents",
     };
-    Tool::Read(Arc::new(Retrieve { spec, chat: chat.clone(), searcher }))
+    Tool::Read(Arc::new(Retrieve { spec, library: library.clone(), searcher }))
 }
 
 struct Retrieve {
     spec: ToolSpec,
-    chat: Chat,
+    library: Library,
     searcher: Searcher,
 }
 
@@ -49,30 +47,51 @@ impl ReadTool for Retrieve {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let query = args["query"].as_str().unwrap_or_default();
-        let (readers, found) = self.search(cx, query).await.map_err(database_error)?;
+        let (grant, found) = self.search(cx, query).await.map_err(database_error)?;
         let chunks = found.passages.iter().map(|passage| passage.chunk).collect();
         let shown = Shown {
-            readers,
+            grant: &grant,
             query: Some(query),
             documents: found.document_count,
             by_words_alone: found.by_words_alone,
             chunks,
         };
-        Ok(shown.leave(cx, describe(query, &found)))
+        Ok(shown.leave(cx, describe(query, &found, &grant)))
     }
 }
 
 impl Retrieve {
-    async fn search(&self, cx: &ToolContext, query: &str) -> sqlx::Result<(Readers, SearchResult)> {
-        let mut conn = self.chat.pool.acquire().await?;
-        let readers = load_readers(&mut conn, cx).await?;
-        drop(conn);
-        let found = self.searcher.search(&self.chat, cx.scope.tenant, readers, query).await?;
-        Ok((readers, found))
+    /// Searches what may be told where the person asks. If nothing there is about it and others read along, it searches what
+    /// the person alone may read; that is told to them alone.
+    async fn search(&self, cx: &ToolContext, query: &str) -> sqlx::Result<(Grant, SearchResult)> {
+        let Library { chat, .. } = &self.library;
+        let (tenant, mut query) = (cx.scope.tenant, Query::new(query));
+        let location = self.library.load_location(cx).await?;
+        let grant = self.library.find_grant(cx, &location).await?;
+        let found = self.searcher.search(chat, tenant, &grant.readers, &mut query).await?;
+        if !found.passages.is_empty() || location.is_private_location() {
+            return Ok((grant, found));
+        }
+        let private = self.library.find_private_grant(cx).await?;
+        let more = self.searcher.search(chat, tenant, &private.readers, &mut query).await?;
+        Ok(if more.passages.is_empty() { (grant, found) } else { (private, more) })
     }
 }
 
-fn describe(query: &str, found: &SearchResult) -> ToolOutput {
+fn describe(query: &str, found: &SearchResult, grant: &Grant) -> ToolOutput {
+    let mut output = describe_found(query, found);
+    if grant.unknown_channels > 0 {
+        let channels = match grant.unknown_channels {
+            1 => "1 channel".to_owned(),
+            n => format!("{n} channels"),
+        };
+        let why = "it is not known now whether the person is there: say so";
+        output.content["not_searched"] = json!(format!("the documents of {channels}, because {why}"));
+    }
+    output
+}
+
+fn describe_found(query: &str, found: &SearchResult) -> ToolOutput {
     if found.document_count == 0 {
         return ToolOutput::trusted(json!({
             "documents": 0,

@@ -408,7 +408,7 @@ fn with_expiry(approval: &Approval, line: &str) -> String {
 }
 
 /// Returns in a few words which request is meant.
-pub(super) fn line(approval: &Approval) -> String {
+pub(crate) fn line(approval: &Approval) -> String {
     with_digest(approval, &summary_text(&approval.preview, |gist| &gist.full))
 }
 

@@ -189,6 +189,34 @@ pub async fn load_open_drafts(
     Ok((open, thread))
 }
 
+/// A draft in a list.
+pub(crate) struct ListedDraft {
+    pub(crate) draft: Draft,
+    pub(crate) untrusted_sources: Vec<String>,
+    pub(crate) updated_at: Timestamp,
+}
+
+/// Returns a person's open drafts, the newest first.
+pub(crate) async fn list_open(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<ListedDraft>> {
+    let rows = sqlx::query!(
+        "select draft, untrusted_sources, updated_at from drafts
+         where tenant_id = $1 and person_id = $2 and status = 'open' order by updated_at desc limit 50",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let listed = rows.into_iter().map(|row| {
+        let draft = from_json(row.draft)?;
+        Ok(ListedDraft { draft, untrusted_sources: row.untrusted_sources, updated_at: row.updated_at })
+    });
+    listed.collect()
+}
+
 /// open → discarding; returns false if it is not open.
 pub(super) async fn mark_discarding(
     conn: &mut PgConnection,

@@ -1,0 +1,83 @@
+//! What exists here is listed without a model, after the router.
+
+use nod_sandbox::model::Answer;
+use nod_tests::chat::Platform;
+use nod_tests::{SharedFile, World};
+use serde_json::json;
+
+on_each_platform!(
+    documents_are_listed_without_a_model,
+    what_waits_and_what_is_connected_is_listed_privately,
+    drafts_are_listed_without_a_model,
+    a_model_can_call_for_a_list,
+);
+
+/// Asks, as the router understands it, and returns how often a model was called.
+async fn ask(world: &World, user: &str, channel: &str, text: &str, list: &str) -> usize {
+    let before = world.model.requests().len();
+    world.model.router_will(Answer::json(&json!({ "intent": "metadata", "tool": list })));
+    world.say(user, channel, text).await;
+    world.model.requests().len() - before
+}
+
+async fn documents_are_listed_without_a_model(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    for name in ["hand|book *1*.md", "travel.md"] {
+        let file = SharedFile::new(name, "text/markdown", format!("# Leave\nEverybody has {name}."));
+        world.share_file("ana", "general", "@nod keep this", &file).await;
+    }
+    world.read_new("general");
+    assert_eq!(ask(&world, "bo", "general", "@nod which documents do you know?", "list_documents").await, 1);
+    let said = world.read_new("general");
+    assert!(said.contains("2 documents:") && said.contains("hand|book *1*.md"), "{said}");
+    assert_eq!(ask(&world, "bo", "dm:bo", "which documents are mine?", "list_documents").await, 1);
+    let said = world.read_new("dm:bo");
+    assert!(said.contains("travel.md"), "{said}");
+    world.finish().await;
+}
+
+async fn what_waits_and_what_is_connected_is_listed_privately(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    assert_eq!(ask(&world, "ana", "general", "@nod what waits for me?", "list_approvals").await, 1);
+    assert!(world.read_new("dm:ana").contains("Nothing waits for your nod."));
+    assert_eq!(ask(&world, "ana", "dm:ana", "is my mail connected?", "list_connections").await, 1);
+    assert!(world.read_new("dm:ana").contains("None of your accounts is connected."));
+    world.connect_google("ana").await;
+    assert_eq!(ask(&world, "ana", "general", "@nod is my mail connected?", "list_connections").await, 1);
+    let told = world.read_new("dm:ana");
+    assert!(told.contains("1 connected account:") && told.contains("works"), "{told}");
+    let mail = json!({ "to": ["bo@acme.test"], "subject": "Lunch", "body": "At noon?" });
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.say("ana", "dm:ana", "ask Bo for lunch").await;
+    world.read_new("dm:ana");
+    assert_eq!(ask(&world, "ana", "dm:ana", "what waits for me?", "list_approvals").await, 1);
+    let told = world.read_new("dm:ana");
+    assert!(told.contains("1 request waits for your nod:") && told.contains("Lunch"), "{told}");
+    let shared = world.read_new("general");
+    assert!(!shared.contains("account") && shared.contains("Answered Ana Silva privately."), "{shared}");
+    world.discard().await;
+}
+
+async fn drafts_are_listed_without_a_model(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    let mail = json!({ "to": ["bo@acme.test"], "subject": "Lunch", "body": "At noon?" });
+    world.script_model("tool", [Answer::tool("gmail_create_draft", mail)]);
+    world.say("ana", "dm:ana", "draft a mail to Bo").await;
+    world.read_new("dm:ana");
+    assert_eq!(ask(&world, "ana", "dm:ana", "which drafts are open?", "list_drafts").await, 1);
+    let told = world.read_new("dm:ana");
+    assert!(told.contains("1 open draft:") && told.contains("Lunch"), "{told}");
+    assert_eq!(ask(&world, "bo", "dm:bo", "which drafts are open?", "list_drafts").await, 1);
+    assert!(world.read_new("dm:bo").contains("You have no open drafts here."));
+    world.finish().await;
+}
+
+/// The router names no list: the full agent answers.
+async fn a_model_can_call_for_a_list(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("metadata", [Answer::tool("list_documents", json!({}))]);
+    world.say("ana", "dm:ana", "what do you know?").await;
+    assert!(world.read_new("dm:ana").contains("I know no documents here."));
+    world.finish().await;
+}
