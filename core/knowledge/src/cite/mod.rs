@@ -1,11 +1,14 @@
 //! Whether an answer is supported by the passages that were shown to the model. Pure: all texts are given.
 //!
 //! A model writes `[p3f2a91 "25 days of annual leave"]` after a sentence: the handle of a passage, and words copied from
-//! it. A citation holds if these words stand in the passage, and so do all numbers of the sentence and half of its
+//! it. A citation holds if these words stand in the passage, and around them all numbers of the sentence and half of its
 //! other words; without copied words it takes more of them. A sentence without a citation gets one if a passage says
 //! it, and is marked if none does.
 
+mod claim;
+mod language;
 mod markers;
+mod passage;
 mod quote;
 mod support;
 mod words;
@@ -13,9 +16,11 @@ mod words;
 pub(crate) use markers::HANDLE_LENGTH;
 pub(crate) use words::compared_words;
 
+use claim::Claim;
 use markers::{Citation, PLACEHOLDER, extract_citations, list_prefix, split_claims};
+use passage::Passage;
 use quote::Quote;
-use support::{Claim, Passage, are_about, number_missing_in_all};
+use support::{Context, are_about, number_missing_in_all};
 
 /// Which part of a sentence's words has to stand in a passage: with words that are copied from it, and without.
 const MIN_SHARE_WITH_QUOTE: f32 = 0.5;
@@ -140,7 +145,7 @@ pub(crate) fn check(
     has_other_results: bool,
 ) -> CheckedText {
     let passages: Vec<Passage<'_>> = sources.iter().map(Passage::new).collect();
-    let checker = Checker { sources, passages, question: compared_words(question) };
+    let checker = Checker { sources, passages, question: Claim::new(question) };
     let (bare, citations) = extract_citations(text);
     let mut citations = citations.into_iter();
     let mut checked = CheckedText::default();
@@ -187,7 +192,7 @@ pub(crate) fn check(
 struct Checker<'a> {
     sources: &'a [Source<'a>],
     passages: Vec<Passage<'a>>,
-    question: Vec<String>,
+    question: Claim,
 }
 
 impl Checker<'_> {
@@ -195,10 +200,10 @@ impl Checker<'_> {
     fn check_cited(&self, sentence: &str, said: &str, cited: &[Citation], checked: &mut CheckedText) {
         let claim = Claim::new(said);
         // Two citations may prove a half of the sentence each.
-        let passages: Vec<&Passage<'_>> =
-            cited.iter().filter_map(|citation| Some(&self.passages[self.find_source(citation)?])).collect();
+        let contexts: Vec<Context<'_, '_>> =
+            cited.iter().filter_map(|citation| self.find_context(citation, &claim)).collect();
         let proofs: Result<Vec<Proof>, String> =
-            cited.iter().map(|citation| self.prove(citation, &claim, &passages)).collect();
+            cited.iter().map(|citation| self.prove(citation, &claim, &contexts)).collect();
         match proofs {
             Err(failure) => checked.failures.push(format!("“{}”: {failure}", said.trim())),
             Ok(proofs) => {
@@ -219,8 +224,18 @@ impl Checker<'_> {
         self.sources.iter().position(|source| source.handle == citation.handle)
     }
 
-    /// Returns the proof of a citation, or why it does not hold. `cited` are the passages of all citations of the claim.
-    fn prove(&self, citation: &Citation, claim: &Claim, cited: &[&Passage<'_>]) -> Result<Proof, String> {
+    /// Returns the place that a citation names.
+    fn find_context(&self, citation: &Citation, claim: &Claim) -> Option<Context<'_, '_>> {
+        let passage = &self.passages[self.find_source(citation)?];
+        let quote = Quote::parse(&citation.quote);
+        Some(match quote.is_empty() {
+            true => Context::of_claim(passage, claim),
+            false => Context::of_words(passage, &quote.find_in(&passage.words)),
+        })
+    }
+
+    /// Returns the proof of a citation, or why it does not hold. `cited` are the places of all citations of the claim.
+    fn prove(&self, citation: &Citation, claim: &Claim, cited: &[Context<'_, '_>]) -> Result<Proof, String> {
         let Citation { handle, quote: written } = citation;
         let Some(source) = self.find_source(citation) else {
             return Err(format!("there is no passage {handle}"));
@@ -233,14 +248,14 @@ impl Checker<'_> {
         if !quote.is_empty() && quote.is_too_short() {
             return Err(format!("“{written}” is too short to prove anything"));
         }
-        if !quote.is_empty() && !quote.is_in(&passage.words) {
+        if !quote.is_empty() && quote.find_in(&passage.words).is_empty() {
             return Err(format!("“{written}” does not stand in the passage {handle}"));
         }
         if let Some(number) = number_missing_in_all(cited, claim, &self.question) {
-            return Err(format!("{number} does not stand in the passage {handle}"));
+            return Err(format!("{number} does not stand in the passage {handle} beside what this says"));
         }
         let proof = if quote.is_empty() {
-            passage.find_proof(claim, MIN_SHARE)
+            Context::of_claim(passage, claim).find_proof(claim, MIN_SHARE)
         } else {
             are_about(cited, claim, &self.question, MIN_SHARE_WITH_QUOTE).then_some(written.as_str())
         };
@@ -250,8 +265,9 @@ impl Checker<'_> {
 
     fn classify(&self, said: &str, claim: &Claim) -> Kind {
         let end = said.trim_end_matches(|c: char| !c.is_alphanumeric() && !"?:".contains(c));
-        let is_new_number =
-            |word: &String| word.starts_with(|c: char| c.is_ascii_digit()) && !self.question.contains(word);
+        let is_new_number = |word: &String| {
+            word.starts_with(|c: char| c.is_ascii_digit()) && !self.question.words.contains(word)
+        };
         let has_number = claim.words.iter().any(is_new_number);
         let words = format!(" {} ", claim.words.join(" "));
         let has = |phrase: &&str| words.contains(&format!(" {phrase} "));
@@ -267,7 +283,7 @@ impl Checker<'_> {
             || is_courtesy()
         {
             Kind::Aside
-        } else if is_short || claim.shared_with(&self.question) >= MIN_REPEATED_SHARE {
+        } else if is_short || claim.shared_with(&self.question.words) >= MIN_REPEATED_SHARE {
             Kind::Minor
         } else {
             Kind::Claim
@@ -278,9 +294,10 @@ impl Checker<'_> {
     fn find_proof(&self, claim: &Claim, kind: Kind) -> Option<Proof> {
         let min_share = if kind == Kind::Claim { MIN_SHARE } else { 1.0 };
         let proofs = self.passages.iter().enumerate().rev().filter_map(|(source, passage)| {
-            let is_known = passage.missing_number(claim, &self.question).is_none();
-            let quote = is_known.then(|| passage.find_proof(claim, min_share)).flatten()?;
-            Some((passage.share(claim), Proof { source, quote: quote.to_owned() }))
+            let context = Context::of_claim(passage, claim);
+            let is_known = context.list_missing_numbers(claim, &self.question).is_empty();
+            let quote = is_known.then(|| context.find_proof(claim, min_share)).flatten()?;
+            Some((context.share(claim), Proof { source, quote: quote.to_owned() }))
         });
         proofs.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, proof)| proof)
     }
@@ -527,6 +544,82 @@ mod tests {
         assert_eq!(checked_parts(page), ("25 days [1]. By train [2].".to_owned(), 2, 0));
         let pasted = "25 days [p3f2a91 \"25 days\"]. In March [1, 2].";
         assert_eq!(checked_parts(pasted).0, "25 days [1]. In March [1].");
+    }
+
+    const STAFF: &str = "Full-time staff have 25 days. Interns have 10 days.";
+    const FAR: &str =
+        "Full-time staff have 25 days. We go by train. We eat together. We sing aloud. Interns have 10 days.";
+    const LIST: &str =
+        "Days of leave:\n- Full-time staff: 25\n- Interns: 10\n- Temps: 5\n- Board: 30\n\nWe sing aloud.";
+    const GROUPS: &str =
+        "Full-time staff:\n- leave: 25 days\n- notice: 3 months\nInterns:\n- leave: 10 days\n";
+    const TABLE: &str = "| City | Days of leave |\n| --- | --- |\n| Berlin | 25 |\n| Rome | 30 |\n| Oslo | 28 |\n| Bonn | 22 |\n";
+    const ROWS: &str = "Role: Intern; Days: 10; Place: Rome\nRole: Manager; Days: 25; Place: Bonn\n";
+    const PLAIN: &str = "City Days of leave\nBerlin 25\nRome 30\nOslo 28\nBonn 22\n";
+    const WRAPPED: &str = "All of the people who work full-time here have 25 days\nof leave. All interns of this company who study have 10\ndays of leave.";
+
+    #[test]
+    fn a_number_stands_beside_the_words_that_it_is_about() {
+        let asked = "how many days of leave are there?";
+        let interns = "how many days do interns have?";
+        for (passage, question, text, holds) in [
+            (STAFF, asked, "Interns have 10 days.", true),
+            (STAFF, asked, "Interns have 25 days.", false),
+            (STAFF, asked, "Interns have 25 days [p3f2a91].", false),
+            (STAFF, asked, "Interns have 25 days [p3f2a91 \"staff have 25 days\"].", false),
+            (STAFF, asked, "Interns have 25 days [p3f2a91 \"Interns have 10 days\"].", false),
+            (STAFF, asked, "Full-time staff have 10 days.", false),
+            (STAFF, asked, "Interns have 10 days and full-time staff have 25.", true),
+            (STAFF, asked, "Full-time staff have 10 days, interns have 25.", false),
+            (STAFF, asked, "25 days [p3f2a91 \"25 days\"].", true),
+            // The question says who is meant.
+            (STAFF, interns, "They have 10 days [p3f2a91 \"Interns have 10 days\"].", true),
+            (STAFF, interns, "They have 25 days [p3f2a91 \"staff have 25 days\"].", false),
+            (FAR, asked, "Interns have 10 days.", true),
+            (FAR, asked, "Interns have 25 days.", false),
+            (FAR, asked, "Interns have 25 days [p3f2a91].", false),
+            (FAR, asked, "Interns have 25 days [p3f2a91 \"Interns have 10 days\"].", false),
+            // Each citation proves its half.
+            (
+                FAR,
+                asked,
+                "Staff have 25 days and interns 10 [p3f2a91 \"staff have 25 days\"][p3f2a91 \"Interns have 10 days\"].",
+                true,
+            ),
+            (LIST, asked, "Temps have 5 days of leave.", true),
+            (LIST, asked, "Temps have 30 days of leave.", false),
+            (LIST, asked, "Temps have 5 days of leave [p3f2a91 \"Temps: 5\"].", true),
+            (LIST, asked, "The board has 5 days of leave [p3f2a91 \"Temps: 5\"].", false),
+            (GROUPS, asked, "Interns have 10 days of leave.", true),
+            (GROUPS, asked, "Interns have 25 days of leave.", false),
+            (GROUPS, asked, "Interns have 25 days of leave [p3f2a91 \"leave: 25 days\"].", false),
+            (TABLE, asked, "In Bonn it is 22 days of leave.", true),
+            (TABLE, asked, "In Bonn it is 28 days of leave.", false),
+            (TABLE, asked, "In Bonn it is 22 days [p3f2a91 \"Bonn | 22\"].", true),
+            (TABLE, asked, "Berlin has 25 days of leave, Rome 30, Oslo 28.", true),
+            (ROWS, asked, "An intern has 10 days.", true),
+            (ROWS, asked, "An intern has 25 days.", false),
+            (PLAIN, asked, "Bonn has 22 days of leave.", true),
+            (PLAIN, asked, "Bonn has 28 days of leave.", false),
+            (WRAPPED, asked, "Interns have 10 days of leave.", true),
+            (WRAPPED, asked, "Interns have 25 days of leave.", false),
+            (
+                "Everybody has 25 days of leave. Leave must be requested 14 days early.",
+                asked,
+                "You have 25 days of leave and must request it early [p3f2a91 \"25 days of leave\"].",
+                true,
+            ),
+            // A sentence without a number of its own goes on in the next.
+            ("Interns have leave too. It is 10 days.", asked, "Interns have leave of 10 days.", true),
+        ] {
+            let source = Source { handle: "p3f2a91", title: "handbook.md", place: "", text: passage };
+            let checked = check(text, question, &[source], false);
+            assert_eq!(
+                checked.failures.is_empty() && checked.unsupported.is_empty(),
+                holds,
+                "{passage}: {text}"
+            );
+        }
     }
 
     #[test]
