@@ -20,7 +20,7 @@ use claim::Claim;
 use markers::{Citation, PLACEHOLDER, extract_citations, list_prefix, split_claims};
 use passage::Passage;
 use quote::Quote;
-use support::{Context, are_about, number_missing_in_all};
+use support::{Context, is_foreign_to_one, number_missing_in_all, share_of};
 
 /// Which part of a sentence's words has to stand in a passage: with words that are copied from it, and without.
 const MIN_SHARE_WITH_QUOTE: f32 = 0.5;
@@ -254,10 +254,13 @@ impl Checker<'_> {
         if let Some(number) = number_missing_in_all(cited, claim, &self.question) {
             return Err(format!("{number} does not stand in the passage {handle} beside what this says"));
         }
+        let share = share_of(cited, claim);
         let proof = if quote.is_empty() {
-            Context::of_claim(passage, claim).find_proof(claim, MIN_SHARE)
+            let context = Context::of_claim(passage, claim);
+            context.find_proof(claim).filter(|_| share >= MIN_SHARE)
         } else {
-            are_about(cited, claim, &self.question, MIN_SHARE_WITH_QUOTE).then_some(written.as_str())
+            let is_about = share >= MIN_SHARE_WITH_QUOTE || is_foreign_to_one(cited, claim, &self.question);
+            is_about.then_some(written.as_str())
         };
         let quote = proof.ok_or_else(|| format!("the passage {handle} does not say this"))?.to_owned();
         Ok(Proof { source, quote })
@@ -295,9 +298,10 @@ impl Checker<'_> {
         let min_share = if kind == Kind::Claim { MIN_SHARE } else { 1.0 };
         let proofs = self.passages.iter().enumerate().rev().filter_map(|(source, passage)| {
             let context = Context::of_claim(passage, claim);
+            let proof = context.find_proof(claim)?.to_owned();
             let is_known = context.list_missing_numbers(claim, &self.question).is_empty();
-            let quote = is_known.then(|| context.find_proof(claim, min_share)).flatten()?;
-            Some((context.share(claim), Proof { source, quote: quote.to_owned() }))
+            let share = share_of(&[context], claim);
+            (is_known && share >= min_share).then_some((share, Proof { source, quote: proof }))
         });
         proofs.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, proof)| proof)
     }
@@ -619,6 +623,48 @@ mod tests {
                 holds,
                 "{passage}: {text}"
             );
+        }
+    }
+
+    #[test]
+    fn one_bracket_may_hold_several_citations() {
+        for (cited, expected) in [
+            ("[p3f2a91, p00c1e5]", "[1] [2]"),
+            ("[p3f2a91; p00c1e5]", "[1] [2]"),
+            ("[p3f2a91 and p00c1e5]", "[1] [2]"),
+            ("[p3f2a91 \"25 days\", p00c1e5 \"go by train\"]", "[1] [2]"),
+            ("[p3f2a91: “25 days”; p00c1e5: “go by train”]", "[1] [2]"),
+            ("[p3f2a91 25 days, p00c1e5 go by train]", "[1] [2]"),
+            ("[p00c1e5 \"go by train\", p3f2a91 \"25 days\", p. 4]", "[1] [2]"),
+        ] {
+            let text = format!("25 days and we go by train {cited}.");
+            let expected = format!("25 days and we go by train {expected}.");
+            assert_eq!(checked_parts(&text), (expected, 2, 0), "{cited}");
+        }
+        let wrong = "25 days [p3f2a91 \"25 days\", p00c1e5 \"go by bus\"].";
+        assert_eq!(checked_parts(wrong), (String::new(), 0, 1));
+    }
+
+    #[test]
+    fn brackets_in_code_stay() {
+        for text in [
+            "Is `args[1]` cited?",
+            "Are ``a ` [1]`` and `b[2]` cited?",
+            "```rust\nlet a = args[1] + b[ 2 ];\n[1, 2]\n```",
+            "```\na[1]\n",
+            "````\n```\na[1]\n```\n````",
+        ] {
+            assert_eq!(checked_parts(text).0, text.trim(), "{text}");
+        }
+        for (text, expected) in [
+            ("It's a ` mark [1].", "It's a ` mark."),
+            ("`a` [1] `b`", "`a` `b`"),
+            ("So it is [[2]1].", "So it is1]."),
+            ("So it is [^1] [1–3].", "So it is."),
+            ("`25 days` [p3f2a91 \"25 days\"].", "`25 days` [1]."),
+            ("25 days `[p3f2a91 \"25 days\"]`.", "25 days `[1]`."),
+        ] {
+            assert_eq!(checked_parts(text).0, expected, "{text}");
         }
     }
 

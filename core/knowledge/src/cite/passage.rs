@@ -88,12 +88,12 @@ fn read_sentences(text: &str) -> (Vec<Sentence<'_>>, Vec<String>) {
         }
         let at = all.len();
         let numbers: HashSet<String> = own.iter().filter(|word| has_digit(word)).cloned().collect();
-        let is_item = list_prefix(text) > 0;
+        let is_item = is_item(text);
         if is_line_start {
             let is_apart = is_after_blank && !is_item && head.is_some_and(|head| head + 1 < at);
             head = head.filter(|_| !is_apart && is_row(text));
         }
-        let is_title = text.trim_end().ends_with(':');
+        let is_title = trim_end_marks(text).ends_with(':');
         let is_first_row = is_line_start && head.is_none() && is_row(text) && !is_item && numbers.is_empty();
         let above = head.filter(|_| !is_title);
         if is_title || is_first_row {
@@ -118,8 +118,16 @@ fn add_stems(all: &mut [Sentence<'_>], words: &[String], language: Option<Langua
 
 /// Returns whether a line is one of a list or a table: it does not end as a sentence does.
 fn is_row(line: &str) -> bool {
-    let end = line.trim_end_matches(|c: char| c.is_whitespace() || "*_\"”)".contains(c));
-    list_prefix(line) > 0 || line.contains(['|', '\t']) || !end.ends_with(['.', '!', '?', '…'])
+    is_item(line) || line.contains(['|', '\t']) || !trim_end_marks(line).ends_with(['.', '!', '?', '…'])
+}
+
+fn is_item(line: &str) -> bool {
+    list_prefix(line.trim_start()) > 0
+}
+
+/// Returns a line without what closes its emphasis or its quotes.
+fn trim_end_marks(line: &str) -> &str {
+    line.trim_end_matches(|c: char| c.is_whitespace() || "*_\"”)".contains(c))
 }
 
 /// Returns the sentences of a text; one that goes on in the next line is one.
@@ -149,9 +157,41 @@ fn goes_on(piece: &str, line_chars: usize, next: &str) -> bool {
     }
     let least = if first.is_lowercase() { MIN_WRAPPED_CHARS } else { MIN_FULL_CHARS };
     let is_open = body.ends_with(|c: char| c.is_alphanumeric() || ",)".contains(c));
-    line_chars >= least
-        && is_open
-        && first.is_alphanumeric()
-        && list_prefix(next) == 0
-        && !body.contains(CELL_MARKS)
+    line_chars >= least && is_open && first.is_alphanumeric() && !is_item(next) && !body.contains(CELL_MARKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_line_above_their_list_or_table() {
+        for (text, expected) in [
+            ("Leave:\n\n- A: 25\n\n- B: 10\n\nWe sing.", vec![None, Some(0), Some(0), None]),
+            ("**Leave:**\n  A 25\n  B 10\nWe sing. All of us", vec![None, Some(0), Some(0), None, None]),
+            ("- A: 25\n- B: 10", vec![None, None]),
+            ("| A | B |\n|---|---|\n| 1 | 2 |\n\nCity Days\nRome 30", vec![None, Some(0), None, Some(2)]),
+            ("Staff:\n- 25 days.\nInterns:\n- 10 days.", vec![None, Some(0), None, Some(2)]),
+        ] {
+            let heads: Vec<_> = read_sentences(text).0.iter().map(|sentence| sentence.head).collect();
+            assert_eq!(heads, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_goes_on_in_the_next_line() {
+        let long = "All of the people who work here have 25 days\nof leave, if they want";
+        let title = "What all of the people who work in this house have: leave\nof 25 days";
+        for (text, count) in [
+            (long.to_owned(), 1),
+            (long.replace("\nof", "\n- of"), 2),
+            (long.replace("\nof", "\nOf"), 2),
+            (format!("Really, {}", long.replace("25 days\nof leave", "25 days in every year\nOf leave")), 1),
+            (title.to_owned(), 2),
+            ("staff 25\ninterns 10".to_owned(), 2),
+            ("infor-\nmation".to_owned(), 1),
+        ] {
+            assert_eq!(read_sentences(&text).0.len(), count, "{text}");
+        }
+    }
 }

@@ -64,25 +64,19 @@ impl<'p, 'a> Context<'p, 'a> {
         Self { passage, proofs: proofs.into_iter().map(|at| &all[at]).collect(), near }
     }
 
-    /// Returns the sentence that says what a claim says, if it and those around it have enough of its words.
-    pub(super) fn find_proof(&self, claim: &Claim, min_share: f32) -> Option<&'a str> {
-        if claim.content_count() == 0 || self.share(claim) < min_share {
-            return None;
-        }
-        let proof = self.proofs.first()?;
+    /// Returns the sentence that says what a claim says, or a part of it.
+    pub(super) fn find_proof(&self, claim: &Claim) -> Option<&'a str> {
+        let has_some = |word: &String| match has_digit(word) {
+            true => self.near.iter().any(|sentence| sentence.has_number(word)),
+            false => claim.content.contains(word) && self.has_word(word),
+        };
+        let proof = self.proofs.first().filter(|_| claim.words.iter().any(has_some))?;
         // The same words with "not" say the opposite.
         let words = &self.passage.words[proof.range.clone()];
         let is_negated = words.iter().any(|word| is_negation(word));
         let sentence = proof.text.trim();
         let end = sentence.char_indices().nth(MAX_PROOF_CHARS).map_or(sentence.len(), |(end, _)| end);
         (is_negated == claim.is_negated).then_some(&sentence[..end])
-    }
-
-    /// Returns which part of a claim's words stands there, or in the title or the place.
-    pub(super) fn share(&self, claim: &Claim) -> f32 {
-        let wanted = stem_all(&claim.content, self.passage.language);
-        let shared = wanted.iter().filter(|stem| self.has_stem(stem)).count();
-        if wanted.is_empty() { 1.0 } else { shared as f32 / wanted.len() as f32 }
     }
 
     fn has_stem(&self, stem: &str) -> bool {
@@ -165,18 +159,15 @@ pub(super) fn number_missing_in_all<'c>(
     first.list_missing_numbers(claim, question).into_iter().find(is_in_none)
 }
 
-/// Returns whether the places that a claim cites have enough of its words together, as far as they can be compared.
-pub(super) fn are_about(
-    contexts: &[Context<'_, '_>],
-    claim: &Claim,
-    question: &Claim,
-    min_share: f32,
-) -> bool {
-    if contexts.iter().any(|context| is_foreign(context.passage, claim, question)) {
-        return true;
-    }
+/// Returns which part of a claim's words stands at these places together, or in their titles.
+pub(super) fn share_of(contexts: &[Context<'_, '_>], claim: &Claim) -> f32 {
     let shared = claim.content.iter().filter(|word| contexts.iter().any(|context| context.has_word(word)));
-    shared.count() as f32 >= min_share * claim.content.len() as f32
+    if claim.content.is_empty() { 1.0 } else { shared.count() as f32 / claim.content.len() as f32 }
+}
+
+/// Returns whether the words of a claim cannot be compared with those of one of the places that it cites.
+pub(super) fn is_foreign_to_one(contexts: &[Context<'_, '_>], claim: &Claim, question: &Claim) -> bool {
+    contexts.iter().any(|context| is_foreign(context.passage, claim, question))
 }
 
 /// Returns whether a claim is in another language than a passage, so that their words cannot be compared. A passage that
@@ -249,7 +240,10 @@ mod tests {
             ("It is.", None),
         ] {
             let said = Claim::new(claim);
-            let proof = Context::of_claim(&passage, &said).find_proof(&said, 0.7);
+            let context = Context::of_claim(&passage, &said);
+            let proof = context.find_proof(&said);
+            let share = share_of(&[context], &said);
+            let proof = proof.filter(|_| share >= 0.7);
             assert_eq!(proof, expected, "{claim}");
         }
     }
