@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::dates::is_numbered_month;
 use super::language::{LANGUAGES, Language, detect_language, stem_all};
 use super::quote::is_negation;
 use super::words::{compared_words, has_digit};
@@ -10,6 +11,8 @@ use super::words::{compared_words, has_digit};
 pub(super) const PAGE_WORDS: [&str; 7] = ["p", "pp", "page", "pages", "s", "seite", "página"];
 /// Words before an answer that say nothing that a passage could prove.
 const EMPTY_WORDS: [&str; 6] = ["yes", "yeah", "ja", "oui", "sí", "sì"];
+/// What makes a number one of a row: "31st".
+const ORDINAL_ENDINGS: [&str; 4] = ["st", "nd", "rd", "th"];
 /// What can follow a number and begins to speak of something else.
 const CONJUNCTIONS: [&str; 15] = [
     "and", "but", "or", "while", "whereas", "und", "aber", "oder", "während", "et", "mais", "ou", "y",
@@ -62,14 +65,20 @@ impl Claim {
 
 fn content_words(words: &[String], language: Option<Language>) -> Vec<String> {
     let stop_words: HashSet<&str> = language.unwrap_or(LANGUAGES[0]).stop_words.split_whitespace().collect();
-    let says_nothing = |word: &&String| {
-        let word = word.as_str();
+    let says_nothing = |word: &str| {
         has_digit(word)
             || EMPTY_WORDS.contains(&word)
             || PAGE_WORDS.contains(&word)
             || stop_words.contains(word)
     };
-    words.iter().filter(|word| !says_nothing(word)).cloned().collect()
+    let before = std::iter::once("").chain(words.iter().map(String::as_str));
+    // A month that has its number before it is said by that.
+    let is_said = |word: &str, before: &str| {
+        is_numbered_month(word, before) || has_digit(before) && ORDINAL_ENDINGS.contains(&word)
+    };
+    let content = words.iter().zip(before);
+    let content = content.filter(|(word, before)| !says_nothing(word) && !is_said(word, before));
+    content.map(|(word, _)| word.clone()).collect()
 }
 
 /// Cuts a sentence where a comma or an "and" follows a number: "Berlin has 25 days and Rome 30" says two things. What comes

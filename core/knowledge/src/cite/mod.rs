@@ -6,8 +6,10 @@
 //! it, and is marked if none does.
 
 mod claim;
+mod dates;
 mod language;
 mod markers;
+mod numerals;
 mod passage;
 mod quote;
 mod support;
@@ -665,6 +667,34 @@ mod tests {
             ("25 days `[p3f2a91 \"25 days\"]`.", "25 days `[1]`."),
         ] {
             assert_eq!(checked_parts(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_dates_are_compared_however_they_are_spelled() {
+        for (passage, text, holds) in [
+            ("Notice is thirty days.", "Notice is 30 days.", true),
+            ("Notice is 30 days.", "Notice is thirty days.", true),
+            ("Notice is 30 days.", "Notice is thirteen days [p3f2a91 \"Notice is 30 days\"].", false),
+            ("Die Frist ist zwölf Tage.", "Die Frist ist 12 Tage.", true),
+            ("A thirty-day notice is due.", "A 30-day notice is due.", true),
+            ("Leave ends on 31.03. each year.", "Leave ends on March 31 each year.", true),
+            ("Leave ends on 31.03. each year.", "Leave ends on April 31 each year.", false),
+            ("Leave ends on 31 March.", "Leave ends on 2026-03-31.", true),
+            ("Leave ends on 31/03/2026.", "Leave ends on the 31st of March 2026.", true),
+            ("Der Urlaub endet jedes Jahr am 31. Mai.", "Der Urlaub endet am 31.05. jedes Jahr.", true),
+            ("Leave ends in March.", "Leave ends in March 2026.", true),
+            ("Leave ends in April.", "Leave ends in March 2026 [p3f2a91 \"Leave ends in April\"].", false),
+            ("Leave ends on 31 March.", "Leave ends in March.", true),
+            ("Leave of 5 may carry over.", "Leave of 5 may carry over.", true),
+        ] {
+            let source = Source { handle: "p3f2a91", title: "handbook.md", place: "", text: passage };
+            let checked = check(text, "when does it end in 2026?", &[source], false);
+            assert_eq!(
+                checked.failures.is_empty() && checked.unsupported.is_empty(),
+                holds,
+                "{passage}: {text}"
+            );
         }
     }
 

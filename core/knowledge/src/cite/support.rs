@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::claim::{Claim, Clause, PAGE_WORDS};
+use super::dates::is_numbered_month;
 use super::language::{LANGUAGES, detect_language, stem_all};
 use super::passage::{Passage, Sentence};
 use super::quote::is_negation;
@@ -92,20 +93,22 @@ impl<'p, 'a> Context<'p, 'a> {
     pub(super) fn list_missing_numbers<'c>(&self, claim: &'c Claim, question: &Claim) -> Vec<&'c str> {
         let is_year = |word: &String| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
         let in_clause = |clause: &'c Clause| {
-            let before = std::iter::once(None).chain(clause.words.iter().map(Some));
-            let missing = clause.words.iter().zip(before).filter(|(word, before)| {
-                let is_page = self.passage.page.as_ref() == Some(word)
-                    && before.is_some_and(|before| PAGE_WORDS.contains(&before.as_str()));
+            let missing = clause.words.iter().enumerate().filter(|(at, word)| {
+                let before = at.checked_sub(1).map_or("", |before| &clause.words[before]);
+                let is_page = self.passage.page.as_ref() == Some(word) && PAGE_WORDS.contains(&before);
                 let is_asked_year = is_year(word) && question.words.contains(word);
+                // "March 2026" may be asked of what says "March".
+                let month = clause.words.get(at + 1).filter(|next| is_numbered_month(next, word));
                 let is_known = || {
                     is_page
                         || is_asked_year
                         || self.passage.place_numbers.contains(*word)
+                        || month.is_some_and(|month| self.has_word(month))
                         || self.has_number(word, clause, question)
                 };
                 has_digit(word) && !is_known()
             });
-            missing.map(|(word, _)| word.as_str()).collect::<Vec<_>>()
+            missing.map(|(_, word)| word.as_str()).collect::<Vec<_>>()
         };
         claim.clauses.iter().flat_map(in_clause).collect()
     }
