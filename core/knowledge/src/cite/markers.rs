@@ -22,10 +22,10 @@ pub(super) struct Citation {
 pub(super) fn extract_citations(text: &str) -> (String, Vec<Citation>) {
     let (mut bare, mut citations) = (String::new(), Vec::new());
     let text = text.replace(PLACEHOLDER, "");
-    let code = code_ranges(&text);
+    let code = find_code(&text);
     let is_code = |at: usize| {
-        let next = code.partition_point(|range| range.end <= at);
-        code.get(next).is_some_and(|range| range.start <= at)
+        let next = code.partition_point(|code| code.range.end <= at);
+        code.get(next).is_some_and(|code| code.range.start <= at)
     };
     let mut rest = text.as_str();
     while let Some(open) = rest.find('[') {
@@ -50,8 +50,13 @@ pub(super) fn extract_citations(text: &str) -> (String, Vec<Citation>) {
     (bare, citations)
 }
 
-/// Returns where there is code: between lines of at least three backticks, and in a paragraph between equally many.
-fn code_ranges(text: &str) -> Vec<Range<usize>> {
+/// Where there is code: between lines of at least three backticks, or in a paragraph between equally many.
+pub(super) struct Code {
+    pub(super) range: Range<usize>,
+    pub(super) is_fence: bool,
+}
+
+pub(super) fn find_code(text: &str) -> Vec<Code> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('`') {
         match runs.last_mut().filter(|run| run.end == at) {
@@ -76,7 +81,7 @@ fn code_ranges(text: &str) -> Vec<Range<usize>> {
             }
         };
         let end = closing.map(|at| later[at].end).or(is_fence.then_some(text.len()));
-        all.extend(end.map(|end| open.start..end));
+        all.extend(end.map(|end| Code { range: open.start..end, is_fence }));
         rest = match closing {
             Some(at) => &later[at + 1..],
             None if is_fence => &[],
