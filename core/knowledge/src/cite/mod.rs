@@ -614,6 +614,14 @@ mod tests {
             (STAFF, asked, "Interns have 10 days and full-time staff have 25.", true),
             (STAFF, asked, "Full-time staff have 10 days, interns have 25.", false),
             (STAFF, asked, "25 days [p3f2a91 \"25 days\"].", true),
+            // A sentence that is cited and has a number of its own takes none of others.
+            (STAFF, asked, "You have 25 days [p3f2a91 \"Interns have 10 days\"].", false),
+            (
+                STAFF,
+                asked,
+                "Interns have 10 days, 25 for the others [p3f2a91 \"Interns have 10 days\"].",
+                true,
+            ),
             // The question says who is meant.
             (STAFF, interns, "They have 10 days [p3f2a91 \"Interns have 10 days\"].", true),
             (STAFF, interns, "They have 25 days [p3f2a91 \"staff have 25 days\"].", false),
@@ -653,6 +661,12 @@ mod tests {
             ),
             // A sentence without a number of its own goes on in the next.
             ("Interns have leave too. It is 10 days.", asked, "Interns have leave of 10 days.", true),
+            (
+                "Interns have leave too. It is 10 days.",
+                asked,
+                "Interns have 10 days [p3f2a91 \"Interns have leave too\"].",
+                true,
+            ),
         ] {
             let source = Source { handle: "p3f2a91", title: "handbook.md", place: "", text: passage };
             let checked = check(text, question, &[source], false);

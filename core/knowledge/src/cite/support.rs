@@ -2,7 +2,7 @@
 //!
 //! A number of a claim stands in the sentence that proves it (the one with the quote, or else the one with most of the
 //! claim's words), at most two before or after it, or in a row of the same list or table. It does not count where another
-//! of these has all the words of the claim that this one has, and more, and a number of its own.
+//! of these has all the words of the claim that this one has, and more (or proves it), and a number of its own.
 //!
 //! Without the second rule "Full-time staff have 25 days. Interns have 10 days." would prove "Interns have 25 days". It
 //! compares sets of words, so "It is 10 days" still proves the number of what the sentence before it speaks of.
@@ -104,7 +104,7 @@ impl<'p, 'a> Context<'p, 'a> {
                         || is_asked_year
                         || self.passage.place_numbers.contains(*word)
                         || month.is_some_and(|month| self.has_word(month))
-                        || self.has_number(word, clause, question)
+                        || self.has_number(word, clause, claim, question)
                 };
                 has_digit(word) && !is_known()
             });
@@ -114,19 +114,26 @@ impl<'p, 'a> Context<'p, 'a> {
     }
 
     /// Returns whether a number of a clause stands in a sentence that no other one rules out.
-    fn has_number(&self, number: &str, clause: &Clause, question: &Claim) -> bool {
+    fn has_number(&self, number: &str, clause: &Clause, claim: &Claim, question: &Claim) -> bool {
         let language = self.passage.language;
         let (said, asked) = (stem_all(&clause.content, language), stem_all(&question.content, language));
-        let has_other_number = |rival: &&&Sentence<'_>| {
-            !rival.has_number(number) && rival.numbers.iter().any(|own| !clause.words.contains(own))
-        };
-        let rivals: Vec<_> = self.near.iter().filter(has_other_number).collect();
-        let has_it = |sentence: &&&Sentence<'_>| {
+        let has_it = |sentence: &&Sentence<'_>| {
             let head = sentence.head.map(|head| &self.passage.sentences[head]);
             sentence.has_number(number) || head.is_some_and(|head| head.has_number(number))
         };
-        let mut found = self.near.iter().filter(has_it);
-        found.any(|sentence| !rivals.iter().any(|rival| fits_better(rival, sentence, &said, &asked)))
+        let has_other = |rival: &Sentence<'_>, words: &[String]| {
+            !has_it(&rival) && rival.numbers.iter().any(|own| !words.contains(own))
+        };
+        let rivals: Vec<_> = self.near.iter().filter(|rival| has_other(rival, &clause.words)).collect();
+        // What proves the claim and has a number that the claim does not say needs none of another sentence.
+        let proofs: Vec<_> = self.proofs.iter().filter(|proof| has_other(proof, &claim.words)).collect();
+        let is_proof =
+            |sentence: &Sentence<'_>| self.proofs.iter().any(|proof| proof.range == sentence.range);
+        let is_ruled_out = |sentence: &Sentence<'_>| {
+            rivals.iter().any(|rival| fits_better(rival, sentence, &said, &asked))
+                || !is_proof(sentence) && proofs.iter().any(|proof| has_all_of(proof, sentence, &said))
+        };
+        self.near.iter().copied().filter(has_it).any(|sentence| !is_ruled_out(sentence))
     }
 }
 
@@ -138,16 +145,14 @@ fn fits_better(
     said: &HashSet<String>,
     asked: &HashSet<String>,
 ) -> bool {
-    let compare = |stems: &HashSet<String>| {
-        let count = |sentence: &Sentence<'_>| stems.iter().filter(|s| sentence.stems.contains(*s)).count();
-        let mut ours = stems.iter().filter(|stem| sentence.stems.contains(*stem));
-        (ours.all(|stem| rival.stems.contains(stem)), count(rival) > count(sentence))
-    };
-    match compare(said) {
-        (true, true) => true,
-        (true, false) => compare(asked) == (true, true),
-        (false, _) => false,
-    }
+    let has_more =
+        |stems: &HashSet<String>| has_all_of(rival, sentence, stems) && !has_all_of(sentence, rival, stems);
+    has_more(said) || has_all_of(rival, sentence, said) && has_more(asked)
+}
+
+/// Returns whether a sentence has those of these words that another has.
+fn has_all_of(sentence: &Sentence<'_>, other: &Sentence<'_>, stems: &HashSet<String>) -> bool {
+    stems.iter().all(|stem| sentence.stems.contains(stem) || !other.stems.contains(stem))
 }
 
 /// Returns a number of a claim that stands at none of the places that it cites.
