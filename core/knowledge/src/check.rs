@@ -57,6 +57,17 @@ struct Loaded {
     searches: Vec<Search>,
 }
 
+impl Loaded {
+    /// Returns whether documents were searched and gave nothing. Where there is no document, nobody takes an answer for
+    /// what one says; and of one that was opened, its contents may have been shown.
+    fn is_without_result(&self) -> bool {
+        let has_contents = |search: &Search| search.query.is_none() && search.found == 0;
+        self.passages.is_empty()
+            && self.searches.iter().any(|search| search.documents > 0)
+            && !self.searches.iter().any(has_contents)
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Search {
     query: Option<String>,
@@ -138,7 +149,8 @@ impl AnswerCheck for CitationCheck {
             .collect();
         // What the answer does not cite may come from there: from a mail, for example.
         let has_other_results = answer.tools.iter().any(|tool| !TOOLS.contains(tool));
-        let checked = cite::check(answer.text, answer.question, &sources, has_other_results);
+        let is_judged = !has_other_results && (!loaded.passages.is_empty() || loaded.is_without_result());
+        let checked = cite::check(answer.text, answer.question, &sources, !is_judged);
         let problem_count = checked.failures.len() + checked.unsupported.len();
         if answer.may_retry && problem_count > 0 {
             let problems = [checked.failures, checked.unsupported].concat();
@@ -171,12 +183,11 @@ impl AnswerCheck for CitationCheck {
                 quote: proof.quote.clone(),
             });
         }
-        // Passages were found, and nothing of the answer stands in them.
-        let is_unsupported =
-            problem_count > 0 && rows.is_empty() && !loaded.passages.is_empty() && !has_other_results;
+        // Nothing of the answer stands in what was found, if anything was.
+        let is_unsupported = problem_count > 0 && rows.is_empty() && is_judged;
         let is_empty = problem_count > 0 && !checked.text.contains(char::is_alphanumeric);
         if is_unsupported {
-            notes.extend(nearest_line(&loaded));
+            notes.extend(nearest_line(&loaded).or_else(|| uncited_line(&loaded)));
         } else if rows.is_empty() {
             notes.extend(uncited_line(&loaded));
         }
@@ -231,15 +242,19 @@ mod tests {
             "channel": null, "person": Uuid::nil(), "title": "handbook.md", "place": "Leave",
             "text": "Everybody has 25 days of leave.",
         });
-        let loaded = json!({ "passages": [passage], "searches": [{"query": "leave", "documents": 1, "by_words_alone": false, "found": 1}] });
+        let search = json!({ "query": "leave", "documents": 1, "by_words_alone": false, "found": 1 });
+        verdict_on(text, &json!({ "passages": [passage], "searches": [search] }), &[], may_retry)
+    }
+
+    fn verdict_on(text: &str, loaded: &Value, tools: &[&str], may_retry: bool) -> Verdict {
         let answer = CheckedAnswer {
             text,
             question: "how much leave?",
-            tools: &[],
+            tools,
             audience: Audience::Channel,
             may_retry,
         };
-        CitationCheck.check(&answer, &loaded)
+        CitationCheck.check(&answer, loaded)
     }
 
     #[test]
@@ -284,6 +299,55 @@ mod tests {
             assert_eq!((shown.as_str(), notes.len()), (text, 1));
             assert!(notes[0].starts_with("Looked up in handbook.md"), "{notes:?}");
         }
+    }
+
+    #[test]
+    fn where_nothing_was_found_nothing_is_claimed() {
+        let searched = |documents: u32, found: u32| {
+            let search =
+                json!({ "query": "leave", "documents": documents, "by_words_alone": false, "found": found });
+            json!({ "passages": [], "searches": [search] })
+        };
+        let claim = "Everybody has 30 days of leave.";
+        let unknown = "I don't know: the documents that I may use here do not say it.";
+        let (nothing, changed) = (
+            "Searched 3 documents for “leave” and found nothing.",
+            "The documents that I looked up have changed",
+        );
+        for (text, loaded, shown, note) in [
+            (claim, searched(3, 0), unknown, Some(nothing)),
+            ("Yes.", searched(3, 0), unknown, Some(nothing)),
+            ("30 days [p3f2a91 \"30 days\"].", searched(3, 0), unknown, Some(nothing)),
+            (claim, searched(3, 2), unknown, Some(changed)),
+            ("I found no rule about it.", searched(3, 0), "I found no rule about it.", Some(nothing)),
+            // Where there is no document, nobody takes it for what one says.
+            ("To keep a document, drop it here.", searched(0, 0), "To keep a document, drop it here.", None),
+        ] {
+            let is_sent_back = matches!(verdict_on(text, &loaded, &[], true), Verdict::Retry { .. });
+            assert_eq!(is_sent_back, shown == unknown, "{text}");
+            let Verdict::Send { text: said, notes, .. } = verdict_on(text, &loaded, &[], false) else {
+                panic!("{text}")
+            };
+            assert_eq!(said, shown, "{text}");
+            assert_eq!(
+                notes.first().map(|said| note.is_some_and(|note| said.starts_with(note))),
+                note.map(|_| true),
+                "{notes:?}"
+            );
+        }
+        let contents = json!({ "query": null, "documents": 1, "by_words_alone": false, "found": 0 });
+        let loaded = json!({ "passages": [], "searches": [contents] });
+        let said = "It has a part about leave and one about travel.";
+        let Verdict::Send { text, .. } = verdict_on(said, &loaded, &[], true) else {
+            panic!("it was sent back")
+        };
+        assert_eq!(text, said);
+        // A mail may say it.
+        let Verdict::Send { text, .. } = verdict_on(claim, &searched(3, 0), &["gmail_list_recent"], true)
+        else {
+            panic!("it was sent back")
+        };
+        assert_eq!(text, claim);
     }
 
     #[test]

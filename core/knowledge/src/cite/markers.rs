@@ -1,5 +1,7 @@
 //! How a model writes citations, and which sentence each belongs to.
 
+use std::ops::Range;
+
 use crate::chunk::sentences;
 
 /// The length of a handle.
@@ -16,20 +18,28 @@ pub(super) struct Citation {
 }
 
 /// Replaces each citation by a placeholder. A number in brackets that the model wrote by itself would look like a
-/// citation that holds, so it goes.
+/// citation that holds, so it goes, except in code, where it is an index.
 pub(super) fn extract_citations(text: &str) -> (String, Vec<Citation>) {
     let (mut bare, mut citations) = (String::new(), Vec::new());
     let text = text.replace(PLACEHOLDER, "");
+    let code = find_code(&text);
+    let is_code = |at: usize| {
+        let next = code.partition_point(|code| code.range.end <= at);
+        code.get(next).is_some_and(|code| code.range.start <= at)
+    };
     let mut rest = text.as_str();
     while let Some(open) = rest.find('[') {
+        let at = text.len() - rest.len() + open;
         let (before, from) = rest.split_at(open);
         bare.push_str(before);
-        if let Some((citation, length)) = parse_citation(from) {
-            bare.push(PLACEHOLDER);
-            citations.push(citation);
+        if let Some((cited, length)) = parse_citations(from) {
+            let placeholders = vec![PLACEHOLDER.to_string(); cited.len()];
+            bare.push_str(&placeholders.join(" "));
+            citations.extend(cited);
             rest = &from[length..];
-        } else if let Some(length) = bare_number(from) {
-            bare.truncate(bare.trim_end().len());
+        } else if let Some(length) = bare_number(from).filter(|_| !is_code(at)) {
+            // Of "[[2]1]" no "[1]" may stay.
+            bare.truncate(bare.trim_end_matches(|c: char| c == '[' || c.is_whitespace()).len());
             rest = &from[length..];
         } else {
             bare.push('[');
@@ -40,47 +50,122 @@ pub(super) fn extract_citations(text: &str) -> (String, Vec<Citation>) {
     (bare, citations)
 }
 
+/// Where there is code: between lines of at least three backticks, or in a paragraph between equally many.
+pub(super) struct Code {
+    pub(super) range: Range<usize>,
+    pub(super) is_fence: bool,
+}
+
+pub(super) fn find_code(text: &str) -> Vec<Code> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.match_indices('`') {
+        match runs.last_mut().filter(|run| run.end == at) {
+            Some(run) => run.end += 1,
+            None => runs.push(at..at + 1),
+        }
+    }
+    let is_first = |run: &Range<usize>| {
+        let before = text[..run.start].trim_end_matches([' ', '\t']);
+        before.is_empty() || before.ends_with('\n')
+    };
+    let mut all = Vec::new();
+    let mut rest = runs.as_slice();
+    while let Some((open, later)) = rest.split_first() {
+        let is_alone = later.first().is_none_or(|next| text[open.end..next.start].contains('\n'));
+        let is_fence = open.len() >= 3 && is_first(open) && is_alone;
+        let closing = match is_fence {
+            true => later.iter().position(|run| run.len() >= open.len() && is_first(run)),
+            false => {
+                let closing = later.iter().position(|run| run.len() == open.len());
+                closing.filter(|at| !text[open.end..later[*at].start].contains("\n\n"))
+            }
+        };
+        let end = closing.map(|at| later[at].end).or(is_fence.then_some(text.len()));
+        all.extend(end.map(|end| Code { range: open.start..end, is_fence }));
+        rest = match closing {
+            Some(at) => &later[at + 1..],
+            None if is_fence => &[],
+            None => later,
+        };
+    }
+    all
+}
+
 /// Returns the length of `[12]` or `[1, 2]` at the beginning of a text.
 fn bare_number(text: &str) -> Option<usize> {
     /// The longest text between the brackets.
     const MAX_LENGTH: usize = 12;
-    let end = text.find(']')?;
+    let end = text.bytes().take(MAX_LENGTH + 2).position(|b| b == b']')?;
     let inner = text.get(1..end)?;
     let is_mark = inner.chars().all(|c| c.is_ascii_digit() || " ,-–^".contains(c));
     let has_digit = inner.bytes().any(|b| b.is_ascii_digit());
-    (is_mark && has_digit && inner.len() <= MAX_LENGTH).then_some(end + 1)
+    (is_mark && has_digit).then_some(end + 1)
 }
 
-/// Parses `[p3f2a91]`, `[p3f2a91 "words"]` or `[p3f2a91: “words”]` at the beginning of a text; also returns its length.
+/// Parses `[p3f2a91]`, `[p3f2a91 "words"]`, `[p3f2a91: “words”]` or several of these in one bracket, at the beginning of a
+/// text; also returns the length.
+fn parse_citations(text: &str) -> Option<(Vec<Citation>, usize)> {
+    let mut all = Vec::new();
+    let mut at = 1;
+    loop {
+        let (citation, length) = parse_citation(&text[at..])?;
+        all.push(citation);
+        at += length;
+        match next_handle(&text[at..]) {
+            Some(next) => at += next,
+            None => return Some((all, at + text[at..].find(']')? + 1)),
+        }
+    }
+}
+
+fn starts_with_handle(text: &str) -> bool {
+    let is_handle =
+        |handle: &str| handle.starts_with('p') && handle[1..].bytes().all(|b| b.is_ascii_hexdigit());
+    text.get(..HANDLE_LENGTH).is_some_and(is_handle)
+}
+
+/// Returns where the next handle of a list begins, behind ", " or "and".
+fn next_handle(text: &str) -> Option<usize> {
+    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || ",;".contains(c));
+    let rest = rest.strip_prefix("and ").unwrap_or(rest).trim_start();
+    (rest.len() < text.len() && starts_with_handle(rest)).then_some(text.len() - rest.len())
+}
+
+/// Parses a handle and the words behind it; also returns the length of both.
 fn parse_citation(text: &str) -> Option<(Citation, usize)> {
-    let handle = text.get(1..1 + HANDLE_LENGTH)?;
-    let is_handle = handle.starts_with('p') && handle[1..].bytes().all(|b| b.is_ascii_hexdigit());
-    if !is_handle {
+    if !starts_with_handle(text) {
         return None;
     }
-    let after = &text[1 + HANDLE_LENGTH..];
+    let (handle, after) = text.split_at(HANDLE_LENGTH);
     let quoted = after.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || c == ',');
     // The next citation is never a part of this one.
     let room = &after[..after.find("[p").unwrap_or(after.len())];
     let begin = after.len() - quoted.len();
+    let is_next = next_handle(after).is_some();
     let (quote, end) = match quoted.chars().next().filter(|c| QUOTES.contains(c)) {
+        _ if is_next => ("", 0),
         Some(mark) => parse_quote(room, begin + mark.len_utf8())?,
         None => {
-            let end = room.find(']')?;
+            let is_end = |at: usize, c: char| c == ']' || next_handle(&room[at..]).is_some();
+            let end = room.char_indices().find(|(at, c)| is_end(*at, *c))?.0;
             (room.get(begin..end).unwrap_or_default(), end)
         }
     };
     let quote = quote.trim_matches(|c: char| c.is_whitespace() || QUOTES.contains(&c) || ":,".contains(c));
-    Some((Citation { quote: quote.to_owned(), handle: handle.to_owned() }, 1 + HANDLE_LENGTH + end + 1))
+    Some((Citation { quote: quote.to_owned(), handle: handle.to_owned() }, HANDLE_LENGTH + end))
 }
 
-/// Returns the quote that begins there, and where the bracket behind it is. A quote may contain brackets and marks, so it
-/// ends with a mark that a bracket follows; else with the first one, as in `"25 days", p. 4]`.
+/// Returns the quote that begins there, and where it ends. A quote may contain brackets and marks, so it ends with a mark
+/// that a bracket or the next handle follows; else with the first one, as in `"25 days", p. 4]`.
 fn parse_quote(text: &str, begin: usize) -> Option<(&str, usize)> {
     let marks = || text.get(begin..).unwrap_or_default().match_indices(QUOTES).map(|(at, _)| begin + at);
-    let is_last = |at: &usize| text[*at..].trim_start_matches(QUOTES).trim_start().starts_with(']');
+    let behind = |at: usize| text[at..].trim_start_matches(QUOTES);
+    let is_last = |at: &usize| {
+        let behind = behind(*at);
+        behind.trim_start().starts_with(']') || next_handle(behind).is_some()
+    };
     let closing = marks().find(is_last).or_else(|| marks().next())?;
-    Some((&text[begin..closing], closing + text[closing..].find(']')?))
+    Some((&text[begin..closing], text.len() - behind(closing).len()))
 }
 
 /// Cuts an answer into sentences. A citation that follows a sentence's end, also in a line of its own, belongs to that

@@ -1,11 +1,16 @@
 //! Whether an answer is supported by the passages that were shown to the model. Pure: all texts are given.
 //!
 //! A model writes `[p3f2a91 "25 days of annual leave"]` after a sentence: the handle of a passage, and words copied from
-//! it. A citation holds if these words stand in the passage, and so do all numbers of the sentence and half of its
+//! it. A citation holds if these words stand in the passage, and around them all numbers of the sentence and half of its
 //! other words; without copied words it takes more of them. A sentence without a citation gets one if a passage says
 //! it, and is marked if none does.
 
+mod claim;
+mod dates;
+mod language;
 mod markers;
+mod numerals;
+mod passage;
 mod quote;
 mod support;
 mod words;
@@ -13,9 +18,11 @@ mod words;
 pub(crate) use markers::HANDLE_LENGTH;
 pub(crate) use words::compared_words;
 
-use markers::{Citation, PLACEHOLDER, extract_citations, list_prefix, split_claims};
+use claim::Claim;
+use markers::{Citation, Code, PLACEHOLDER, extract_citations, find_code, list_prefix, split_claims};
+use passage::Passage;
 use quote::Quote;
-use support::{Claim, Passage, are_about, number_missing_in_all};
+use support::{Context, is_foreign_to_one, number_missing_in_all, share_of};
 
 /// Which part of a sentence's words has to stand in a passage: with words that are copied from it, and without.
 const MIN_SHARE_WITH_QUOTE: f32 = 0.5;
@@ -24,8 +31,12 @@ const MIN_SHARE: f32 = 0.7;
 const MIN_CLAIM_WORDS: usize = 4;
 /// A sentence with this part of its words in the question repeats it.
 const MIN_REPEATED_SHARE: f32 = 0.9;
+/// A question without these asks whether something is so. "Was" is an English verb too.
+const QUESTION_WORDS: &str = "how what when where which who whom whose why wie wann wo wohin woher welche welcher welches \
+    welchen wer wem wen warum wieso comment quand où qui quoi quel quelle quels quelles pourquoi combien cómo qué cuándo \
+    dónde quién quiénes cuál cuáles cuánto cuánta cuántos cuántas";
 /// How an answer says that it does not know, in the form of compared words.
-const ADMISSIONS: [&str; 36] = [
+const ADMISSIONS: [&str; 43] = [
     "i dont know",
     "i do not know",
     "im not sure",
@@ -49,6 +60,9 @@ const ADMISSIONS: [&str; 36] = [
     "didnt find",
     "cannot find",
     "found nothing",
+    "found no",
+    "nothing about",
+    "no results",
     "no information",
     "ich weiß nicht",
     "ich weiß es nicht",
@@ -58,10 +72,14 @@ const ADMISSIONS: [&str; 36] = [
     "nicht gefunden",
     "nichts gefunden",
     "keine angaben",
+    "nichts dazu",
+    "nichts über",
     "je ne sais pas",
     "ne disent pas",
+    "rien trouvé",
     "no lo sé",
     "no dicen",
+    "no encontré",
 ];
 
 /// After these an admission goes on with a claim.
@@ -126,7 +144,7 @@ impl CheckedText {
 enum Kind {
     /// It states nothing: a question, a heading, that nothing is known.
     Aside,
-    /// It states little: a few words, or what was asked. It needs support only if nothing else in the answer has any.
+    /// It states little: a few words. It needs support only if nothing else in the answer has any.
     Minor,
     Claim,
 }
@@ -140,11 +158,11 @@ pub(crate) fn check(
     has_other_results: bool,
 ) -> CheckedText {
     let passages: Vec<Passage<'_>> = sources.iter().map(Passage::new).collect();
-    let checker = Checker { sources, passages, question: compared_words(question) };
+    let checker = Checker { sources, passages, question: Claim::new(question) };
     let (bare, citations) = extract_citations(text);
     let mut citations = citations.into_iter();
     let mut checked = CheckedText::default();
-    let mut layout = Layout::default();
+    let mut layout = Layout::new(&bare);
     let mut minor = Vec::new();
     for sentence in split_claims(&bare) {
         let (prefix, rest) = sentence.split_at(if layout.is_line_start { list_prefix(&sentence) } else { 0 });
@@ -187,7 +205,7 @@ pub(crate) fn check(
 struct Checker<'a> {
     sources: &'a [Source<'a>],
     passages: Vec<Passage<'a>>,
-    question: Vec<String>,
+    question: Claim,
 }
 
 impl Checker<'_> {
@@ -195,10 +213,10 @@ impl Checker<'_> {
     fn check_cited(&self, sentence: &str, said: &str, cited: &[Citation], checked: &mut CheckedText) {
         let claim = Claim::new(said);
         // Two citations may prove a half of the sentence each.
-        let passages: Vec<&Passage<'_>> =
-            cited.iter().filter_map(|citation| Some(&self.passages[self.find_source(citation)?])).collect();
+        let contexts: Vec<Context<'_, '_>> =
+            cited.iter().filter_map(|citation| self.find_context(citation, &claim)).collect();
         let proofs: Result<Vec<Proof>, String> =
-            cited.iter().map(|citation| self.prove(citation, &claim, &passages)).collect();
+            cited.iter().map(|citation| self.prove(citation, &claim, &contexts)).collect();
         match proofs {
             Err(failure) => checked.failures.push(format!("“{}”: {failure}", said.trim())),
             Ok(proofs) => {
@@ -219,8 +237,18 @@ impl Checker<'_> {
         self.sources.iter().position(|source| source.handle == citation.handle)
     }
 
-    /// Returns the proof of a citation, or why it does not hold. `cited` are the passages of all citations of the claim.
-    fn prove(&self, citation: &Citation, claim: &Claim, cited: &[&Passage<'_>]) -> Result<Proof, String> {
+    /// Returns the place that a citation names.
+    fn find_context(&self, citation: &Citation, claim: &Claim) -> Option<Context<'_, '_>> {
+        let passage = &self.passages[self.find_source(citation)?];
+        let quote = Quote::parse(&citation.quote);
+        Some(match quote.is_empty() {
+            true => Context::of_claim(passage, claim),
+            false => Context::of_words(passage, &quote.find_in(&passage.words)),
+        })
+    }
+
+    /// Returns the proof of a citation, or why it does not hold. `cited` are the places of all citations of the claim.
+    fn prove(&self, citation: &Citation, claim: &Claim, cited: &[Context<'_, '_>]) -> Result<Proof, String> {
         let Citation { handle, quote: written } = citation;
         let Some(source) = self.find_source(citation) else {
             return Err(format!("there is no passage {handle}"));
@@ -233,16 +261,19 @@ impl Checker<'_> {
         if !quote.is_empty() && quote.is_too_short() {
             return Err(format!("“{written}” is too short to prove anything"));
         }
-        if !quote.is_empty() && !quote.is_in(&passage.words) {
+        if !quote.is_empty() && quote.find_in(&passage.words).is_empty() {
             return Err(format!("“{written}” does not stand in the passage {handle}"));
         }
         if let Some(number) = number_missing_in_all(cited, claim, &self.question) {
-            return Err(format!("{number} does not stand in the passage {handle}"));
+            return Err(format!("{number} does not stand in the passage {handle} beside what this says"));
         }
+        let share = share_of(cited, claim);
         let proof = if quote.is_empty() {
-            passage.find_proof(claim, MIN_SHARE)
+            let context = Context::of_claim(passage, claim);
+            context.find_proof(claim).filter(|_| share >= MIN_SHARE)
         } else {
-            are_about(cited, claim, &self.question, MIN_SHARE_WITH_QUOTE).then_some(written.as_str())
+            let is_about = share >= MIN_SHARE_WITH_QUOTE || is_foreign_to_one(cited, claim, &self.question);
+            is_about.then_some(written.as_str())
         };
         let quote = proof.ok_or_else(|| format!("the passage {handle} does not say this"))?.to_owned();
         Ok(Proof { source, quote })
@@ -250,8 +281,9 @@ impl Checker<'_> {
 
     fn classify(&self, said: &str, claim: &Claim) -> Kind {
         let end = said.trim_end_matches(|c: char| !c.is_alphanumeric() && !"?:".contains(c));
-        let is_new_number =
-            |word: &String| word.starts_with(|c: char| c.is_ascii_digit()) && !self.question.contains(word);
+        let is_new_number = |word: &String| {
+            word.starts_with(|c: char| c.is_ascii_digit()) && !self.question.words.contains(word)
+        };
         let has_number = claim.words.iter().any(is_new_number);
         let words = format!(" {} ", claim.words.join(" "));
         let has = |phrase: &&str| words.contains(&format!(" {phrase} "));
@@ -260,27 +292,34 @@ impl Checker<'_> {
         let is_courtesy =
             || !has_number && COURTESIES.iter().any(|phrase| words.starts_with(&format!(" {phrase} ")));
         let is_short = claim.content_count() < MIN_CLAIM_WORDS && !has_number;
-        if self.passages.is_empty()
-            || claim.words.is_empty()
-            || end.ends_with(['?', ':'])
-            || is_admission()
-            || is_courtesy()
-        {
+        if claim.words.is_empty() || end.ends_with(['?', ':']) || is_admission() || is_courtesy() {
             Kind::Aside
-        } else if is_short || claim.shared_with(&self.question) >= MIN_REPEATED_SHARE {
+        } else if is_short && !self.affirms_question(claim) {
             Kind::Minor
         } else {
             Kind::Claim
         }
     }
 
+    /// Returns whether a sentence answers "Is lunch free?" by "Lunch is free", which claims more than its few words. "Free
+    /// lunch" does not.
+    fn affirms_question(&self, claim: &Claim) -> bool {
+        let is_open = |word: &String| QUESTION_WORDS.split_whitespace().any(|open| open == word);
+        let is_statement = !claim.content.is_empty() && claim.content.len() < claim.words.len();
+        is_statement
+            && !self.question.words.iter().any(is_open)
+            && claim.shared_with(&self.question.words) >= MIN_REPEATED_SHARE
+    }
+
     /// Returns the proof of a sentence without a citation, from the passage that has the most of its words.
     fn find_proof(&self, claim: &Claim, kind: Kind) -> Option<Proof> {
         let min_share = if kind == Kind::Claim { MIN_SHARE } else { 1.0 };
         let proofs = self.passages.iter().enumerate().rev().filter_map(|(source, passage)| {
-            let is_known = passage.missing_number(claim, &self.question).is_none();
-            let quote = is_known.then(|| passage.find_proof(claim, min_share)).flatten()?;
-            Some((passage.share(claim), Proof { source, quote: quote.to_owned() }))
+            let context = Context::of_claim(passage, claim);
+            let proof = context.find_proof(claim)?.to_owned();
+            let is_known = context.list_missing_numbers(claim, &self.question).is_empty();
+            let share = share_of(&[context], claim);
+            (is_known && share >= min_share).then_some((share, Proof { source, quote: proof }))
         });
         proofs.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, proof)| proof)
     }
@@ -288,26 +327,26 @@ impl Checker<'_> {
 
 /// Where the check is in the Markdown of an answer.
 struct Layout {
+    /// How much of the text it has passed.
+    at: usize,
+    code: Vec<Code>,
     is_line_start: bool,
-    in_code: bool,
     /// In a heading or the row of a table.
     in_frame: bool,
 }
 
-impl Default for Layout {
-    fn default() -> Self {
-        Self { is_line_start: true, in_code: false, in_frame: false }
-    }
-}
-
 impl Layout {
+    fn new(text: &str) -> Self {
+        Self { at: 0, code: find_code(text), is_line_start: true, in_frame: false }
+    }
+
     /// Goes to the end of a sentence, and returns whether it is one: not code, a heading, a list's number.
     fn advance(&mut self, sentence: &str) -> bool {
         let begin = sentence.trim_start();
-        let is_fence = self.is_line_start && begin.starts_with("```");
-        if is_fence {
-            self.in_code = !self.in_code;
-        }
+        let first = self.at + sentence.len() - begin.len();
+        self.at += sentence.len();
+        let next = self.code.partition_point(|code| code.range.end <= first);
+        let in_code = self.code.get(next).is_some_and(|code| code.is_fence && code.range.start <= first);
         if self.is_line_start {
             self.in_frame = begin.starts_with(['#', '|']);
         }
@@ -315,7 +354,7 @@ impl Layout {
             && sentence.ends_with(' ')
             && sentence.trim().trim_end_matches(['.', ')']).bytes().all(|b| b.is_ascii_digit());
         self.is_line_start = sentence.ends_with('\n');
-        !is_fence && !self.in_code && !self.in_frame && !is_number
+        !in_code && !self.in_frame && !is_number
     }
 }
 
@@ -440,6 +479,11 @@ mod tests {
             ("# Free lunch for visitors and staff\n", "# Free lunch for visitors and staff\n", 0),
             ("| Free lunch | for visitors | and staff |\n", "| Free lunch | for visitors | and staff |\n", 0),
             ("```\nlunch is free for visitors\n```\n", "```\nlunch is free for visitors\n```\n", 0),
+            (
+                "```rm```\nLunch is free for visitors and staff.",
+                "```rm```\n*Lunch is free for visitors and staff.* (not in the documents)",
+                1,
+            ),
             ("What visitors and staff eat for lunch:\n", "What visitors and staff eat for lunch:\n", 0),
             (
                 "The documents do not say who eats free lunch.",
@@ -467,11 +511,25 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_the_question_needs_no_citation() {
-        let text = "Interns in Rome can take parental leave. Leave is 25 days [p3f2a91 \"25 days\"].";
-        for (question, unsupported) in [("can interns in Rome take parental leave?", 0), ("and in Rome?", 1)]
-        {
-            assert_eq!(check(text, question, &SOURCES, false).unsupported.len(), unsupported, "{question}");
+    fn what_affirms_a_question_is_a_claim() {
+        let interns = "can interns in Rome take parental leave?";
+        for (question, text, unsupported) in [
+            (interns, "Interns in Rome can take parental leave.", 1),
+            (interns, "Yes, interns in Rome can take parental leave.", 1),
+            (interns, "Yes, interns can.", 1),
+            ("is lunch free?", "Lunch is free.", 1),
+            ("Ist das Essen für uns frei?", "Das Essen ist für uns frei.", 1),
+            // The passage says so.
+            ("do we go by train?", "You go by train.", 0),
+            // What follows has to be proven.
+            (interns, "Yes, they can.", 0),
+            (interns, "Parental leave", 0),
+            (interns, "What interns in Rome can take as parental leave:", 0),
+            (interns, "The documents do not say whether interns in Rome can take parental leave.", 0),
+            ("how much leave do I have?", "You asked how much leave you have.", 0),
+        ] {
+            let text = format!("{text}\nLeave is 25 days [p3f2a91 \"25 days\"].");
+            assert_eq!(check(&text, question, &SOURCES, false).unsupported.len(), unsupported, "{text}");
         }
     }
 
@@ -481,7 +539,8 @@ mod tests {
             [("On Friday.", 1), ("In March.", 0), ("1. In March.", 0), ("Yes.", 1), ("I do not know.", 0)]
         {
             assert_eq!(check(text, "when?", &SOURCES, false).unsupported.len(), unsupported, "{text}");
-            assert_eq!(check(text, "when?", &[], false).unsupported, [""; 0], "{text}");
+            let found_nothing = usize::from(text != "I do not know.");
+            assert_eq!(check(text, "when?", &[], false).unsupported.len(), found_nothing, "{text}");
             // It may come from elsewhere.
             let checked = check(text, "when?", &SOURCES, true);
             assert!(
@@ -527,6 +586,166 @@ mod tests {
         assert_eq!(checked_parts(page), ("25 days [1]. By train [2].".to_owned(), 2, 0));
         let pasted = "25 days [p3f2a91 \"25 days\"]. In March [1, 2].";
         assert_eq!(checked_parts(pasted).0, "25 days [1]. In March [1].");
+    }
+
+    const STAFF: &str = "Full-time staff have 25 days. Interns have 10 days.";
+    const FAR: &str =
+        "Full-time staff have 25 days. We go by train. We eat together. We sing aloud. Interns have 10 days.";
+    const LIST: &str =
+        "Days of leave:\n- Full-time staff: 25\n- Interns: 10\n- Temps: 5\n- Board: 30\n\nWe sing aloud.";
+    const GROUPS: &str =
+        "Full-time staff:\n- leave: 25 days\n- notice: 3 months\nInterns:\n- leave: 10 days\n";
+    const TABLE: &str = "| City | Days of leave |\n| --- | --- |\n| Berlin | 25 |\n| Rome | 30 |\n| Oslo | 28 |\n| Bonn | 22 |\n";
+    const ROWS: &str = "Role: Intern; Days: 10; Place: Rome\nRole: Manager; Days: 25; Place: Bonn\n";
+    const PLAIN: &str = "City Days of leave\nBerlin 25\nRome 30\nOslo 28\nBonn 22\n";
+    const WRAPPED: &str = "All of the people who work full-time here have 25 days\nof leave. All interns of this company who study have 10\ndays of leave.";
+
+    #[test]
+    fn a_number_stands_beside_the_words_that_it_is_about() {
+        let asked = "how many days of leave are there?";
+        let interns = "how many days do interns have?";
+        for (passage, question, text, holds) in [
+            (STAFF, asked, "Interns have 10 days.", true),
+            (STAFF, asked, "Interns have 25 days.", false),
+            (STAFF, asked, "Interns have 25 days [p3f2a91].", false),
+            (STAFF, asked, "Interns have 25 days [p3f2a91 \"staff have 25 days\"].", false),
+            (STAFF, asked, "Interns have 25 days [p3f2a91 \"Interns have 10 days\"].", false),
+            (STAFF, asked, "Full-time staff have 10 days.", false),
+            (STAFF, asked, "Interns have 10 days and full-time staff have 25.", true),
+            (STAFF, asked, "Full-time staff have 10 days, interns have 25.", false),
+            (STAFF, asked, "25 days [p3f2a91 \"25 days\"].", true),
+            // A sentence that is cited and has a number of its own takes none of others.
+            (STAFF, asked, "You have 25 days [p3f2a91 \"Interns have 10 days\"].", false),
+            (
+                STAFF,
+                asked,
+                "Interns have 10 days, 25 for the others [p3f2a91 \"Interns have 10 days\"].",
+                true,
+            ),
+            // The question says who is meant.
+            (STAFF, interns, "They have 10 days [p3f2a91 \"Interns have 10 days\"].", true),
+            (STAFF, interns, "They have 25 days [p3f2a91 \"staff have 25 days\"].", false),
+            (FAR, asked, "Interns have 10 days.", true),
+            (FAR, asked, "Interns have 25 days.", false),
+            (FAR, asked, "Interns have 25 days [p3f2a91].", false),
+            (FAR, asked, "Interns have 25 days [p3f2a91 \"Interns have 10 days\"].", false),
+            // Each citation proves its half.
+            (
+                FAR,
+                asked,
+                "Staff have 25 days and interns 10 [p3f2a91 \"staff have 25 days\"][p3f2a91 \"Interns have 10 days\"].",
+                true,
+            ),
+            (LIST, asked, "Temps have 5 days of leave.", true),
+            (LIST, asked, "Temps have 30 days of leave.", false),
+            (LIST, asked, "Temps have 5 days of leave [p3f2a91 \"Temps: 5\"].", true),
+            (LIST, asked, "The board has 5 days of leave [p3f2a91 \"Temps: 5\"].", false),
+            (GROUPS, asked, "Interns have 10 days of leave.", true),
+            (GROUPS, asked, "Interns have 25 days of leave.", false),
+            (GROUPS, asked, "Interns have 25 days of leave [p3f2a91 \"leave: 25 days\"].", false),
+            (TABLE, asked, "In Bonn it is 22 days of leave.", true),
+            (TABLE, asked, "In Bonn it is 28 days of leave.", false),
+            (TABLE, asked, "In Bonn it is 22 days [p3f2a91 \"Bonn | 22\"].", true),
+            (TABLE, asked, "Berlin has 25 days of leave, Rome 30, Oslo 28.", true),
+            (ROWS, asked, "An intern has 10 days.", true),
+            (ROWS, asked, "An intern has 25 days.", false),
+            (PLAIN, asked, "Bonn has 22 days of leave.", true),
+            (PLAIN, asked, "Bonn has 28 days of leave.", false),
+            (WRAPPED, asked, "Interns have 10 days of leave.", true),
+            (WRAPPED, asked, "Interns have 25 days of leave.", false),
+            (
+                "Everybody has 25 days of leave. Leave must be requested 14 days early.",
+                asked,
+                "You have 25 days of leave and must request it early [p3f2a91 \"25 days of leave\"].",
+                true,
+            ),
+            // A sentence without a number of its own goes on in the next.
+            ("Interns have leave too. It is 10 days.", asked, "Interns have leave of 10 days.", true),
+            (
+                "Interns have leave too. It is 10 days.",
+                asked,
+                "Interns have 10 days [p3f2a91 \"Interns have leave too\"].",
+                true,
+            ),
+        ] {
+            let source = Source { handle: "p3f2a91", title: "handbook.md", place: "", text: passage };
+            let checked = check(text, question, &[source], false);
+            assert_eq!(
+                checked.failures.is_empty() && checked.unsupported.is_empty(),
+                holds,
+                "{passage}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_bracket_may_hold_several_citations() {
+        for (cited, expected) in [
+            ("[p3f2a91, p00c1e5]", "[1] [2]"),
+            ("[p3f2a91; p00c1e5]", "[1] [2]"),
+            ("[p3f2a91 and p00c1e5]", "[1] [2]"),
+            ("[p3f2a91 \"25 days\", p00c1e5 \"go by train\"]", "[1] [2]"),
+            ("[p3f2a91: “25 days”; p00c1e5: “go by train”]", "[1] [2]"),
+            ("[p3f2a91 25 days, p00c1e5 go by train]", "[1] [2]"),
+            ("[p00c1e5 \"go by train\", p3f2a91 \"25 days\", p. 4]", "[1] [2]"),
+        ] {
+            let text = format!("25 days and we go by train {cited}.");
+            let expected = format!("25 days and we go by train {expected}.");
+            assert_eq!(checked_parts(&text), (expected, 2, 0), "{cited}");
+        }
+        let wrong = "25 days [p3f2a91 \"25 days\", p00c1e5 \"go by bus\"].";
+        assert_eq!(checked_parts(wrong), (String::new(), 0, 1));
+    }
+
+    #[test]
+    fn brackets_in_code_stay() {
+        for text in [
+            "Is `args[1]` cited?",
+            "Are ``a ` [1]`` and `b[2]` cited?",
+            "```rust\nlet a = args[1] + b[ 2 ];\n[1, 2]\n```",
+            "```\na[1]\n",
+            "````\n```\na[1]\n```\n````",
+        ] {
+            assert_eq!(checked_parts(text).0, text.trim(), "{text}");
+        }
+        for (text, expected) in [
+            ("It's a ` mark [1].", "It's a ` mark."),
+            ("`a` [1] `b`", "`a` `b`"),
+            ("So it is [[2]1].", "So it is1]."),
+            ("So it is [^1] [1–3].", "So it is."),
+            ("`25 days` [p3f2a91 \"25 days\"].", "`25 days` [1]."),
+            ("25 days `[p3f2a91 \"25 days\"]`.", "25 days `[1]`."),
+        ] {
+            assert_eq!(checked_parts(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_dates_are_compared_however_they_are_spelled() {
+        for (passage, text, holds) in [
+            ("Notice is thirty days.", "Notice is 30 days.", true),
+            ("Notice is 30 days.", "Notice is thirty days.", true),
+            ("Notice is 30 days.", "Notice is thirteen days [p3f2a91 \"Notice is 30 days\"].", false),
+            ("Die Frist ist zwölf Tage.", "Die Frist ist 12 Tage.", true),
+            ("A thirty-day notice is due.", "A 30-day notice is due.", true),
+            ("Leave ends on 31.03. each year.", "Leave ends on March 31 each year.", true),
+            ("Leave ends on 31.03. each year.", "Leave ends on April 31 each year.", false),
+            ("Leave ends on 31 March.", "Leave ends on 2026-03-31.", true),
+            ("Leave ends on 31/03/2026.", "Leave ends on the 31st of March 2026.", true),
+            ("Der Urlaub endet jedes Jahr am 31. Mai.", "Der Urlaub endet am 31.05. jedes Jahr.", true),
+            ("Leave ends in March.", "Leave ends in March 2026.", true),
+            ("Leave ends in April.", "Leave ends in March 2026 [p3f2a91 \"Leave ends in April\"].", false),
+            ("Leave ends on 31 March.", "Leave ends in March.", true),
+            ("Leave of 5 may carry over.", "Leave of 5 may carry over.", true),
+        ] {
+            let source = Source { handle: "p3f2a91", title: "handbook.md", place: "", text: passage };
+            let checked = check(text, "when does it end in 2026?", &[source], false);
+            assert_eq!(
+                checked.failures.is_empty() && checked.unsupported.is_empty(),
+                holds,
+                "{passage}: {text}"
+            );
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Whether copied words stand in a passage.
 
+use std::ops::Range;
+
 use super::words::{compared_words, has_digit};
 
 /// The fewest words that prove something, unless there is a number among them.
@@ -33,9 +35,10 @@ impl Quote {
         !self.0.iter().any(proves)
     }
 
-    /// Returns whether all parts stand in the passage, in order and near each other.
-    pub(super) fn is_in(&self, passage: &[String]) -> bool {
-        let Some((first, rest)) = self.0.split_first() else { return false };
+    /// Returns where all parts stand in the passage, in order and near each other.
+    pub(super) fn find_in(&self, passage: &[String]) -> Vec<Range<usize>> {
+        let mut all = Vec::new();
+        let Some((first, rest)) = self.0.split_first() else { return all };
         let mut from = 0;
         while let Some((begin, mut end)) = find_run(&passage[from..], first) {
             let span = &passage[from + begin..];
@@ -46,12 +49,15 @@ impl Quote {
                 end += found.map_or(0, |(_, length)| length);
                 found.is_some()
             };
+            let begin = from + begin;
             if rest.iter().all(follows) {
-                return true;
+                all.push(begin..begin + end);
+                from = begin + end;
+            } else {
+                from = begin + 1;
             }
-            from += begin + 1;
         }
-        false
+        all
     }
 }
 
@@ -112,6 +118,10 @@ mod tests {
     const PASSAGE: &str = "Every full-time employee has 25 days of paid annual leave a year, and may not carry over more \
         than 5 days. Infor-\nmation is with the office in Berlin.";
 
+    fn is_in(quote: &Quote, passage: &str) -> bool {
+        !quote.find_in(&compared_words(passage)).is_empty()
+    }
+
     #[test]
     fn a_quote_stands_in_the_passage_or_does_not() {
         for (quote, expected) in [
@@ -133,7 +143,7 @@ mod tests {
             ("annual leave a year and may now carry over more than", false),
             ("employee has 25 days of paid yearly holiday a year and", false),
         ] {
-            assert_eq!(Quote::parse(quote).is_in(&compared_words(PASSAGE)), expected, "{quote}");
+            assert_eq!(is_in(&Quote::parse(quote), PASSAGE), expected, "{quote}");
         }
     }
 
@@ -142,10 +152,16 @@ mod tests {
         let far = |words: usize| format!("We have lunch {} at the station", "so ".repeat(words));
         for (between, expected) in [(54, true), (55, false)] {
             let quote = Quote::parse("we have lunch … at the station");
-            assert_eq!(quote.is_in(&compared_words(&far(between))), expected, "{between}");
+            assert_eq!(is_in(&quote, &far(between)), expected, "{between}");
         }
         let twice = format!("{}. We have lunch at the station", far(80));
-        assert!(Quote::parse("we have lunch … at the station").is_in(&compared_words(&twice)));
+        assert!(is_in(&Quote::parse("we have lunch … at the station"), &twice));
+    }
+
+    #[test]
+    fn a_quote_stands_in_several_places() {
+        let places = Quote::parse("a 5").find_in(&compared_words("a 5 b a 5 a 6 a 5"));
+        assert_eq!(places, [0..2, 3..5, 7..9]);
     }
 
     #[test]

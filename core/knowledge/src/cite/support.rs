@@ -1,270 +1,200 @@
-//! How much of what a sentence says stands in a passage, by its words.
+//! How much of what a sentence says stands in a passage, and where.
+//!
+//! A number of a claim stands in the sentence that proves it (the one with the quote, or else the one with most of the
+//! claim's words), at most two before or after it, or in a row of the same list or table. It does not count where another
+//! of these has all the words of the claim that this one has, and more (or proves it), and a number of its own.
+//!
+//! Without the second rule "Full-time staff have 25 days. Interns have 10 days." would prove "Interns have 25 days". It
+//! compares sets of words, so "It is 10 days" still proves the number of what the sentence before it speaks of.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use rust_stemmers::{Algorithm, Stemmer};
-
-use super::Source;
+use super::claim::{Claim, Clause, PAGE_WORDS};
+use super::dates::is_numbered_month;
+use super::language::{LANGUAGES, detect_language, stem_all};
+use super::passage::{Passage, Sentence};
 use super::quote::is_negation;
-use super::words::{compared_words, has_digit};
-use crate::analysis::STOP_WORDS;
-use crate::chunk::sentences;
+use super::words::has_digit;
 
-/// The fewest stop words that tell a language.
-const MIN_STOP_WORDS: usize = 2;
-/// The passage's page may be named behind these.
-const PAGE_WORDS: [&str; 7] = ["p", "pp", "page", "pages", "s", "seite", "página"];
-/// Words before an answer that say nothing that a passage could prove.
-const EMPTY_WORDS: [&str; 6] = ["yes", "yeah", "ja", "oui", "sí", "sì"];
+/// How many sentences before and after a proof belong to it.
+const MAX_DISTANCE: usize = 2;
 /// The longest sentence of a passage that is kept as proof.
 const MAX_PROOF_CHARS: usize = 300;
 
-/// The languages that are told apart, by words that say nothing else.
-const LANGUAGES: [Language; 7] = [
-    Language { algorithm: Algorithm::English, stop_words: STOP_WORDS },
-    Language {
-        algorithm: Algorithm::German,
-        stop_words: "aber alle als am an auch auf aus bei bis das dass dem den der des die du ein eine einem einen einer \
-            er es für haben hat ich ihr im in ist jede jeder jedes kann kein keine können man mit nach nicht noch nur oder \
-            pro sein sich sie sind so und uns vom von vor war was wenn wer werden wie wir wird zu zum zur über",
-    },
-    Language {
-        algorithm: Algorithm::French,
-        stop_words: "au aux avec ce ces cette dans de des du elle elles en est et il ils je la le les leur mais ne nous on \
-            ont ou par pas pour que qui sa se ses son sont sur tous tout un une vous à être",
-    },
-    Language {
-        algorithm: Algorithm::Spanish,
-        stop_words: "al como con de del el ella en es esta este está hay la las lo los más muy no nos o para pero por que \
-            se sin son su sus tiene tienen todo todos un una usted y ya",
-    },
-    Language {
-        algorithm: Algorithm::Italian,
-        stop_words: "al alla anche che chi come con da dei del della delle di e gli ha hanno i il in la le lo ma nel nella \
-            non o per più questo si sono su tutti un una è",
-    },
-    Language {
-        algorithm: Algorithm::Dutch,
-        stop_words: "aan als bij dan dat de die dit door een en er geen haar heb hebben heeft het hij in is je kan maar met \
-            naar niet of om ook op te tot uit van voor was wat we wij worden wordt ze zijn",
-    },
-    Language {
-        algorithm: Algorithm::Portuguese,
-        stop_words: "ao aos as com como da das de do dos e ela ele em esta este foi mais mas na nas no nos não o os ou para \
-            pela pelo por que se sem seu sua são tem têm um uma à é",
-    },
-];
-
-#[derive(Debug, Clone, Copy)]
-struct Language {
-    algorithm: Algorithm,
-    stop_words: &'static str,
+/// The sentences that prove a claim, and those around them.
+pub(super) struct Context<'p, 'a> {
+    passage: &'p Passage<'a>,
+    proofs: Vec<&'p Sentence<'a>>,
+    near: Vec<&'p Sentence<'a>>,
 }
 
-/// Returns the language of a text, or `None` if it does not tell.
-fn detect_language(words: &[String]) -> Option<Language> {
-    let count = |language: &Language| {
-        let stop: HashSet<&str> = language.stop_words.split_whitespace().collect();
-        words.iter().filter(|word| stop.contains(word.as_str())).count()
-    };
-    let mut counts = LANGUAGES.map(|language| (count(&language), language));
-    counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let [(most, language), (second, _), ..] = counts;
-    (most >= MIN_STOP_WORDS && most > second).then_some(language)
-}
-
-/// A sentence of an answer.
-pub(super) struct Claim {
-    pub(super) words: Vec<String>,
-    language: Option<Language>,
-    /// The words that say what it is about, without numbers.
-    content: Vec<String>,
-    is_negated: bool,
-}
-
-impl Claim {
-    pub(super) fn new(text: &str) -> Self {
-        let words = compared_words(text);
-        let language = detect_language(&words);
-        let stop_words: HashSet<&str> =
-            language.unwrap_or(LANGUAGES[0]).stop_words.split_whitespace().collect();
-        let says_nothing = |word: &String| {
-            let word = word.as_str();
-            has_digit(word)
-                || EMPTY_WORDS.contains(&word)
-                || PAGE_WORDS.contains(&word)
-                || stop_words.contains(word)
+impl<'p, 'a> Context<'p, 'a> {
+    /// Returns the sentences with these words of a passage, such as those of a quote, and what is around them.
+    pub(super) fn of_words(passage: &'p Passage<'a>, ranges: &[Range<usize>]) -> Self {
+        let has_one = |sentence: &Sentence<'_>| {
+            ranges.iter().any(|range| sentence.range.start < range.end && range.start < sentence.range.end)
         };
-        let content = words.iter().filter(|word| !says_nothing(word)).cloned().collect();
-        let is_negated = words.iter().any(|word| is_negation(word));
-        Self { words, language, content, is_negated }
+        Self::around(passage, |_, sentence| has_one(sentence))
     }
 
-    /// Returns how many words and numbers it has that say something.
-    pub(super) fn content_count(&self) -> usize {
-        self.content.len() + self.words.iter().filter(|word| has_digit(word)).count()
+    /// Returns the sentence that has the most of a claim's words, or else of its numbers, and what is around it.
+    pub(super) fn of_claim(passage: &'p Passage<'a>, claim: &Claim) -> Self {
+        let content = stem_all(&claim.content, passage.language);
+        let score = |sentence: &Sentence<'_>| {
+            let numbers = claim.words.iter().filter(|word| sentence.numbers.contains(*word)).count();
+            (content.intersection(&sentence.stems).count(), numbers)
+        };
+        let best = (0..passage.sentences.len()).rev().max_by_key(|at| score(&passage.sentences[*at]));
+        Self::around(passage, |at, _| Some(at) == best)
     }
 
-    /// Returns which part of its words is among those of another sentence.
-    pub(super) fn shared_with(&self, words: &[String]) -> f32 {
-        self.share(&stem_all(words, self.language), self.language)
-    }
-
-    fn share(&self, stems: &HashSet<String>, language: Option<Language>) -> f32 {
-        let wanted = stem_all(&self.content, language);
-        let shared = wanted.intersection(stems).count();
-        if wanted.is_empty() { 1.0 } else { shared as f32 / wanted.len() as f32 }
-    }
-}
-
-/// A passage, prepared to be compared.
-pub(super) struct Passage<'a> {
-    source: &'a Source<'a>,
-    pub(super) words: Vec<String>,
-    language: Option<Language>,
-    stems: HashSet<String>,
-    numbers: HashSet<String>,
-    page: Option<String>,
-}
-
-impl<'a> Passage<'a> {
-    pub(super) fn new(source: &'a Source<'a>) -> Self {
-        let words = compared_words(source.text);
-        let language = detect_language(&words);
-        // An answer may name the document, the page and the heading.
-        let mut place = compared_words(source.place);
-        let has_page = source.place.starts_with("p. ") && place.len() > 1;
-        let page = has_page.then(|| place.drain(..2).nth(1)).flatten();
-        let title = compared_words(source.title);
-        let all: Vec<String> = words.iter().chain(&title).chain(&place).cloned().collect();
-        let stems = stem_all(&all, language);
-        let hours = all.iter().filter_map(|word| word.split_once(':')?.0.parse::<u32>().ok());
-        // "At 2" is true of 14:00.
-        let hours: Vec<String> =
-            hours.flat_map(|hour| [hour, hour % 12]).map(|hour| hour.to_string()).collect();
-        let numbers = all.into_iter().filter(|word| has_digit(word)).chain(hours).collect();
-        Self { source, words, language, stems, numbers, page }
-    }
-
-    /// Returns a number of a claim that the passage does not have.
-    pub(super) fn missing_number<'c>(&self, claim: &'c Claim, question: &[String]) -> Option<&'c str> {
-        self.list_missing_numbers(claim, question).into_iter().next()
-    }
-
-    /// Returns the numbers of a claim that the passage does not have. A year that was asked about need not stand there.
-    fn list_missing_numbers<'c>(&self, claim: &'c Claim, question: &[String]) -> Vec<&'c str> {
-        let is_year = |word: &String| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
-        let before = std::iter::once(None).chain(claim.words.iter().map(Some));
-        let missing = claim.words.iter().zip(before).filter(|(word, before)| {
-            let is_page = self.page.as_ref() == Some(word)
-                && before.is_some_and(|before| PAGE_WORDS.contains(&before.as_str()));
-            let is_asked_year = is_year(word) && question.contains(word);
-            let is_known =
-                self.numbers.contains(*word) || is_page || is_asked_year || self.is_bare_hour(word);
-            has_digit(word) && !is_known
-        });
-        missing.map(|(word, _)| word.as_str()).collect()
-    }
-
-    /// Returns whether a time stands there without its "Uhr" or "pm", as 9 does in "9–17 Uhr".
-    fn is_bare_hour(&self, time: &str) -> bool {
-        let hour = time.strip_suffix(":00").and_then(|hour| hour.parse::<u32>().ok());
-        let is_here = |hour: u32| self.words.contains(&hour.to_string());
-        self.words.iter().any(|word| word.contains(':'))
-            && hour.is_some_and(|h| is_here(h) || is_here(h % 12))
-    }
-
-    /// Returns which part of a claim's words it has.
-    pub(super) fn share(&self, claim: &Claim) -> f32 {
-        claim.share(&self.stems, self.language)
-    }
-
-    /// Returns whether a claim is in another language, so that their words cannot be compared. A passage that does not
-    /// tell its language, such as a table, may be in any; an English claim is compared with it.
-    fn is_foreign_to(&self, claim: &Claim, question: &[String]) -> bool {
-        let english = LANGUAGES[0].stop_words;
-        let theirs = claim.language.or_else(|| detect_language(question)).map(|language| language.stop_words);
-        match (self.language.map(|language| language.stop_words), theirs) {
-            (Some(ours), Some(theirs)) => ours != theirs,
-            (None, Some(theirs)) => theirs != english,
-            (_, None) => false,
+    fn around(passage: &'p Passage<'a>, is_proof: impl Fn(usize, &Sentence<'a>) -> bool) -> Self {
+        let all = &passage.sentences;
+        let proofs: Vec<usize> = (0..all.len()).filter(|at| is_proof(*at, &all[*at])).collect();
+        let mut is_near = vec![false; all.len()];
+        for proof in &proofs {
+            let last = (proof + MAX_DISTANCE).min(all.len() - 1);
+            is_near[proof.saturating_sub(MAX_DISTANCE)..=last].fill(true);
         }
+        // Of a list or a table all belongs there, whether the line above it is near or one of its rows.
+        let list_of = |at: usize| all[at].head.unwrap_or(at);
+        let lists: HashSet<usize> = (0..all.len()).filter(|at| is_near[*at]).map(list_of).collect();
+        let belongs = |at: usize| is_near[at] || lists.contains(&list_of(at));
+        let near = (0..all.len()).filter(|at| belongs(*at)).map(|at| &all[at]).collect();
+        Self { passage, proofs: proofs.into_iter().map(|at| &all[at]).collect(), near }
     }
 
-    /// Returns the sentence of the passage that says what a claim says, if its words do so without being copied.
-    pub(super) fn find_proof(&self, claim: &Claim, min_share: f32) -> Option<&'a str> {
-        if claim.content_count() == 0 || self.share(claim) < min_share {
-            return None;
-        }
-        let scored = sentences(self.source.text).into_iter().rev().map(|sentence| {
-            let words = compared_words(sentence);
-            let numbers = words.iter().filter(|word| has_digit(word) && claim.words.contains(word)).count();
-            let shared = claim.share(&stem_all(&words, self.language), self.language);
-            (numbers as f32 + shared * claim.content.len() as f32, words, sentence)
-        });
-        let (_, words, sentence) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    /// Returns the sentence that says what a claim says, or a part of it.
+    pub(super) fn find_proof(&self, claim: &Claim) -> Option<&'a str> {
+        let has_some = |word: &String| match has_digit(word) {
+            true => self.near.iter().any(|sentence| sentence.has_number(word)),
+            false => claim.content.contains(word) && self.has_word(word),
+        };
+        let proof = self.proofs.first().filter(|_| claim.words.iter().any(has_some))?;
         // The same words with "not" say the opposite.
+        let words = &self.passage.words[proof.range.clone()];
         let is_negated = words.iter().any(|word| is_negation(word));
-        let sentence = sentence.trim();
+        let sentence = proof.text.trim();
         let end = sentence.char_indices().nth(MAX_PROOF_CHARS).map_or(sentence.len(), |(end, _)| end);
         (is_negated == claim.is_negated).then_some(&sentence[..end])
     }
+
+    fn has_stem(&self, stem: &str) -> bool {
+        self.passage.place_stems.contains(stem)
+            || self.near.iter().any(|sentence| sentence.stems.contains(stem))
+    }
+
+    fn has_word(&self, word: &String) -> bool {
+        stem_all(std::slice::from_ref(word), self.passage.language).iter().all(|stem| self.has_stem(stem))
+    }
+
+    /// Returns the numbers of a claim that do not stand there. A year that was asked about need not.
+    pub(super) fn list_missing_numbers<'c>(&self, claim: &'c Claim, question: &Claim) -> Vec<&'c str> {
+        let is_year = |word: &String| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
+        let in_clause = |clause: &'c Clause| {
+            let missing = clause.words.iter().enumerate().filter(|(at, word)| {
+                let before = at.checked_sub(1).map_or("", |before| &clause.words[before]);
+                let is_page = self.passage.page.as_ref() == Some(word) && PAGE_WORDS.contains(&before);
+                let is_asked_year = is_year(word) && question.words.contains(word);
+                // "March 2026" may be asked of what says "March".
+                let month = clause.words.get(at + 1).filter(|next| is_numbered_month(next, word));
+                let is_known = || {
+                    is_page
+                        || is_asked_year
+                        || self.passage.place_numbers.contains(*word)
+                        || month.is_some_and(|month| self.has_word(month))
+                        || self.has_number(word, clause, claim, question)
+                };
+                has_digit(word) && !is_known()
+            });
+            missing.map(|(_, word)| word.as_str()).collect::<Vec<_>>()
+        };
+        claim.clauses.iter().flat_map(in_clause).collect()
+    }
+
+    /// Returns whether a number of a clause stands in a sentence that no other one rules out.
+    fn has_number(&self, number: &str, clause: &Clause, claim: &Claim, question: &Claim) -> bool {
+        let language = self.passage.language;
+        let (said, asked) = (stem_all(&clause.content, language), stem_all(&question.content, language));
+        let has_it = |sentence: &&Sentence<'_>| {
+            let head = sentence.head.map(|head| &self.passage.sentences[head]);
+            sentence.has_number(number) || head.is_some_and(|head| head.has_number(number))
+        };
+        let has_other = |rival: &Sentence<'_>, words: &[String]| {
+            !has_it(&rival) && rival.numbers.iter().any(|own| !words.contains(own))
+        };
+        let rivals: Vec<_> = self.near.iter().filter(|rival| has_other(rival, &clause.words)).collect();
+        // What proves the claim and has a number that the claim does not say needs none of another sentence.
+        let proofs: Vec<_> = self.proofs.iter().filter(|proof| has_other(proof, &claim.words)).collect();
+        let is_proof =
+            |sentence: &Sentence<'_>| self.proofs.iter().any(|proof| proof.range == sentence.range);
+        let is_ruled_out = |sentence: &Sentence<'_>| {
+            rivals.iter().any(|rival| fits_better(rival, sentence, &said, &asked))
+                || !is_proof(sentence) && proofs.iter().any(|proof| has_all_of(proof, sentence, &said))
+        };
+        self.near.iter().copied().filter(has_it).any(|sentence| !is_ruled_out(sentence))
+    }
 }
 
-/// Returns a number of a claim that none of the passages that it cites has.
+/// Returns whether a sentence has all that another has of what is said, and more; or the same, and more of what was asked:
+/// the question tells who "they" are.
+fn fits_better(
+    rival: &Sentence<'_>,
+    sentence: &Sentence<'_>,
+    said: &HashSet<String>,
+    asked: &HashSet<String>,
+) -> bool {
+    let has_more =
+        |stems: &HashSet<String>| has_all_of(rival, sentence, stems) && !has_all_of(sentence, rival, stems);
+    has_more(said) || has_all_of(rival, sentence, said) && has_more(asked)
+}
+
+/// Returns whether a sentence has those of these words that another has.
+fn has_all_of(sentence: &Sentence<'_>, other: &Sentence<'_>, stems: &HashSet<String>) -> bool {
+    stems.iter().all(|stem| sentence.stems.contains(stem) || !other.stems.contains(stem))
+}
+
+/// Returns a number of a claim that stands at none of the places that it cites.
 pub(super) fn number_missing_in_all<'c>(
-    passages: &[&Passage<'_>],
+    contexts: &[Context<'_, '_>],
     claim: &'c Claim,
-    question: &[String],
+    question: &Claim,
 ) -> Option<&'c str> {
-    let (first, others) = passages.split_first()?;
-    let is_in_none = |number: &&str| {
-        others.iter().all(|other| other.list_missing_numbers(claim, question).contains(number))
-    };
+    let (first, others) = contexts.split_first()?;
+    let others: Vec<_> = others.iter().map(|other| other.list_missing_numbers(claim, question)).collect();
+    let is_in_none = |number: &&str| others.iter().all(|missing| missing.contains(number));
     first.list_missing_numbers(claim, question).into_iter().find(is_in_none)
 }
 
-/// Returns whether the passages that a claim cites have enough of its words together, as far as they can be compared.
-pub(super) fn are_about(
-    passages: &[&Passage<'_>],
-    claim: &Claim,
-    question: &[String],
-    min_share: f32,
-) -> bool {
-    if passages.iter().any(|passage| passage.is_foreign_to(claim, question)) {
-        return true;
-    }
-    let is_in = |word: &String, passage: &Passage<'_>| {
-        stem_all(std::slice::from_ref(word), passage.language).is_subset(&passage.stems)
-    };
-    let shared = claim.content.iter().filter(|word| passages.iter().any(|passage| is_in(word, passage)));
-    shared.count() as f32 >= min_share * claim.content.len() as f32
+/// Returns which part of a claim's words stands at these places together, or in their titles.
+pub(super) fn share_of(contexts: &[Context<'_, '_>], claim: &Claim) -> f32 {
+    let shared = claim.content.iter().filter(|word| contexts.iter().any(|context| context.has_word(word)));
+    if claim.content.is_empty() { 1.0 } else { shared.count() as f32 / claim.content.len() as f32 }
 }
 
-fn stem_all(words: &[String], language: Option<Language>) -> HashSet<String> {
-    let stemmer = Stemmer::create(language.unwrap_or(LANGUAGES[0]).algorithm);
-    words.iter().map(|word| stemmer.stem(word).into_owned()).collect()
+/// Returns whether the words of a claim cannot be compared with those of one of the places that it cites.
+pub(super) fn is_foreign_to_one(contexts: &[Context<'_, '_>], claim: &Claim, question: &Claim) -> bool {
+    contexts.iter().any(|context| is_foreign(context.passage, claim, question))
+}
+
+/// Returns whether a claim is in another language than a passage, so that their words cannot be compared. A passage that
+/// does not tell its language, such as a table, may be in any; an English claim is compared with it.
+fn is_foreign(passage: &Passage<'_>, claim: &Claim, question: &Claim) -> bool {
+    let english = LANGUAGES[0].stop_words;
+    let theirs =
+        claim.language.or_else(|| detect_language(&question.words)).map(|language| language.stop_words);
+    match (passage.language.map(|language| language.stop_words), theirs) {
+        (Some(ours), Some(theirs)) => ours != theirs,
+        (None, Some(theirs)) => theirs != english,
+        (_, None) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn few_words_tell_the_language() {
-        for (text, expected) in [
-            ("Everybody has 25 days of annual leave and may carry over five.", Some(Algorithm::English)),
-            ("Sie haben 25 Tage Urlaub im Jahr und können fünf mitnehmen.", Some(Algorithm::German)),
-            ("Vous avez 25 jours de congé par an, selon le manuel.", Some(Algorithm::French)),
-            ("Todos tienen 25 días de vacaciones al año y no más.", Some(Algorithm::Spanish)),
-            ("25 Tage Urlaub", None),
-            ("Masz 25 dni urlopu rocznie.", None),
-            ("", None),
-        ] {
-            let found = detect_language(&compared_words(text)).map(|language| language.algorithm);
-            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{text}");
-        }
-    }
+    use crate::cite::Source;
 
     #[test]
     fn numbers_stand_in_the_passage_or_its_place() {
@@ -286,12 +216,16 @@ mod tests {
             ("in 2025", Some("2025")),
             ("100 euros", Some("100")),
         ] {
-            let question = compared_words("and in 2026?");
-            assert_eq!(passage.missing_number(&Claim::new(claim), &question), missing, "{claim}");
+            let (claim_read, question) = (Claim::new(claim), Claim::new("and in 2026?"));
+            let context = Context::of_claim(&passage, &claim_read);
+            let found = context.list_missing_numbers(&claim_read, &question);
+            assert_eq!(found.into_iter().next(), missing, "{claim}");
         }
         let hours = Source { text: "Geöffnet 9–17 Uhr", ..source };
         let claim = Claim::new("Von 9 Uhr bis 17 Uhr");
-        assert_eq!(Passage::new(&hours).missing_number(&claim, &[]), None);
+        let passage = Passage::new(&hours);
+        let context = Context::of_claim(&passage, &claim);
+        assert!(context.list_missing_numbers(&claim, &Claim::new("")).is_empty());
     }
 
     #[test]
@@ -313,7 +247,12 @@ mod tests {
             ("Lunch is free.", None),
             ("It is.", None),
         ] {
-            assert_eq!(passage.find_proof(&Claim::new(claim), 0.7), expected, "{claim}");
+            let said = Claim::new(claim);
+            let context = Context::of_claim(&passage, &said);
+            let proof = context.find_proof(&said);
+            let share = share_of(&[context], &said);
+            let proof = proof.filter(|_| share >= 0.7);
+            assert_eq!(proof, expected, "{claim}");
         }
     }
 }
