@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
-use crate::{app, demo, discord, doctor, eval, logging, policy, server, slack};
+use crate::{app, demo, discord, doctor, documents, eval, logging, policy, server, slack};
 
 /// The longest time that a stop takes before it is cut short.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,6 +62,18 @@ enum Command {
     /// Checks the configuration, the database, the platforms and the model, and says how to fix what is wrong
     Doctor {
         /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keeps files as documents, and waits until a running Nod has read them
+    Ingest {
+        /// Files, and folders of files: PDF, DOCX, HTML, Markdown, CSV, text
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        /// Who may read them: everyone, channel:slack:C0123456789 or person:ana@example.com
+        #[arg(long, value_name = "WHO")]
+        audience: documents::Audience,
+        /// Prints a line of JSON for each file
         #[arg(long)]
         json: bool,
     },
@@ -214,6 +226,9 @@ async fn run_command(command: Command, config: Result<Config, Problems>) -> Exit
             return to_exit_code(ran.map(|text| {
                 print(&text);
             }));
+        }
+        (Command::Ingest { paths, audience, json }, Ok(config)) => {
+            return to_exit_code(documents::ingest(&config, &paths, &audience, json).await);
         }
         (Command::Chat { user }, Ok(config)) => return to_exit_code(chat(config, user).await),
         (Command::Run | Command::Manifest { .. } | Command::Parse, Ok(config)) => config,

@@ -7,6 +7,7 @@ pub mod database;
 mod demo;
 pub mod discord;
 mod doctor;
+mod documents;
 mod download;
 mod eval;
 mod ingest;

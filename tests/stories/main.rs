@@ -52,6 +52,7 @@ mod grants;
 mod home;
 mod hostile;
 mod http;
+mod ingest;
 mod knowledge;
 mod knowledge_access;
 mod knowledge_meaning;

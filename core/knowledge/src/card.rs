@@ -1,10 +1,13 @@
 //! What people see of a document.
 
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::clock::Timestamp;
+use nod_contract::ids::TenantId;
+use nod_people::delivery;
 
 /// The actions of the buttons.
 pub(crate) const ASK_REMOVE: &str = "knowledge_ask_remove";
@@ -19,6 +22,20 @@ pub(crate) fn shorten(title: &str) -> String {
     match title.char_indices().nth(MAX_TITLE_CHARS) {
         Some((end, _)) => format!("{}…", &title[..end]),
         None => title.to_owned(),
+    }
+}
+
+/// Shows a card in the message of a document, if it has one. Its lane is locked before the document's row, as everywhere.
+pub(crate) async fn show(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: &Document,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    match document.delivery {
+        Some(delivery) => delivery::update_card(conn, tenant, delivery, card, now).await,
+        None => Ok(()),
     }
 }
 

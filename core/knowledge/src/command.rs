@@ -14,7 +14,6 @@ use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use nod_people::context::Chat;
-use nod_people::delivery;
 use nod_store::ability::{Asker, Buttons, Command};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
@@ -153,7 +152,7 @@ async fn remove(
     let Some(document) = &sql::load(conn, tenant, document.id).await? else {
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
     };
-    delivery::update_card(conn, tenant, document.delivery, &card::removed(&document.title), now).await?;
+    card::show(conn, tenant, document, &card::removed(&document.title), now).await?;
     if !sql::delete(conn, tenant, document.id).await? {
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
     }
@@ -179,7 +178,7 @@ async fn read_again(
     if document.status == Status::Indexing && !document.is_stuck(now) {
         return Ok(InteractionResponse::ephemeral("I am reading it already."));
     }
-    delivery::update_card(conn, tenant, document.delivery, &shown, now).await?;
+    card::show(conn, tenant, document, &shown, now).await?;
     let next = sql::begin_rereading(conn, tenant, document.id, now - STUCK_AFTER, now).await?;
     let Some(generation) = next else {
         return Ok(InteractionResponse::ephemeral("I am reading it already."));
@@ -191,7 +190,7 @@ async fn read_again(
 
 /// Whoever added a document can remove it, and so can an admin.
 fn may_remove(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
-    document.added_by == asker.person || core.admins_on(asker.platform).any(|admin| admin == asker.user)
+    document.added_by == Some(asker.person) || core.admins_on(asker.platform).any(|admin| admin == asker.user)
 }
 
 fn not_theirs() -> InteractionResponse {

@@ -74,12 +74,13 @@ pub(crate) struct Document {
     pub(crate) id: Uuid,
     pub(crate) title: String,
     pub(crate) reader: Reader,
-    pub(crate) added_by: PersonId,
+    /// `None` if the operator keeps it.
+    pub(crate) added_by: Option<PersonId>,
     pub(crate) platform: String,
     pub(crate) url: String,
     pub(crate) media_type: String,
-    /// The message that shows how far it is.
-    pub(crate) delivery: DeliveryId,
+    /// The message that shows how far it is; `None` if it was not dropped in a chat.
+    pub(crate) delivery: Option<DeliveryId>,
     /// The version whose text can be found, or 0.
     pub(crate) generation: i32,
     /// The version that is read, or was read last.
@@ -105,11 +106,11 @@ impl Document {
 pub(crate) struct NewDocument<'a> {
     pub(crate) id: Uuid,
     pub(crate) reader: Reader,
-    pub(crate) added_by: PersonId,
+    pub(crate) added_by: Option<PersonId>,
     pub(crate) platform: &'a str,
     pub(crate) file: &'a Attachment,
     pub(crate) url: &'a str,
-    pub(crate) delivery: DeliveryId,
+    pub(crate) delivery: Option<DeliveryId>,
     pub(crate) now: Timestamp,
 }
 

@@ -8,7 +8,6 @@ use nod_contract::clock::Timestamp;
 use nod_contract::embedding::{EmbedError, Embedder, TextKind};
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_people::context::Chat;
-use nod_people::delivery;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use sqlx::PgConnection;
 use tokio::time::Instant;
@@ -216,7 +215,7 @@ async fn publish(
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     // A message's lane is locked before the document's row, as everywhere.
-    delivery::update_card(&mut tx, tenant, document.delivery, &shown, core.now()).await?;
+    card::show(&mut tx, tenant, document, &shown, core.now()).await?;
     if sql::publish_version(&mut tx, tenant, document.id, version, core.now()).await?.is_none() {
         // It was removed meanwhile, or there is a newer version: what was written of it is given up.
         tx.rollback().await?;
@@ -239,7 +238,7 @@ async fn fail(
     let shown = card::failed(document, reason);
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;
+    card::show(&mut tx, tenant, document, &shown, now).await?;
     if !sql::mark_failed(&mut tx, tenant, document.id, version.generation, reason, now).await? {
         tx.rollback().await?;
         return complete(core, claim).await;
@@ -263,7 +262,7 @@ async fn go_on_later(
     jobs::assert_lease(&mut tx, claim).await?;
     let (done, all) = sql::count_embedded(&mut tx, tenant, document.id, version.generation, model).await?;
     let shown = card::embedding(&document.title, done, all);
-    delivery::update_card(&mut tx, tenant, document.delivery, &shown, now).await?;
+    card::show(&mut tx, tenant, document, &shown, now).await?;
     if !sql::touch(&mut tx, tenant, document.id, version.generation, now).await? {
         // It was removed meanwhile, or there is a newer version, and its message says so.
         tx.rollback().await?;

@@ -13,7 +13,7 @@ use nod_store::blobs::{self, BlobOwner};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// The largest file that is kept, in bytes.
-const MAX_BYTES: usize = 20 * 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 20 * 1024 * 1024;
 
 /// Returns the bytes of a document, or how reading it ended without them.
 ///
@@ -27,9 +27,28 @@ pub(crate) async fn load_or_download(
     if let Some(digest) = &document.wanted_digest
         && let Some(bytes) = load(core, claim.tenant, document.id, digest).await?
     {
-        return Ok(Ok(bytes));
+        return Ok(match find_same_content(core, claim.tenant, document, digest).await? {
+            Some(outcome) => Err(outcome),
+            None => Ok(bytes),
+        });
     }
     download(core, claim, document).await
+}
+
+/// Returns that another document here says the same. A new version of a document takes the place of the earlier one even
+/// then.
+async fn find_same_content(
+    core: &Chat,
+    tenant: TenantId,
+    document: &Document,
+    digest: &[u8],
+) -> sqlx::Result<Option<ReadOutcome>> {
+    if document.generation > 0 {
+        return Ok(None);
+    }
+    let mut conn = core.pool.acquire().await?;
+    let title = sql::find_same_content(&mut conn, tenant, document, digest).await?;
+    Ok(title.map(|title| ReadOutcome::SameContent { title, digest: digest.to_vec() }))
 }
 
 /// Returns the bytes that an earlier attempt, or an earlier version, kept.
@@ -64,12 +83,8 @@ async fn download(
     {
         return Ok(Err(ReadOutcome::SameContent { title: document.title.clone(), digest }));
     }
-    // A new version of a document takes the place of the earlier one even if another document says the same.
-    if document.generation == 0 {
-        let mut conn = core.pool.acquire().await?;
-        if let Some(title) = sql::find_same_content(&mut conn, claim.tenant, document, &digest).await? {
-            return Ok(Err(ReadOutcome::SameContent { title, digest }));
-        }
+    if let Some(outcome) = find_same_content(core, claim.tenant, document, &digest).await? {
+        return Ok(Err(outcome));
     }
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;

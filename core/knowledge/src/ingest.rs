@@ -11,7 +11,7 @@ use crate::analysis::weighted_terms;
 use crate::document::{Document, NewChunk, ReadOutcome, ReadVersion, Status};
 use crate::job::MAX_ATTEMPTS;
 use crate::{card, chunk, embed, fetch, sql};
-use nod_contract::ids::TenantId;
+use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::wire::Block;
 use nod_people::attachment::{self, TextFormat};
 use nod_people::context::Chat;
@@ -89,7 +89,7 @@ async fn store(
         ReadOutcome::SameContent { title: existing, .. } => card::same_content(title, existing),
     };
     // A message's lane is locked before the document's row, as everywhere.
-    delivery::update_card(tx, tenant, document.delivery, &shown, now).await?;
+    card::show(tx, tenant, document, &shown, now).await?;
     Ok(match outcome {
         ReadOutcome::Version { version, chunks } => {
             if !sql::store_chunks(tx, tenant, id, generation, chunks).await? {
@@ -131,7 +131,9 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
         Err(outcome) => return Ok(outcome),
     };
     let digest = blobs::digest_of(&bytes);
-    let whose = Whose { tenant: claim.tenant, person: document.added_by };
+    // What nobody of the chat added is read for nobody of them.
+    let person = document.added_by.unwrap_or(PersonId(document.id));
+    let whose = Whose { tenant: claim.tenant, person };
     let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
     let format = TextFormat::of_file(&document.title, &document.media_type);
     let read = match attachment::read_blocks(session.as_mut(), bytes, format, LIMITS).await {
@@ -152,12 +154,12 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
 
 /// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.
 async fn is_served(core: &Chat, tenant: TenantId, document: &Document) -> Result<bool, WorkError> {
+    let (Some(delivery), Some(person)) = (document.delivery, document.added_by) else { return Ok(true) };
     let mut conn = core.pool.acquire().await?;
-    let (conversation, ..) =
-        delivery::sql::load_delivery_target(&mut conn, tenant, document.delivery).await?;
+    let (conversation, ..) = delivery::sql::load_delivery_target(&mut conn, tenant, delivery).await?;
     let location = delivery::sql::load_location(&mut conn, tenant, conversation).await?;
     let (platform, workspace) = (&location.platform, &location.workspace);
-    let person = people::sql::load_with_membership(&mut conn, tenant, document.added_by, platform, workspace)
+    let person = people::sql::load_with_membership(&mut conn, tenant, person, platform, workspace)
         .await?
         .ok_or("no such person")?;
     drop(conn);

@@ -130,16 +130,16 @@ async fn keep(
     let known = known.iter().find(|document| document.title.to_lowercase() == file.name.to_lowercase());
     if let Some(open) = known.filter(|document| document.status == Status::Indexing) {
         let card = card::superseded(&open.title);
-        delivery::update_card(conn, tenant, open.delivery, &card, asker.now).await?;
+        card::show(conn, tenant, open, &card, asker.now).await?;
     }
     let document = NewDocument {
         id: known.map_or_else(|| core.ids.next(), |document| document.id),
         reader,
-        added_by: asker.person,
+        added_by: Some(asker.person),
         platform: &location.platform,
         file,
         url,
-        delivery,
+        delivery: Some(delivery),
         now: asker.now,
     };
     let next = match known {

@@ -18,6 +18,7 @@ mod job;
 mod keep;
 mod search;
 mod sentence;
+pub mod shelf;
 mod sql;
 mod tools;
 mod vector;

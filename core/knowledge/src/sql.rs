@@ -20,11 +20,11 @@ struct DocumentRow {
     title: String,
     channel_id: Option<Uuid>,
     only_for: Option<Uuid>,
-    added_by: Uuid,
+    added_by: Option<Uuid>,
     platform: String,
     url: String,
     media_type: String,
-    delivery_id: Uuid,
+    delivery_id: Option<Uuid>,
     generation: i32,
     wanted_generation: i32,
     digest: Option<Vec<u8>>,
@@ -46,11 +46,11 @@ impl From<DocumentRow> for Document {
             id: row.id,
             title: row.title,
             reader,
-            added_by: PersonId(row.added_by),
+            added_by: row.added_by.map(PersonId),
             platform: row.platform,
             url: row.url,
             media_type: row.media_type,
-            delivery: DeliveryId(row.delivery_id),
+            delivery: row.delivery_id.map(DeliveryId),
             generation: row.generation,
             wanted_generation: row.wanted_generation,
             digest: row.digest,
@@ -217,11 +217,11 @@ pub(crate) async fn insert(
         new.file.name.replace('\0', "\u{FFFD}"),
         channel_of(new.reader),
         person_of(new.reader),
-        new.added_by.0,
+        new.added_by.map(|person| person.0),
         new.platform,
         new.url,
         new.file.media_type.replace('\0', "\u{FFFD}"),
-        new.delivery.0,
+        new.delivery.map(|delivery| delivery.0),
         new.now
     )
     .execute(conn)
@@ -244,7 +244,7 @@ pub(crate) async fn begin_version(
         new.platform,
         new.url,
         new.file.media_type.replace('\0', "\u{FFFD}"),
-        new.delivery.0,
+        new.delivery.map(|delivery| delivery.0),
         new.now
     )
     .fetch_optional(conn)

@@ -433,6 +433,24 @@ pub async fn find_channel(
     Ok(id.map(ChannelId))
 }
 
+/// Returns the channels that have this id on a platform, in any of its workspaces.
+pub async fn list_channels_by_ref(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    channel: &str,
+) -> sqlx::Result<Vec<ChannelId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from channels where tenant_id = $1 and platform = $2 and channel_ref = $3 and not is_dm",
+        tenant.0,
+        platform,
+        channel
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ChannelId).collect())
+}
+
 /// The stored value for a channel that wants only those follow-ups handled that mention Nod.
 pub const FOLLOW_MENTIONS_ONLY: &str = "mentions";
 

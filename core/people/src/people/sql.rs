@@ -562,7 +562,7 @@ pub(crate) async fn mark_directory_synced(
 }
 
 /// Returns members by their addresses, in lower case, with the names that others see.
-pub(super) async fn find_by_emails(
+pub async fn find_by_emails(
     conn: &mut PgConnection,
     tenant: TenantId,
     addresses: &[String],
