@@ -9,6 +9,7 @@ mod dropped_file;
 pub mod fault;
 pub mod google;
 pub mod model;
+pub mod qdrant;
 pub mod serve;
 pub mod slack;
 pub mod spec;

@@ -15,8 +15,10 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use futures::stream;
-use hyper_util::rt::TokioIo;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 use tower::ServiceExt;
 
@@ -70,6 +72,12 @@ fn status_response(code: u16, retry_after: Option<u64>) -> axum::response::Respo
     response
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
 /// A running server; dropping it closes the port and every connection.
 #[derive(Debug)]
 pub struct Server {
@@ -87,10 +95,22 @@ impl Server {
     /// # Errors
     /// If no port can be bound.
     pub async fn start(router: Router) -> std::io::Result<Self> {
+        Self::start_with(router, Protocol::Http1).await
+    }
+
+    /// Same, over HTTP/2 without TLS, as gRPC needs it.
+    ///
+    /// # Errors
+    /// If no port can be bound.
+    pub async fn start_http2(router: Router) -> std::io::Result<Self> {
+        Self::start_with(router, Protocol::Http2).await
+    }
+
+    async fn start_with(router: Router, protocol: Protocol) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let spent = Spent::default();
-        let task = tokio::spawn(accept_loop(listener, router, spent.clone())).abort_handle();
+        let task = tokio::spawn(accept_loop(listener, router, protocol, spent.clone())).abort_handle();
         Ok(Self { address, task, time_spent: spent })
     }
 
@@ -119,7 +139,7 @@ impl Drop for Server {
     }
 }
 
-async fn accept_loop(listener: TcpListener, router: Router, spent: Spent) {
+async fn accept_loop(listener: TcpListener, router: Router, protocol: Protocol, spent: Spent) {
     // Dropping the set with this task closes every connection too.
     let mut connections = JoinSet::new();
     loop {
@@ -127,7 +147,7 @@ async fn accept_loop(listener: TcpListener, router: Router, spent: Spent) {
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
                     let _ = stream.set_nodelay(true);
-                    connections.spawn(serve_connection(TokioIo::new(stream), router.clone(), spent.clone()));
+                    connections.spawn(serve_connection(TokioIo::new(stream), router.clone(), protocol, spent.clone()));
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -135,22 +155,44 @@ async fn accept_loop(listener: TcpListener, router: Router, spent: Spent) {
     }
 }
 
-async fn serve_connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: Spent) {
+async fn serve_connection(
+    io: TokioIo<tokio::net::TcpStream>,
+    router: Router,
+    protocol: Protocol,
+    spent: Spent,
+) {
+    // Over HTTP/2, a failed answer ends its stream alone.
+    let dropped = Arc::new(Notify::new());
+    let notify = dropped.clone();
     let service = hyper::service::service_fn(move |request| {
-        let (router, spent) = (router.clone(), spent.clone());
+        let (router, spent, dropped) = (router.clone(), spent.clone(), notify.clone());
         async move {
             let begun = Instant::now();
             let response: Result<Response<_>, Infallible> = router.oneshot(request).await;
             let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or_default();
             spent.fetch_add(took, Ordering::Relaxed);
             match response {
-                Ok(response) if response.extensions().get::<DropConnection>().is_some() => Err("dropped"),
+                Ok(response) if response.extensions().get::<DropConnection>().is_some() => {
+                    dropped.notify_one();
+                    Err("dropped")
+                }
                 Ok(response) => Ok(response),
                 Err(never) => match never {},
             }
         }
     });
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).with_upgrades().await;
+    match protocol {
+        Protocol::Http1 => {
+            let _ = http1::Builder::new().serve_connection(io, service).with_upgrades().await;
+        }
+        Protocol::Http2 => {
+            let connection = http2::Builder::new(TokioExecutor::new()).serve_connection(io, service);
+            tokio::select! {
+                _ = connection => {}
+                () = dropped.notified() => {}
+            }
+        }
+    }
 }
 
 /// Returns a response that repeats the same bytes without end.
