@@ -253,7 +253,8 @@ impl AppBuilder {
             )
         });
         let embedder = embeddings::open(config)?;
-        let house = abilities::abilities(config, accounts.as_ref(), model.clone(), embedder);
+        let web = nod_web::Fetcher::new(config.web.allow_private.clone()).map_err(anyhow::Error::msg)?;
+        let house = abilities::abilities(config, accounts.as_ref(), model.clone(), embedder, Arc::new(web));
         let nod = Nod::new(Dependencies {
             pool: pool.clone(),
             ingest_pool: database::ingest_pool(pool),

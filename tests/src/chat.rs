@@ -627,9 +627,13 @@ fn command_options(command: &str, typed: &str, registered: Option<&str>) -> Valu
             None => return json!({}),
         },
     };
-    match typed.strip_prefix("again ") {
+    let named = ["again", "add"].into_iter().find_map(|name| {
+        let rest = typed.strip_prefix(name)?.strip_prefix(' ')?;
+        (command == "knowledge").then(|| json!({ name: rest }))
+    });
+    match named {
         _ if typed.is_empty() => json!({}),
-        Some(typed) if command == "knowledge" => json!({ "again": typed }),
-        _ => json!({ name: typed }),
+        Some(named) => named,
+        None => json!({ name: typed }),
     }
 }

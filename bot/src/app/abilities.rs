@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nod_connectors::google::Accounts;
 use nod_contract::embedding::Embedder;
 use nod_contract::model::Model;
+use nod_contract::web::WebFetcher;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;
 
@@ -18,8 +19,9 @@ pub(super) fn abilities(
     accounts: Option<&Arc<Accounts>>,
     model: Arc<dyn Model>,
     embedder: Option<Arc<dyn Embedder>>,
+    web: Arc<dyn WebFetcher>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder)];
+    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, web)];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));

@@ -61,6 +61,8 @@ pub struct Config {
     pub reading: Reading,
     /// `embeddings.*`
     pub embeddings: Option<Embeddings>,
+    /// `web.*`
+    pub web: Web,
     /// `secrets.*`
     pub secrets: Secrets,
     /// `log.*`
@@ -82,6 +84,13 @@ pub enum Embeddings {
     Endpoint(nod_embeddings::EndpointSettings),
     /// A folder with the files of a model.
     Folder(PathBuf),
+}
+
+/// What Nod reads of the web.
+#[derive(Debug, Clone)]
+pub struct Web {
+    /// Origins on private addresses that it may read too.
+    pub allow_private: Vec<nod_web::Origin>,
 }
 
 /// Nod's one HTTP server.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use figment::value::Value;
 use nod_embeddings::EndpointSettings;
 use nod_inbox::Settings;
 use nod_requests::policy::{Policy, Terms};
@@ -22,7 +23,7 @@ use super::value::{
 };
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Llm, Log, Reading, Replies,
-    Secrets, Server, Slack, Tier, delegated_access, policy,
+    Secrets, Server, Slack, Tier, Web, delegated_access, policy,
 };
 
 type Env = BTreeMap<String, String>;
@@ -50,6 +51,9 @@ pub(super) fn read(reader: &mut ConfigReader, env: &Env) -> Config {
             discord: reader.or_default("admin.discord", Vec::new()),
         },
         embeddings: embeddings(reader),
+        web: Web {
+            allow_private: reader.maybe("web.allow_private").map(|Origins(all)| all).unwrap_or_default(),
+        },
         secrets: Secrets { key: reader.maybe("secrets.key") },
         log: Log { filter: reader.maybe("log.filter").map(|LogFilter(text)| text) },
         inactive: Vec::new(),
@@ -253,6 +257,15 @@ fn approvals(reader: &mut ConfigReader) -> Approvals {
     Approvals { policy: Policy { default_terms: usual, rules } }
 }
 
+struct Origins(Vec<nod_web::Origin>);
+
+impl ConfigValue for Origins {
+    const EXPECTED: &'static str = "a list of origins, like [\"http://wiki.internal:8080\"]";
+    fn read(given: &Value) -> Option<Self> {
+        Vec::<String>::read(given)?.iter().map(|origin| origin.parse().ok()).collect::<Option<_>>().map(Self)
+    }
+}
+
 /// Reads where the embedding model is: at an endpoint or in a folder.
 fn embeddings(reader: &mut ConfigReader) -> Option<Embeddings> {
     const BASE_URL: &str = "embeddings.base_url";
@@ -290,14 +303,13 @@ fn read_unbuilt(reader: &mut ConfigReader) {
     const QDRANT: &str = "Qdrant is not built in yet; documents are indexed in Nod itself";
     reader.inactive::<BaseUrl>("qdrant.url", QDRANT);
     reader.inactive::<SecretString>("qdrant.api_key", QDRANT);
-    const WEB: &str = "reading and searching the web is not built yet";
+    const WEB: &str = "searching the web is not built yet";
     for key in ["web.tavily_url", "web.jina_search_url", "web.jina_reader_url", "web.perplexity_url"] {
         reader.inactive::<BaseUrl>(key, WEB);
     }
     for key in ["web.tavily_api_key", "web.jina_api_key", "web.perplexity_api_key"] {
         reader.inactive::<SecretString>(key, WEB);
     }
-    reader.inactive::<Vec<String>>("web.allow_private", WEB);
     const TASKS: &str = "tasks are not built yet";
     reader.inactive::<u32>("tasks.steps_per_run", TASKS);
     reader.inactive::<Duration>("tasks.time_per_run", TASKS);

@@ -11,7 +11,7 @@ use super::web::ApiClient;
 const TEXT: u8 = 3;
 const USER: u8 = 6;
 /// Options whose name is typed before the value: the value alone does not say what to do.
-const NAMED_OPTIONS: [&str; 1] = ["again"];
+const NAMED_OPTIONS: [&str; 2] = ["again", "add"];
 /// Kinds of commands.
 const CHAT_INPUT: u8 = 1;
 const MESSAGE: u8 = 3;

@@ -18,4 +18,5 @@ pub mod scope;
 pub mod text;
 pub mod tool;
 pub mod vector_store;
+pub mod web;
 pub mod wire;

@@ -39,6 +39,12 @@ pub(crate) async fn show(
     }
 }
 
+/// What somebody reads who has added a page of the web.
+pub(crate) fn reading_page(title: &str) -> Card {
+    Card::from_markdown("I am reading this page. The list of documents shows how far it is.")
+        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
+}
+
 /// What a list says if there is nothing to list.
 pub(crate) const NO_DOCUMENTS: &str = "I know no documents here. Drop a file and say “keep this” with it.";
 

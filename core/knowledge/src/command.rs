@@ -1,18 +1,24 @@
 //! The command `knowledge`, and the buttons that remove a document or have it read again.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::access::{Access, find_channel};
-use crate::document::{Document, Readers, STUCK_AFTER, Status};
+use crate::document::{Document, NewDocument, Readers, STUCK_AFTER, Status};
+use crate::fetch;
 use crate::job::{KnowledgeJob, lane};
 use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;
-use nod_contract::chat::InteractionResponse;
+use nod_contract::chat::{Attachment, InteractionResponse};
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
+use nod_contract::ids::ChannelId;
+use nod_contract::vector_store::Reader;
+use nod_contract::web::WebFetcher;
 use nod_people::context::Chat;
 use nod_store::ability::{Asker, Buttons, Command};
 use nod_store::audit;
@@ -23,15 +29,16 @@ const UNKNOWN: &str = "I know no such document here. Nothing was changed.";
 const MAX_CHOICES: usize = 25;
 const MAX_LABEL_CHARS: usize = 100;
 
-/// `knowledge` lists the documents here, `knowledge remove handbook.pdf` removes one, and `knowledge again handbook.pdf`
-/// reads it again.
-pub(crate) struct ListDocuments {
+/// `knowledge` lists the documents here, `knowledge add https://…` adds a page of the web, `knowledge remove handbook.pdf`
+/// removes a document, and `knowledge again handbook.pdf` reads it again.
+pub(crate) struct Knowledge {
     pub(crate) chat: Chat,
     pub(crate) access: Access,
+    pub(crate) web: Arc<dyn WebFetcher>,
 }
 
 #[async_trait]
-impl Command for ListDocuments {
+impl Command for Knowledge {
     fn spec(&self) -> CommandSpec {
         CommandSpec {
             name: "knowledge",
@@ -40,6 +47,7 @@ impl Command for ListDocuments {
             options: &[
                 CommandOption { name: "remove", about: "A document to remove", takes: Takes::Completed },
                 CommandOption { name: "again", about: "A document to read again", takes: Takes::Completed },
+                CommandOption { name: "add", about: "The address of a page on the web", takes: Takes::Words },
             ],
         }
     }
@@ -50,6 +58,9 @@ impl Command for ListDocuments {
         asker: &Asker<'_>,
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
+        if let Some(address) = words.strip_prefix("add ") {
+            return self.add_page(conn, asker, address).await;
+        }
         let readers = self.access.find_asker_readers(conn, asker).await?;
         let documents = sql::list(conn, asker.tenant, &readers).await?;
         let again = words.strip_prefix("again ");
@@ -87,6 +98,56 @@ impl Command for ListDocuments {
             (label, document.id.to_string())
         };
         Ok(fits.take(MAX_CHOICES).map(choice).collect())
+    }
+}
+
+impl Knowledge {
+    /// Adds a page of the web to the documents of the channel, or in a DM to the person's own.
+    async fn add_page(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        address: &str,
+    ) -> sqlx::Result<InteractionResponse> {
+        let tenant = asker.tenant;
+        let url = match self.web.normalise(address) {
+            Ok(url) => url,
+            Err(error) => return Ok(InteractionResponse::ephemeral(format!("Nothing was added: {error}."))),
+        };
+        let reader = match find_channel(conn, asker).await? {
+            Some(channel) => Reader::Channel(ChannelId(channel)),
+            None if asker.place.is_dm || asker.place.channel.is_empty() => Reader::Person(asker.person),
+            None => {
+                return Ok(InteractionResponse::ephemeral(
+                    "Nothing was added: nobody has spoken to me in this channel yet. Mention me once, then try again.",
+                ));
+            }
+        };
+        let name = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
+        let file = Attachment { name: name.to_owned(), media_type: String::new(), size: 0, url: None };
+        jobs::lock_lane(conn, tenant, lane(tenant)).await?;
+        let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
+        let known = known.iter().find(|document| document.title.to_lowercase() == name.to_lowercase());
+        let new = NewDocument {
+            id: known.map_or_else(|| self.chat.ids.next(), |document| document.id),
+            reader,
+            added_by: Some(asker.person),
+            platform: fetch::WEB,
+            file: &file,
+            url: &url,
+            delivery: None,
+            now: asker.now,
+        };
+        let generation = match known {
+            Some(_) => sql::begin_version(conn, tenant, &new).await?.unwrap_or(1),
+            None => {
+                sql::insert(conn, tenant, &new).await?;
+                1
+            }
+        };
+        let work = KnowledgeJob::IndexDocument { document: new.id, generation };
+        jobs::enqueue(conn, tenant, lane(tenant), &work, asker.now, asker.now).await?;
+        Ok(InteractionResponse::Ephemeral(card::reading_page(name)))
     }
 }
 

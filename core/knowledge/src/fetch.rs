@@ -7,6 +7,7 @@ use crate::job::MAX_ATTEMPTS;
 use crate::sql;
 use nod_contract::chat::Attachment;
 use nod_contract::ids::TenantId;
+use nod_contract::web::{WebError, WebFetcher, WebPage};
 use nod_people::attachment::{self, FetchError};
 use nod_people::context::Chat;
 use nod_store::blobs::{self, BlobOwner};
@@ -15,24 +16,34 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 /// The largest file that is kept, in bytes.
 pub(crate) const MAX_BYTES: usize = 20 * 1024 * 1024;
 
+/// The `platform` of a document that is read from its address on the web.
+pub(crate) const WEB: &str = "web";
+
+/// The bytes of a document, and what its platform or server says they are.
+pub(crate) struct Fetched {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) media_type: String,
+}
+
 /// Returns the bytes of a document, or how reading it ended without them.
 ///
 /// # Errors
 /// If the platform does not give them now.
 pub(crate) async fn load_or_download(
     core: &Chat,
+    web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
-) -> Result<Result<Vec<u8>, ReadOutcome>, WorkError> {
+) -> Result<Result<Fetched, ReadOutcome>, WorkError> {
     if let Some(digest) = &document.wanted_digest
         && let Some(bytes) = load(core, claim.tenant, document.id, digest).await?
     {
         return Ok(match find_same_content(core, claim.tenant, document, digest).await? {
             Some(outcome) => Err(outcome),
-            None => Ok(bytes),
+            None => Ok(Fetched { bytes, media_type: document.media_type.clone() }),
         });
     }
-    download(core, claim, document).await
+    download(core, web, claim, document).await
 }
 
 /// Returns that another document here says the same. A new version of a document takes the place of the earlier one even
@@ -60,19 +71,19 @@ async fn load(core: &Chat, tenant: TenantId, document: Uuid, digest: &[u8]) -> s
 /// Downloads a document and keeps its bytes. What the same version or another document here says is not kept again.
 async fn download(
     core: &Chat,
+    web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
-) -> Result<Result<Vec<u8>, ReadOutcome>, WorkError> {
-    let file = Attachment {
-        name: document.title.clone(),
-        media_type: document.media_type.clone(),
-        size: 0,
-        url: Some(document.url.clone()),
+) -> Result<Result<Fetched, ReadOutcome>, WorkError> {
+    let fetched = if document.platform == WEB {
+        fetch_page(web, document).await
+    } else {
+        fetch_file(core, document).await
     };
-    let bytes = match attachment::fetch(core, &document.platform, &file, MAX_BYTES).await {
-        Ok(bytes) => bytes,
+    let Fetched { bytes, media_type } = match fetched {
+        Ok(fetched) => fetched,
         Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_ATTEMPTS => {
-            return Err("the platform did not give the file".into());
+            return Err("its bytes did not come".into());
         }
         Err(error) => return Ok(Err(ReadOutcome::Failed(error.reason))),
     };
@@ -88,7 +99,26 @@ async fn download(
     }
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    sql::store_bytes(&mut tx, claim.tenant, document, &bytes, core.now()).await?;
+    sql::store_bytes(&mut tx, claim.tenant, document, &bytes, &media_type, core.now()).await?;
     tx.commit().await?;
-    Ok(Ok(bytes))
+    Ok(Ok(Fetched { bytes, media_type }))
+}
+
+async fn fetch_file(core: &Chat, document: &Document) -> Result<Fetched, FetchError> {
+    let media_type = document.media_type.clone();
+    let url = Some(document.url.clone());
+    let file = Attachment { name: document.title.clone(), media_type: media_type.clone(), size: 0, url };
+    let bytes = attachment::fetch(core, &document.platform, &file, MAX_BYTES).await?;
+    Ok(Fetched { bytes, media_type })
+}
+
+async fn fetch_page(web: &dyn WebFetcher, document: &Document) -> Result<Fetched, FetchError> {
+    let page = web.fetch(&document.url, MAX_BYTES).await;
+    let WebPage { bytes, media_type } = page.map_err(|error| {
+        if let WebError::Unavailable(reason) = &error {
+            tracing::warn!(reason, document = %document.id, "an address did not answer");
+        }
+        FetchError { is_transient: matches!(error, WebError::Unavailable(_)), reason: error.to_string() }
+    })?;
+    Ok(Fetched { bytes, media_type })
 }

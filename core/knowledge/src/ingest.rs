@@ -9,9 +9,11 @@ use uuid::Uuid;
 
 use crate::analysis::weighted_terms;
 use crate::document::{Document, NewChunk, ReadOutcome, ReadVersion, Status};
+use crate::fetch::Fetched;
 use crate::job::MAX_ATTEMPTS;
 use crate::{card, chunk, embed, fetch, sql};
 use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::web::WebFetcher;
 use nod_contract::wire::Block;
 use nod_people::attachment::{self, TextFormat};
 use nod_people::context::Chat;
@@ -27,6 +29,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) async fn index_document(
     core: &Chat,
+    web: &dyn WebFetcher,
     model: Option<&str>,
     claim: &Claim,
     id: Uuid,
@@ -40,7 +43,7 @@ pub(crate) async fn index_document(
         |found: &Document| found.wanted_generation == generation && found.status == Status::Indexing;
     let outcome = match document.filter(is_wanted) {
         Some(document) => {
-            let outcome = match read(core, claim, &document).await {
+            let outcome = match read(core, web, claim, &document).await {
                 // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
                 Err(error) if claim.attempt >= MAX_ATTEMPTS => {
                     tracing::error!(document = %document.id, %error, "could not read a document");
@@ -122,12 +125,17 @@ async fn store(
 ///
 /// # Errors
 /// If the platform does not give it now; the job is tried again.
-async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOutcome, WorkError> {
+async fn read(
+    core: &Chat,
+    web: &dyn WebFetcher,
+    claim: &Claim,
+    document: &Document,
+) -> Result<ReadOutcome, WorkError> {
     if !is_served(core, claim.tenant, document).await? {
         return Ok(ReadOutcome::Failed("I keep files for members of this workspace only".to_owned()));
     }
-    let bytes = match fetch::load_or_download(core, claim, document).await? {
-        Ok(bytes) => bytes,
+    let Fetched { bytes, media_type } = match fetch::load_or_download(core, web, claim, document).await? {
+        Ok(fetched) => fetched,
         Err(outcome) => return Ok(outcome),
     };
     let digest = blobs::digest_of(&bytes);
@@ -135,7 +143,9 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
     let person = document.added_by.unwrap_or(PersonId(document.id));
     let whose = Whose { tenant: claim.tenant, person };
     let mut session = core.reading.open_session(whose, Instant::now() + READ_TIMEOUT);
-    let format = TextFormat::of_file(&document.title, &document.media_type);
+    // Of an address, only the server says what it is.
+    let name = if document.platform == fetch::WEB { "" } else { &document.title };
+    let format = TextFormat::of_file(name, &media_type);
     let read = match attachment::read_blocks(session.as_mut(), bytes, format, LIMITS).await {
         Ok(read) => read,
         Err(reason) => return Ok(ReadOutcome::Failed(reason)),
@@ -154,8 +164,12 @@ async fn read(core: &Chat, claim: &Claim, document: &Document) -> Result<ReadOut
 
 /// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.
 async fn is_served(core: &Chat, tenant: TenantId, document: &Document) -> Result<bool, WorkError> {
-    let (Some(delivery), Some(person)) = (document.delivery, document.added_by) else { return Ok(true) };
+    let Some(person) = document.added_by else { return Ok(true) };
     let mut conn = core.pool.acquire().await?;
+    let Some(delivery) = document.delivery else {
+        let person = people::sql::load(&mut conn, tenant, person).await?;
+        return Ok(person.is_some_and(|person| core.welcome.admits(person.membership)));
+    };
     let (conversation, ..) = delivery::sql::load_delivery_target(&mut conn, tenant, delivery).await?;
     let location = delivery::sql::load_location(&mut conn, tenant, conversation).await?;
     let (platform, workspace) = (&location.platform, &location.workspace);

@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
+use nod_contract::web::WebFetcher;
 
 use crate::access::Access;
 use crate::job::KnowledgeJob;
@@ -38,14 +39,14 @@ use nod_store::ability::Ability;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Plugs in the documents. Without an embedding model they are found by their words alone.
-pub fn plug(embedder: Option<Arc<dyn Embedder>>) -> Plug {
+pub fn plug(embedder: Option<Arc<dyn Embedder>>, web: Arc<dyn WebFetcher>) -> Plug {
     Box::new(move |chat| {
         let access = Access::new(chat);
         Ability {
             tools: tools::list_tools(chat, &access, Searcher::new(embedder.clone())),
-            jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder })],
+            jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder, web: web.clone() })],
             buttons: vec![Arc::new(command::DocumentButtons { chat: chat.clone(), access: access.clone() })],
-            commands: vec![Arc::new(command::ListDocuments { chat: chat.clone(), access })],
+            commands: vec![Arc::new(command::Knowledge { chat: chat.clone(), access, web })],
             checks: vec![Arc::new(check::CitationCheck)],
             messages: vec![Arc::new(keep::Keep(chat.clone()))],
             ..Ability::with_name("knowledge")
@@ -56,6 +57,7 @@ pub fn plug(embedder: Option<Arc<dyn Embedder>>) -> Plug {
 struct Indexing {
     chat: Chat,
     embedder: Option<Arc<dyn Embedder>>,
+    web: Arc<dyn WebFetcher>,
 }
 
 #[async_trait]
@@ -69,7 +71,7 @@ impl JobHandler for Indexing {
         match claim.job()? {
             KnowledgeJob::IndexDocument { document, generation } => {
                 let model = embedder.map(|embedder| embedder.model().id.as_str());
-                ingest::index_document(chat, model, claim, document, generation).await
+                ingest::index_document(chat, self.web.as_ref(), model, claim, document, generation).await
             }
             KnowledgeJob::EmbedChunks { document, version } => {
                 embed::embed_chunks(chat, embedder, claim, document, version).await

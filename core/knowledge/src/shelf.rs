@@ -102,7 +102,7 @@ pub async fn add_file(
         None => sql::insert(conn, tenant, &new).await?,
     }
     let document = sql::load(conn, tenant, new.id).await?.ok_or(sqlx::Error::RowNotFound)?;
-    sql::store_bytes(conn, tenant, &document, file.bytes, now).await?;
+    sql::store_bytes(conn, tenant, &document, file.bytes, "", now).await?;
     let work = KnowledgeJob::IndexDocument { document: document.id, generation: document.wanted_generation };
     jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await?;
     Ok(Added::Queued(document.id))

@@ -251,7 +251,7 @@ pub(crate) async fn begin_version(
     .await
 }
 
-/// Begins the next version of a document from the bytes that are kept. Returns its number, or `None` if one is being
+/// Begins the next version of a document from the bytes that are kept, or from what its address on the web gives now. Returns its number, or `None` if one is being
 /// read since `stuck_before` or later.
 pub(crate) async fn begin_rereading(
     conn: &mut PgConnection,
@@ -262,7 +262,7 @@ pub(crate) async fn begin_rereading(
 ) -> sqlx::Result<Option<i32>> {
     sqlx::query_scalar!(
         "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
-             updated_at = $4
+             updated_at = $4, wanted_digest = case when platform = 'web' then null else wanted_digest end
          where tenant_id = $1 and id = $2 and (status <> 'indexing' or updated_at < $3) returning wanted_generation",
         tenant.0,
         document,
@@ -280,16 +280,18 @@ pub(crate) async fn store_bytes(
     tenant: TenantId,
     document: &Document,
     bytes: &[u8],
+    media_type: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let digest = blobs::digest_of(bytes);
     let updated = sqlx::query!(
-        "update documents set wanted_digest = $4
+        "update documents set wanted_digest = $4, media_type = $5
          where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
         tenant.0,
         document.id,
         document.wanted_generation,
-        digest
+        digest,
+        media_type.replace('\0', "\u{FFFD}")
     )
     .execute(&mut *conn)
     .await?;

@@ -257,6 +257,7 @@ fn to_slack_commands(text: String) -> String {
         "/memory what:",
         "/knowledge remove:",
         "/knowledge again:",
+        "/knowledge add:",
         "/admin what:",
     ];
     let bare = |option: &str| option.split_inclusive(' ').next().unwrap_or_default().to_owned();
