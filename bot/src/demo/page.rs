@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 
+use super::handbook;
 use super::page_facts::PageFacts;
 use super::restart::RestartControl;
 use super::sandbox::DemoSandbox;
@@ -108,6 +109,10 @@ pub(super) fn router(
     };
     let mut router = Router::new()
         .route("/facts", get(move || std::future::ready(Json(facts))))
+        .route(
+            &format!("/{}", handbook::OFFER),
+            get(async || ([(CONTENT_TYPE, "application/pdf")], handbook::OFFER_PDF)),
+        )
         // A file can be dropped in a composer.
         .route(
             "/sandbox/{*door}",
