@@ -6,6 +6,7 @@
 mod calendar;
 mod company;
 mod data_dir;
+mod handbook;
 mod mail;
 mod page;
 mod page_facts;

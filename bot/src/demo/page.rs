@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 
+use super::handbook;
 use super::page_facts::PageFacts;
 use super::restart::RestartControl;
 use super::sandbox::DemoSandbox;
@@ -39,10 +40,10 @@ macro_rules! files {
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
         "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "chat.js" "composer.js" "dialog.js"
-        "dom.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "modal.js"
-        "slack_date.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js"
+        "documents_tour.js" "dom.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "modal.js"
+        "slack_date.js" "slack_documents.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js"
         "notifications.js" "toast.js" "unread.js" "windows.js"
-        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/actions.js" "discord/guild.js" "discord/progress.js"
+        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/actions.js" "discord/documents.js" "discord/guild.js" "discord/progress.js"
         "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/channel.js"
         "discord/sidebar.js" "discord/timestamp.js" "discord/discord_tour.js" "discord/autocomplete.js" "discord/window.js"
     );
@@ -108,6 +109,10 @@ pub(super) fn router(
     };
     let mut router = Router::new()
         .route("/facts", get(move || std::future::ready(Json(facts))))
+        .route(
+            &format!("/{}", handbook::OFFER),
+            get(async || ([(CONTENT_TYPE, "application/pdf")], handbook::OFFER_PDF)),
+        )
         // A file can be dropped in a composer.
         .route(
             "/sandbox/{*door}",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::company;
+use super::{company, handbook};
 use crate::config::Config;
 
 /// Sent to the page unchanged.
@@ -16,6 +16,10 @@ pub(super) struct PageFacts {
     pub channel: &'static str,
     /// The user with admin rights; a handle.
     pub admin: &'static str,
+    /// The document that Nod knows from the start; its name.
+    pub handbook: &'static str,
+    /// The document that the page drops in a chat; its name, and where the page gets it.
+    pub offer: &'static str,
     /// The visitor's own model; `None` if the rule-based fake replaces it.
     pub model: Option<String>,
 }
@@ -28,6 +32,8 @@ impl PageFacts {
             recipient: company::RECIPIENT,
             channel: company::CHANNEL,
             admin: company::ADMIN,
+            handbook: handbook::HANDBOOK,
+            offer: handbook::OFFER,
             model: (!rules_stand_in).then_some(model),
         }
     }

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nod_contract::clock::Clock;
 use nod_contract::ids::SystemIds;
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::handbook;
 use crate::app;
 use crate::config::Config;
 use crate::database::{self, Database, DatabaseClock};
@@ -68,8 +70,12 @@ impl RestartControl {
             database::migrate(&database.pool).await?;
             let clock = DatabaseClock::follow(&database.pool, stop.clone()).await?;
             while !stop.is_cancelled() {
-                let (pool, clock, ids) = (database.pool.clone(), clock.clone(), Arc::new(SystemIds));
-                let app = app::start(&config, pool, clock, ids, Vec::new()).await?;
+                let (pool, ids) = (database.pool.clone(), Arc::new(SystemIds));
+                let app = app::start(&config, pool, clock.clone(), ids, Vec::new()).await?;
+                if self.nod().stops == 0 {
+                    handbook::keep(&database.pool, clock.now()).await?;
+                    app.nod.wake();
+                }
                 tokio::select! {
                     // Work that does not finish in time is dropped with the app, like in a kill.
                     () = self.wait_for_restart(ready()) => drop(tokio::time::timeout(SHUTDOWN_TIMEOUT, app.stop()).await),

@@ -1,6 +1,7 @@
 //! The tour without a browser: everything goes through the page's own endpoints.
 #![allow(clippy::unwrap_used)]
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
@@ -37,9 +38,10 @@ impl DemoFixture {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let port = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
         let ports = [0, port + NEXT.fetch_add(1, Ordering::Relaxed)];
-        let demo = Demo::prepare(&DemoEnvironment::default(), Some(folder.path().join("demo")), ports)
+        let mut demo = Demo::prepare(&DemoEnvironment::default(), Some(folder.path().join("demo")), ports)
             .await
             .unwrap();
+        demo.config.reading.program = Some(reading_program());
         let (google, stop) = (demo.sandbox.google.clone(), CancellationToken::new());
         let (told, ready) = tokio::sync::oneshot::channel();
         let playing = demo.run(stop.clone(), move |page| told.send(page.clone()).unwrap());
@@ -146,6 +148,14 @@ impl DemoFixture {
         };
         tokio::time::timeout(TIMEOUT, arrived).await.unwrap()
     }
+}
+
+/// Returns the example that reads documents: the program that runs the tests is no `nod`.
+fn reading_program() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.parent().and_then(Path::parent).unwrap().join("examples/read_documents");
+    assert!(program.exists(), "cargo builds {} unless it is told what to test", program.display());
+    program
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

@@ -246,7 +246,8 @@ impl World {
         }
         for file in seen["attachments"].as_array_mut().into_iter().flatten() {
             let bytes = file["id"].as_str().and_then(|id| self.files.get(id));
-            file["preview"] = json!(bytes.map(|bytes| String::from_utf8_lossy(bytes)));
+            // Of what is no text nothing can be shown.
+            file["preview"] = json!(bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()));
         }
         seen
     }

@@ -207,7 +207,8 @@ impl World {
         for file in seen["files"].as_array_mut().into_iter().flatten() {
             let upload = file["id"].as_str().and_then(|id| self.uploads.get(id));
             if let Some(content) = upload.and_then(|upload| upload.content.as_ref()) {
-                file["preview"] = json!(String::from_utf8_lossy(content));
+                // Of what is no text nothing can be shown.
+                file["preview"] = json!(std::str::from_utf8(content).ok());
             }
         }
         seen

@@ -28,6 +28,13 @@ function post(path, body) {
 
 export const act = (door, body) => post(`/sandbox/${door}`, body);
 
+// A file of the demo's own, as if it were chosen from the visitor's disk.
+export async function file(name) {
+  const response = await fetch(`/${name}`).catch(() => null);
+  if (!response?.ok) throw new Error("The demo does not answer. Was it stopped?");
+  return new File([await response.blob()], name, { type: response.headers.get("content-type") });
+}
+
 export const facts = () => answered(fetch("/facts"));
 export const nod = () => answered(fetch("/demo/state"));
 export const restart = () => post("/demo/restart", {});

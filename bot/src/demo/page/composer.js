@@ -2,13 +2,14 @@
 
 import * as api from "./api.js";
 import { box } from "./message_box.js";
+import { QUESTION } from "./documents_tour.js";
 import { el } from "./dom.js";
 import { channel, isDirect, store } from "./store.js";
 
 let parts = null;
 let place = null;
 
-const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", "/nod help"];
+const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", QUESTION, "/nod help"];
 
 export function renderComposer() {
   parts ??= build();
@@ -23,6 +24,12 @@ export function renderComposer() {
 
 // Puts words into the box, ready to be sent.
 export const fill = (words) => parts.fill(words);
+
+// The same with a file.
+export function drop(words, file) {
+  parts.attach(file);
+  fill(words);
+}
 
 function build() {
   const button = el("button", { class: "button primary", type: "submit" }, "Send");

@@ -4,6 +4,9 @@
 import { keep, kept } from "./reload.js";
 import { here } from "./discord/guild.js";
 import { STEPS as ON_DISCORD, ask as askOnDiscord } from "./discord/discord_tour.js";
+import { documentSteps } from "./documents_tour.js";
+import { documents as onDiscord } from "./discord/documents.js";
+import { documents } from "./slack_documents.js";
 import { el } from "./dom.js";
 import { STEPS as MEETING } from "./meeting_tour.js";
 import { more, triedNow } from "./suggestions.js";
@@ -11,7 +14,13 @@ import { STEPS as ON_SLACK, ask } from "./mail_tour.js";
 import { store } from "./store.js";
 
 const GUIDE = "nod-demo-guide";
-const WAYS = [["Slack", ON_SLACK], ["A meeting", MEETING], ["Discord", ON_DISCORD]];
+const WAYS = [
+  ["Slack", ON_SLACK],
+  ["A document", documentSteps(documents)],
+  ["A meeting", MEETING],
+  ["Discord", ON_DISCORD],
+  ["A document on Discord", documentSteps(onDiscord)],
+];
 const done = new Set();
 const tried = new Set();
 // Unless the visitor says so, the rest is open once all ways were gone.

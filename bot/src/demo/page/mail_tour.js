@@ -1,7 +1,7 @@
 // The first way: from a request in Slack to the mail that arrives.
 
 import { pointAt } from "./chat.js";
-import { fill } from "./composer.js";
+import { drop as dropFile, fill } from "./composer.js";
 import { approved, arrived, card, connected, failed, leaving, link, seen, stood } from "./progress.js";
 import { lookInto } from "./mail.js";
 import { line, me, store } from "./store.js";
@@ -45,8 +45,16 @@ function write(channel, words) {
   setTimeout(() => fill(words));
 }
 
+const first = () => store.slack.channels.find((one) => one.name === store.facts.channel);
+
 export function ask(words) {
-  write(store.slack.channels.find((one) => one.name === store.facts.channel), words);
+  write(first(), words);
+}
+
+// Puts words and a file into the box, where they are asked.
+export function drop(words, file) {
+  if (first()) goTo(first());
+  setTimeout(() => dropFile(words, file));
 }
 
 export function point(message) {

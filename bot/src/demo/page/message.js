@@ -43,7 +43,8 @@ function content(message) {
 }
 
 function file({ name, preview }) {
-  return el("details", { class: "file" }, el("summary", {}, `📄 ${name}`), el("pre", {}, preview ?? ""));
+  if (!preview) return el("p", { class: "file" }, `📄 ${name}`);
+  return el("details", { class: "file" }, el("summary", {}, `📄 ${name}`), el("pre", {}, preview));
 }
 
 async function press(message, element, isLink, node) {

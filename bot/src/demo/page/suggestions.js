@@ -41,6 +41,7 @@ const MORE = [
     is: () => commanded("Ask Nod"),
   },
   { title: "One person in both", say: "/nod connect chat", then: "and give the code it shows to “/connect” on Discord", is: () => told(/You are one person for me now/) },
+  { title: "What nobody wrote down", say: "@nod where can I park?", then: "no page of the handbook says it, so Nod says that it does not know", is: () => told(/I don.t know|do(es)? not say|found nothing/) },
   { title: "Remember", say: "@nod remember that the launch is on Friday", then: "then ask “@nod when is the launch?”, or look at “/nod memory”", is: () => told(/I will remember that/) },
 ];
 

@@ -159,14 +159,14 @@ pub(super) fn small_talk_answer(text: &str, signer: Option<&str>) -> String {
     }
     if !lower.is_empty() && !starts(lower, &ASKING_WHO) {
         return "I did not understand that, and nothing was done. I know some sentences about mail (“tell Bo I'm \
-                late”, “what's new in my mail?”, “archive the mail from Bo”) and about calendars (“what's on my \
-                calendar tomorrow?”, “move lunch to 1pm”)."
+                late”, “what's new in my mail?”, “archive the mail from Bo”), about calendars (“what's on my \
+                calendar tomorrow?”, “move lunch to 1pm”) and about documents (“how many days of leave do I have?”)."
             .to_owned();
     }
     let hello = signer.map_or_else(|| "Hello!".to_owned(), |name| format!("Hello, {name}!"));
     format!(
         "{hello} I can write and send mail, show what is new in your inbox, find mail, read and answer it, and put it \
-         away. I also know your calendar, and find times with others. Before anything reaches somebody else I ask \
-         you. Try: “tell Bo I'm late”, “what's new in my mail?” or “what's on my calendar tomorrow?”"
+         away. I also know your calendar, find times with others, and answer from the documents that I was given. \
+         Before anything reaches somebody else I ask you. Try: “tell Bo I'm late”, “what's new in my mail?” or “what's on my calendar tomorrow?”"
     )
 }

@@ -1,6 +1,7 @@
 // Where one writes in Discord. A slash opens the list of commands; one that was chosen asks for its options.
 
 import { box } from "../message_box.js";
+import { QUESTION } from "../documents_tour.js";
 import { el } from "../dom.js";
 import { commandForm } from "./command.js";
 import * as door from "./actions.js";
@@ -9,7 +10,7 @@ import { suggestions } from "./autocomplete.js";
 
 // Commands of this type are typed.
 const CHAT = 1;
-const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", "/help"];
+const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", QUESTION, "/help"];
 
 let parts = null;
 
@@ -41,6 +42,12 @@ export function renderComposer() {
 export function fill(words) {
   leave();
   parts.fill(words);
+}
+
+// The same with a file.
+export function drop(words, file) {
+  parts.attach(file);
+  fill(words);
 }
 
 const commands = () => here.guild.commands.filter((one) => one.type === CHAT);

@@ -2,7 +2,7 @@
 
 import { me, store } from "../store.js";
 import { show } from "../windows.js";
-import { fill } from "./composer.js";
+import { drop as dropFile, fill } from "./composer.js";
 import { goTo, here, rooms, user } from "./guild.js";
 import { card, connected, decided, link, question, stood } from "./progress.js";
 import { pointAt } from "./channel.js";
@@ -37,14 +37,24 @@ function approving() {
   return { words: "No card waits for you on Discord now. Ask once more there.", label: "Write it for me", go: () => ask(MAIL) };
 }
 
-// Writes words into Discord's box.
-export function ask(words) {
+function toRoom() {
   show("discord");
   goTo(rooms().find((one) => one.name === store.facts.channel).id);
+}
+
+// Writes words into Discord's box.
+export function ask(words) {
+  toRoom();
   setTimeout(() => fill(words));
 }
 
-function point(message) {
+// The same with a file.
+export function drop(words, file) {
+  toRoom();
+  setTimeout(() => dropFile(words, file));
+}
+
+export function point(message) {
   show("discord");
   goTo(message.channel);
   pointAt(message.id);

@@ -56,7 +56,8 @@ function content(message) {
 }
 
 function file({ filename, preview }) {
-  return el("details", { class: "file" }, el("summary", {}, `📄 ${filename}`), el("pre", {}, preview ?? ""));
+  if (!preview) return el("p", { class: "file" }, `📄 ${filename}`);
+  return el("details", { class: "file" }, el("summary", {}, `📄 ${filename}`), el("pre", {}, preview));
 }
 
 async function press(message, id, value, node) {

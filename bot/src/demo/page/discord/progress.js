@@ -6,7 +6,7 @@ const all = () => here.guild.channels.flatMap((one) => one.messages).filter((one
 const inLine = () => (line()?.messages ?? []).filter((one) => one.by_bot);
 const latest = (messages) => [...messages].sort(byAge).at(-1);
 
-const buttons = (parts) => parts.flatMap((part) => [...(part.type === 2 ? [part] : []), ...buttons(part.components ?? [])]);
+export const buttons = (parts) => parts.flatMap((part) => [...(part.type === 2 ? [part] : []), ...buttons(part.components ?? [])]);
 const has = (pattern) => (message) => buttons(message.components).some((one) => pattern.test(one.custom_id));
 const links = (message) => buttons(message.components).some((one) => one.url && /^Connect /.test(one.label));
 
