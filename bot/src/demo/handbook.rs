@@ -7,6 +7,7 @@ use nod_contract::ids::SystemIds;
 use nod_contract::vector_store::Reader;
 use nod_inbox::Settings;
 use nod_knowledge::shelf::{self, NewFile};
+use nod_store::store;
 use sqlx::PgPool;
 
 pub(super) const HANDBOOK: &str = "handbook.pdf";
@@ -18,7 +19,7 @@ pub(super) const OFFER_PDF: &[u8] = include_bytes!("offer.pdf");
 /// Keeps the handbook for everyone. A job reads it, so that the start does not wait.
 pub(super) async fn keep(pool: &PgPool, now: Timestamp) -> anyhow::Result<()> {
     let file = NewFile { name: HANDBOOK, reader: Reader::Everyone, bytes: HANDBOOK_PDF };
-    let mut tx = pool.begin().await?;
+    let mut tx = store::begin(pool).await?;
     shelf::add_file(&mut tx, Settings::default().tenant, &SystemIds, &file, now)
         .await
         .context("the demo's handbook")?;
