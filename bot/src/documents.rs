@@ -10,6 +10,7 @@ use nod_contract::vector_store::Reader;
 use nod_inbox::Settings;
 use nod_knowledge::shelf::{self, Added, NewFile, Progress};
 use nod_people::{delivery, people};
+use nod_store::store;
 use serde_json::json;
 use sqlx::PgPool;
 use tokio::time::Instant;
@@ -96,7 +97,7 @@ async fn run(pool: &PgPool, files: &[PathBuf], audience: &Audience, as_json: boo
             report(&name, "failed", "it is larger than 20 MB", as_json);
             continue;
         }
-        let mut tx = pool.begin().await?;
+        let mut tx = store::begin(pool).await?;
         let file = NewFile { name: &name, reader, bytes: &bytes };
         let added = shelf::add_file(&mut tx, tenant, ids, &file, clock.now()).await.map_err(explain)?;
         tx.commit().await?;

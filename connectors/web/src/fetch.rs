@@ -160,7 +160,8 @@ mod tests {
     use tokio::net::TcpListener;
 
     /// Answers each connection with the next of these answers, and returns its origin.
-    async fn serve(answers: &'static [&'static str]) -> String {
+    async fn serve(answers: &[&str]) -> String {
+        let answers: Vec<String> = answers.iter().map(|answer| (*answer).to_owned()).collect();
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -175,7 +176,7 @@ mod tests {
         origin
     }
 
-    async fn fetch(answers: &'static [&'static str]) -> Result<WebPage, WebError> {
+    async fn fetch(answers: &[&str]) -> Result<WebPage, WebError> {
         let origin = serve(answers).await;
         Fetcher::new(vec![origin.parse().unwrap()]).unwrap().fetch(&format!("{origin}/a#b"), 10).await
     }
