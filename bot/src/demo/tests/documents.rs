@@ -172,8 +172,9 @@ async fn the_handbook_answers_what_it_says_and_nothing_else() {
             "how much is the training budget?",
             ["600 euros a year, for courses, books and conferences. [1]", "p. 10"],
         ),
-        ("how much may a hotel cost?", ["140 euros a night", "p. 5"]),
+        ("how much may a hotel be a night?", ["140 euros a night", "p. 5"]),
         ("how many weeks of parental leave do I get?", ["16 weeks of parental leave", "p. 11"]),
+        ("can I bring my dog?", [UNKNOWN, "The answer cites no passage."]),
         ("where can I park?", [UNKNOWN, "for “where can I park?” and found nothing"]),
     ] {
         visit.ask_on("slack", &format!("@nod {question}")).await;
