@@ -19,7 +19,7 @@ pub(super) fn abilities(
     model: Arc<dyn Model>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder)];
+    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, None)];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));
