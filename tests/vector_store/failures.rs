@@ -40,7 +40,7 @@ async fn assert_all_unavailable(store: &QdrantStore) {
     let (space, tenant) = (space(), tenant());
     assert_unavailable(store.prepare(&space).await);
     assert_unavailable(store.upsert(&space, tenant, &[chunk(Uuid::now_v7())]).await);
-    assert_unavailable(store.count_terms(&space, tenant, &[1]).await);
+    assert_unavailable(store.count_chunks(&space, tenant, &[1]).await);
     assert_unavailable(store.search(&space, &query(tenant)).await);
     assert_unavailable(store.delete(&space, tenant, Uuid::now_v7(), None).await);
     assert_unavailable(store.list_versions(&space, tenant).await);
@@ -150,7 +150,7 @@ async fn a_wrong_key_is_refused_and_never_repeated() {
         let reasons = [
             rejection(store.prepare(&space).await),
             rejection(store.upsert(&space, tenant, &[chunk(Uuid::now_v7())]).await),
-            rejection(store.count_terms(&space, tenant, &[1]).await),
+            rejection(store.count_chunks(&space, tenant, &[1]).await),
             rejection(store.search(&space, &query(tenant)).await),
             rejection(store.delete(&space, tenant, Uuid::now_v7(), None).await),
             rejection(store.list_versions(&space, tenant).await),

@@ -21,7 +21,7 @@ pub(super) fn abilities(
     embedder: Option<Arc<dyn Embedder>>,
     web: Arc<dyn WebFetcher>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, web)];
+    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, None, web)];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));

@@ -65,14 +65,18 @@ pub fn indexes(name: &str) -> Vec<CreateFieldIndexCollectionBuilder> {
         index(field, FieldType::Keyword)
             .field_index_params(KeywordIndexParamsBuilder::default().enable_hnsw(false))
     };
-    let terms = IntegerIndexParamsBuilder::new(true, false).enable_hnsw(false);
+    let number = |field| {
+        index(field, FieldType::Integer)
+            .field_index_params(IntegerIndexParamsBuilder::new(true, false).enable_hnsw(false))
+    };
     vec![
         index(payload::TENANT, FieldType::Keyword)
             .field_index_params(KeywordIndexParamsBuilder::default().is_tenant(true)),
         keyword(payload::READER),
         keyword(payload::DOCUMENT),
         keyword(payload::VERSION),
-        index(payload::TERMS, FieldType::Integer).field_index_params(terms),
+        number(payload::TERMS),
+        number(payload::EMBEDDED),
     ]
 }
 

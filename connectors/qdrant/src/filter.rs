@@ -15,6 +15,11 @@ pub fn term(of: TenantId, term: u32) -> Filter {
     and(of, [Condition::matches(payload::TERMS, i64::from(term))])
 }
 
+/// Returns the points that have vectors.
+pub fn embedded(of: TenantId) -> Filter {
+    and(of, [Condition::matches(payload::EMBEDDED, 1_i64)])
+}
+
 /// Returns what a search is limited to.
 pub fn search(query: &SearchQuery) -> Filter {
     let readers: Vec<String> = query.readers.iter().map(payload::reader_key).collect();

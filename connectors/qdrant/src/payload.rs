@@ -9,6 +9,8 @@ pub const DOCUMENT: &str = "document";
 /// Document and generation in one, because Qdrant counts by one field.
 pub const VERSION: &str = "version";
 pub const TERMS: &str = "terms";
+/// 1 if it has vectors, else 0: Qdrant counts by fields alone.
+pub const EMBEDDED: &str = "embedded";
 
 pub fn reader_key(reader: &Reader) -> String {
     match reader {

@@ -79,12 +79,14 @@ pub fn encode(tenant: TenantId, point: &Point) -> PointStruct {
         vectors = vectors.add_vector(LEXICAL, Vector::new_sparse(terms.clone(), weights));
     }
     let terms = terms.into_iter().map(|term| Value::from(i64::from(term))).collect();
+    let is_embedded = i64::from(!point.windows.is_empty());
     let payload = HashMap::from([
         (payload::TENANT.to_owned(), Value::from(tenant.to_string())),
         (payload::READER.to_owned(), Value::from(payload::reader_key(&point.reader))),
         (payload::DOCUMENT.to_owned(), Value::from(point.document.to_string())),
         (payload::VERSION.to_owned(), Value::from(payload::version_key(point.document, point.generation))),
         (payload::TERMS.to_owned(), Value { kind: Some(Kind::ListValue(ListValue { values: terms })) }),
+        (payload::EMBEDDED.to_owned(), Value::from(is_embedded)),
     ]);
     PointStruct { id: Some(point.id.to_string().into()), payload, vectors: Some(vectors.into()) }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use nod_contract::ids::TenantId;
 use nod_contract::vector_store::{
-    Hits, Point, SearchQuery, Space, TermCounts, VectorStore, VectorStoreError, VectorStoreHealth,
+    ChunkCounts, Hits, Point, SearchQuery, Space, VectorStore, VectorStoreError, VectorStoreHealth,
 };
 use qdrant_client::qdrant::facet_value::Variant;
 use qdrant_client::qdrant::{
@@ -185,19 +185,20 @@ impl VectorStore for QdrantStore {
         Ok(())
     }
 
-    async fn count_terms(
+    async fn count_chunks(
         &self,
         space: &Space,
         tenant: TenantId,
         terms: &[u32],
-    ) -> Result<TermCounts, VectorStoreError> {
+    ) -> Result<ChunkCounts, VectorStoreError> {
         let name = collection::name(space);
-        let all = std::iter::once(filter::tenant(tenant));
-        let filters = all.chain(terms.iter().map(|term| filter::term(tenant, *term)));
+        let filters = [filter::tenant(tenant), filter::embedded(tenant)];
+        let filters = filters.into_iter().chain(terms.iter().map(|term| filter::term(tenant, *term)));
         let counts = try_join_all(filters.map(|filter| self.count(&name, filter))).await;
-        let counts = or_missing(counts, || vec![0; terms.len() + 1])?;
-        let (chunk_count, with_term) = counts.split_first().unwrap_or((&0, &[]));
-        Ok(TermCounts { chunk_count: *chunk_count, with_term: with_term.to_vec() })
+        let counts = or_missing(counts, || vec![0; terms.len() + 2])?;
+        let mut counts = counts.into_iter();
+        let mut next = || counts.next().unwrap_or_default();
+        Ok(ChunkCounts { all: next(), embedded: next(), with_term: counts.collect() })
     }
 
     async fn search(&self, space: &Space, query: &SearchQuery) -> Result<Hits, VectorStoreError> {

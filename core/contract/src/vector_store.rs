@@ -75,12 +75,13 @@ pub struct Hits {
     pub lexical: Vec<Hit>,
 }
 
-/// How common terms are among the chunks of a tenant.
+/// How many chunks of a tenant there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TermCounts {
-    /// All chunks.
-    pub chunk_count: u64,
-    /// The chunks that have each of the terms, in their order.
+pub struct ChunkCounts {
+    pub all: u64,
+    /// Those that have vectors of the space.
+    pub embedded: u64,
+    /// Those that have each of the terms that were asked for, in their order.
     pub with_term: Vec<u64>,
 }
 
@@ -121,12 +122,12 @@ pub trait VectorStore: Send + Sync {
 
     /// # Errors
     /// If the store does not answer or refuses.
-    async fn count_terms(
+    async fn count_chunks(
         &self,
         space: &Space,
         tenant: TenantId,
         terms: &[u32],
-    ) -> Result<TermCounts, VectorStoreError>;
+    ) -> Result<ChunkCounts, VectorStoreError>;
 
     /// # Errors
     /// If the store does not answer or refuses.

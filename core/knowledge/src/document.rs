@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, PersonId};
+use nod_contract::ids::{ChannelId, DeliveryId, PersonId};
 use nod_contract::vector_store::Reader;
 use nod_people::delivery::ConversationLocation;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,13 @@ impl Readers {
             Reader::Channel(channel) => Self { channels: vec![channel.0], ..Self::default() },
             Reader::Person(person) => Self { person: Some(person.0), ..Self::default() },
         }
+    }
+
+    pub(crate) fn list(&self) -> Vec<Reader> {
+        let channels = self.channels.iter().map(|channel| Reader::Channel(ChannelId(*channel)));
+        let person = self.person.map(|person| Reader::Person(PersonId(person)));
+        let everyone = self.everyone.then_some(Reader::Everyone);
+        channels.chain(person).chain(everyone).collect()
     }
 
     pub(crate) fn include(&self, reader: Reader) -> bool {

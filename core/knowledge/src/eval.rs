@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nod_contract::embedding::{Embedder, TextKind};
+use nod_contract::vector_store::Reader;
 use nod_contract::wire::Block;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,8 @@ use uuid::Uuid;
 use crate::analysis::{query_terms, weighted_terms};
 use crate::chunk;
 use crate::fuse::{self, Candidate};
-use crate::index::{Index, IndexedChunk};
+use crate::index::{Index, IndexedChunk, IndexedVersion};
+use crate::rarity::QueryTerms;
 use crate::search::{MAX_CANDIDATES, is_supported};
 use crate::vector::{QueryVector, Windows};
 use crate::window::split_windows;
@@ -235,9 +237,13 @@ fn chunks(candidates: &[Candidate]) -> Vec<Uuid> {
 
 fn search(searchable: &Searchable, query: &str, vector: Option<&QueryVector>) -> Legs {
     let Searchable { index, readable, .. } = searchable;
+    let terms = query_terms(query);
+    let terms = QueryTerms::new(&terms, &index.count_chunks(&terms));
+    let lexical = index.search_terms(terms.as_slice(), readable, MAX_CANDIDATES);
+    let highest = terms.highest_score();
     Legs {
         dense: vector.map_or_else(Vec::new, |v| index.search_vector(v, readable, MAX_CANDIDATES)),
-        lexical: index.search_terms(&query_terms(query), readable, MAX_CANDIDATES),
+        lexical: lexical.into_iter().map(|(chunk, score)| (chunk, score / highest)).collect(),
     }
 }
 
@@ -290,7 +296,7 @@ async fn build_index(
             let terms = weighted_terms(&document.title, &chunk.heading, &chunk.text);
             indexed.push(IndexedChunk { chunk: key, terms, windows });
         }
-        all.push((id, 1, indexed));
+        all.push(IndexedVersion { document: id, generation: 1, reader: Reader::Everyone, chunks: indexed });
         searchable.readable.insert(id);
     }
     searchable.index.update(&HashSet::new(), all);

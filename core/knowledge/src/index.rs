@@ -1,19 +1,20 @@
 //! The search index in memory: which chunk has which term, and the vectors of its windows. It ranks; rows decide what
 //! may be read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
+use nod_contract::vector_store::{ChunkCounts, Reader};
 use uuid::Uuid;
 
-use crate::analysis::{MAX_WEIGHT, WEIGHT_SCALE};
+use crate::analysis::WEIGHT_SCALE;
 use crate::vector::{QueryVector, Windows};
 
 /// The chunks of a tenant.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
-    /// The version of each document that it holds.
-    generations: HashMap<Uuid, i32>,
+    /// The version of each document that it holds, and who may read it.
+    versions: HashMap<Uuid, (i32, Reader)>,
     /// The number of chunks that have not been removed.
     live_count: usize,
     slots: Vec<Slot>,
@@ -35,6 +36,15 @@ struct Slot {
     windows: Range<usize>,
 }
 
+/// A version of a document to add.
+#[derive(Debug)]
+pub(crate) struct IndexedVersion {
+    pub(crate) document: Uuid,
+    pub(crate) generation: i32,
+    pub(crate) reader: Reader,
+    pub(crate) chunks: Vec<IndexedChunk>,
+}
+
 /// A chunk to add.
 #[derive(Debug)]
 pub(crate) struct IndexedChunk {
@@ -44,20 +54,41 @@ pub(crate) struct IndexedChunk {
 }
 
 impl Index {
-    /// Returns the version of each document that it holds.
-    pub(crate) fn generations(&self) -> &HashMap<Uuid, i32> {
-        &self.generations
+    /// Returns the version of each document that it holds, and who may read it.
+    pub(crate) fn versions(&self) -> &HashMap<Uuid, (i32, Reader)> {
+        &self.versions
     }
 
-    /// Returns whether documents can be found by meaning: nearly all chunks have vectors of one dimension. (What a model
-    /// refuses can still be found by its words.)
-    pub(crate) fn has_vectors(&self) -> bool {
-        self.dimension > 0 && self.bare_count * 10 <= self.live_count
+    /// Returns how many chunks it has of each version.
+    pub(crate) fn count_versions(&self) -> BTreeMap<(Uuid, i32), u64> {
+        let mut counts = BTreeMap::new();
+        for document in self.slots.iter().filter_map(|slot| slot.document) {
+            if let Some((generation, _)) = self.versions.get(&document) {
+                *counts.entry((document, *generation)).or_default() += 1;
+            }
+        }
+        counts
     }
 
-    /// Returns whether there are chunks without vectors.
-    pub(crate) fn lacks_vectors(&self) -> bool {
-        self.bare_count > 0
+    /// Returns the documents that one of these may read, of some or of all.
+    pub(crate) fn find_readable(&self, readers: &[Reader], of: Option<&[Uuid]>) -> HashSet<Uuid> {
+        let readers: HashSet<&Reader> = readers.iter().collect();
+        let is_readable =
+            |document: &Uuid| self.versions.get(document).is_some_and(|(_, reader)| readers.contains(reader));
+        match of {
+            Some(of) => of.iter().copied().filter(is_readable).collect(),
+            None => self.versions.keys().copied().filter(is_readable).collect(),
+        }
+    }
+
+    /// Returns how many chunks there are, how many of them have vectors, and how many have each of the terms.
+    pub(crate) fn count_chunks(&self, terms: &[i32]) -> ChunkCounts {
+        let with = |term: &i32| self.postings.get(term).map_or(0, |found| found.len() as u64);
+        ChunkCounts {
+            all: self.live_count as u64,
+            embedded: (self.live_count - self.bare_count) as u64,
+            with_term: terms.iter().map(with).collect(),
+        }
     }
 
     /// Returns the documents that have chunks without vectors.
@@ -75,12 +106,12 @@ impl Index {
     }
 
     /// Removes documents, and puts versions of others in the place of those that it holds.
-    pub(crate) fn update(&mut self, removed: &HashSet<Uuid>, changed: Vec<(Uuid, i32, Vec<IndexedChunk>)>) {
+    pub(crate) fn update(&mut self, removed: &HashSet<Uuid>, changed: Vec<IndexedVersion>) {
         // All at once, because every posting is looked at.
-        let gone = changed.iter().map(|(document, ..)| *document).chain(removed.iter().copied()).collect();
+        let gone = changed.iter().map(|version| version.document).chain(removed.iter().copied()).collect();
         self.remove(&gone);
-        for (document, generation, chunks) in changed {
-            self.generations.insert(document, generation);
+        for IndexedVersion { document, generation, reader, chunks } in changed {
+            self.versions.insert(document, (generation, reader));
             chunks.into_iter().for_each(|chunk| self.add(document, chunk));
         }
     }
@@ -109,7 +140,7 @@ impl Index {
     }
 
     fn remove(&mut self, documents: &HashSet<Uuid>) {
-        self.generations.retain(|document, _| !documents.contains(document));
+        self.versions.retain(|document, _| !documents.contains(document));
         let mut removed = HashSet::new();
         for (at, slot) in (0_u32..).zip(&mut self.slots) {
             if slot.document.is_some_and(|document| documents.contains(&document)) {
@@ -128,34 +159,23 @@ impl Index {
         });
     }
 
-    /// Returns how much a term distinguishes: a rare one more than a common one.
-    pub(crate) fn idf(&self, term: i32) -> f32 {
-        let all = self.live_count as f32;
-        let with = self.postings.get(&term).map_or(0.0, |found| found.len() as f32);
-        (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
-    }
-
-    /// Returns the chunks of these documents that have terms of a query, the best first. A score is the part of the
-    /// highest that any text could have, from 0 to 1.
+    /// Returns the chunks of these documents that have terms of a query, the best first. Each term comes with how much it
+    /// distinguishes.
     pub(crate) fn search_terms(
         &self,
-        terms: &[i32],
+        terms: &[(i32, f32)],
         documents: &HashSet<Uuid>,
         most: usize,
     ) -> Vec<(Uuid, f32)> {
         let mut scores: HashMap<u32, f32> = HashMap::new();
-        let mut highest = 0.0;
-        for term in terms {
-            let idf = self.idf(*term);
-            highest += idf * MAX_WEIGHT;
+        for (term, idf) in terms {
             for (at, weight) in self.postings.get(term).into_iter().flatten() {
                 if self.is_in(*at as usize, documents) {
                     *scores.entry(*at).or_default() += idf * f32::from(*weight) / WEIGHT_SCALE;
                 }
             }
         }
-        let scores = scores.into_iter().map(|(at, score)| (at, score / highest)).collect();
-        self.best(scores, most)
+        self.best(scores.into_iter().collect(), most)
     }
 
     /// Returns the chunks of these documents that are nearest to a query, the nearest first. A score is the cosine of
@@ -200,6 +220,7 @@ impl Index {
 mod tests {
     use super::*;
     use crate::analysis::{query_terms, weighted_terms};
+    use crate::rarity::QueryTerms;
 
     fn id(n: usize) -> Uuid {
         Uuid::from_u128(n as u128)
@@ -211,7 +232,15 @@ mod tests {
     }
 
     fn replace(index: &mut Index, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
-        index.update(&HashSet::new(), vec![(document, generation, chunks)]);
+        let reader = Reader::Everyone;
+        index.update(&HashSet::new(), vec![IndexedVersion { document, generation, reader, chunks }]);
+    }
+
+    fn search(index: &Index, query: &str, documents: &HashSet<Uuid>) -> Vec<(Uuid, f32)> {
+        let terms = query_terms(query);
+        let terms = QueryTerms::new(&terms, &index.count_chunks(&terms));
+        let hits = index.search_terms(terms.as_slice(), documents, 10);
+        hits.into_iter().map(|(chunk, score)| (chunk, score / terms.highest_score())).collect()
     }
 
     fn index(texts: &[&str]) -> Index {
@@ -223,7 +252,7 @@ mod tests {
     }
 
     fn all(index: &Index) -> HashSet<Uuid> {
-        index.generations().keys().copied().collect()
+        index.find_readable(&[Reader::Everyone], None)
     }
 
     fn chunk_numbers(hits: &[(Uuid, f32)]) -> Vec<u128> {
@@ -233,7 +262,7 @@ mod tests {
     #[test]
     fn the_chunk_with_the_rare_words_is_first() {
         let index = index(&["we work and we rest", "25 days of annual leave", "we leave at five"]);
-        let hits = index.search_terms(&query_terms("annual leave"), &all(&index), 10);
+        let hits = search(&index, "annual leave", &all(&index));
         assert_eq!(chunk_numbers(&hits), [1, 2]);
         assert!(hits[0].1 > 0.3 && hits[0].1 <= 1.0, "{hits:?}");
     }
@@ -242,7 +271,9 @@ mod tests {
     fn documents_that_may_not_be_read_are_not_found() {
         let mut index = index(&["annual leave", "annual leave"]);
         let only = HashSet::from([id(1)]);
-        assert_eq!(chunk_numbers(&index.search_terms(&query_terms("leave"), &only, 10)), [1]);
+        assert_eq!(chunk_numbers(&search(&index, "leave", &only)), [1]);
+        assert_eq!(index.find_readable(&[Reader::Everyone], Some(&[id(1), id(7)])), only);
+        assert_eq!(index.find_readable(&[], None), HashSet::new());
         replace(&mut index, id(0), 2, vec![chunk(0, "annual leave", Some(&[1.0, 0.0]))]);
         replace(&mut index, id(1), 2, vec![chunk(1, "annual leave", Some(&[0.0, 1.0]))]);
         assert_eq!(chunk_numbers(&index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &only, 10)), [1]);
@@ -251,7 +282,7 @@ mod tests {
     #[test]
     fn words_that_stand_nowhere_lower_the_support() {
         let index = index(&["the weather in May", "the budget of May"]);
-        let support = |query: &str| index.search_terms(&query_terms(query), &all(&index), 1)[0].1;
+        let support = |query: &str| search(&index, query, &all(&index))[0].1;
         assert!(support("weather") > 3.0 * support("weather for parental allowance of contractors"));
     }
 
@@ -260,15 +291,13 @@ mod tests {
         let mut index = index(&["annual leave", "we work"]);
         let fresh = self::index(&["we rest", "we work"]);
         replace(&mut index, id(0), 2, vec![chunk(7, "we rest", None)]);
-        assert_eq!(
-            chunk_numbers(&index.search_terms(&query_terms("annual leave"), &all(&index), 10)),
-            [0; 0]
-        );
-        assert_eq!(chunk_numbers(&index.search_terms(&query_terms("rest"), &all(&index), 10)), [7]);
-        let term = query_terms("rest")[0];
-        assert!((index.idf(term) - fresh.idf(term)).abs() < 1e-6);
+        assert_eq!(search(&index, "annual leave", &all(&index)), []);
+        assert_eq!(chunk_numbers(&search(&index, "rest", &all(&index))), [7]);
+        let terms = query_terms("rest");
+        assert_eq!(index.count_chunks(&terms), fresh.count_chunks(&terms));
+        assert_eq!(index.count_versions(), BTreeMap::from([((id(0), 2), 1), ((id(1), 1), 1)]));
         index.update(&HashSet::from([id(0), id(1)]), Vec::new());
-        assert_eq!((index.live_count, index.postings.len(), index.lacks_vectors()), (0, 0, false));
+        assert_eq!((index.count_chunks(&[]), index.postings.len()), (ChunkCounts::default(), 0));
     }
 
     #[test]
@@ -278,13 +307,13 @@ mod tests {
         let chunk = |at, windows| IndexedChunk { chunk: id(at), terms: Vec::new(), windows };
         replace(&mut index, id(1), 1, vec![chunk(1, windows(&[vec![0.6, 0.8], vec![0.0, 1.0]]))]);
         replace(&mut index, id(2), 1, vec![chunk(2, windows(&[vec![0.0, 1.0], vec![1.0, 0.0]]))]);
-        assert!(index.has_vectors());
+        assert_eq!((index.count_chunks(&[]).embedded, index.dimension()), (2, 2));
         let hits = index.search_vector(&QueryVector::pack(&[1.0, 0.0]), &all(&index), 10);
         assert_eq!(chunk_numbers(&hits), [2, 1]);
         assert!((hits[1].1 - 0.6).abs() < 0.02, "{hits:?}");
         assert_eq!(index.search_vector(&QueryVector::pack(&[1.0]), &all(&index), 10), []);
         // Vectors of another dimension are as good as none.
         replace(&mut index, id(3), 1, vec![chunk(3, windows(&[vec![1.0, 0.0, 0.0]]))]);
-        assert!(!index.has_vectors() && index.lacks_vectors());
+        assert_eq!((index.count_chunks(&[]).embedded, index.dimension()), (2, 2));
     }
 }

@@ -16,6 +16,8 @@ mod index;
 mod ingest;
 mod job;
 mod keep;
+pub mod memory_store;
+mod rarity;
 mod search;
 mod sentence;
 pub mod shelf;
@@ -28,22 +30,30 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
+use nod_contract::vector_store::VectorStore;
 use nod_contract::web::WebFetcher;
 
 use crate::access::Access;
 use crate::job::KnowledgeJob;
+use crate::memory_store::MemoryStore;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;
 use nod_store::ability::Ability;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
-/// Plugs in the documents. Without an embedding model they are found by their words alone.
-pub fn plug(embedder: Option<Arc<dyn Embedder>>, web: Arc<dyn WebFetcher>) -> Plug {
+/// Plugs in the documents. Without an embedding model they are found by their words alone, without a store of vectors by
+/// an index in memory.
+pub fn plug(
+    embedder: Option<Arc<dyn Embedder>>,
+    store: Option<Arc<dyn VectorStore>>,
+    web: Arc<dyn WebFetcher>,
+) -> Plug {
     Box::new(move |chat| {
         let access = Access::new(chat);
+        let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new(chat.pool.clone())));
         Ability {
-            tools: tools::list_tools(chat, &access, Searcher::new(embedder.clone())),
+            tools: tools::list_tools(chat, &access, Searcher::new(store, embedder.clone())),
             jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder, web: web.clone() })],
             buttons: vec![Arc::new(command::DocumentButtons { chat: chat.clone(), access: access.clone() })],
             commands: vec![Arc::new(command::Knowledge { chat: chat.clone(), access, web })],

@@ -9,6 +9,7 @@ use std::time::Duration;
 use nod_contract::clock::Timestamp;
 use nod_contract::embedding::{Embedder, TextKind};
 use nod_contract::ids::TenantId;
+use nod_contract::vector_store::{ChunkCounts, Hits, SearchQuery, Space, VectorStore, VectorStoreError};
 use nod_people::context::Chat;
 use sqlx::PgConnection;
 use tokio::time::timeout;
@@ -19,7 +20,7 @@ use crate::chunk::sentences;
 use crate::document::Readers;
 use crate::embed;
 use crate::fuse::{self, Candidate};
-use crate::index::Index;
+use crate::rarity::QueryTerms;
 use crate::sql::{self, CandidateRow};
 use crate::vector::{QueryVector, Windows};
 use crate::window::window_ranges;
@@ -35,8 +36,6 @@ const MIN_COSINE: f32 = 0.40;
 const SUFFICIENT_SUPPORT: f32 = 0.30;
 /// Without an embedding model, chunks with less of the highest possible score are not about a query.
 const MIN_SUPPORT: f32 = 0.15;
-/// How many changed documents are loaded at once.
-const MAX_LOADED_DOCUMENTS: usize = 500;
 /// How long a question waits for the embedding model, before it is looked up by its words alone.
 const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -80,7 +79,7 @@ pub(crate) struct Query<'a> {
     text: &'a str,
     terms: Vec<i32>,
     /// `None` until the embedding model was asked.
-    vector: Option<Option<QueryVector>>,
+    vector: Option<Option<Vec<f32>>>,
 }
 
 impl<'a> Query<'a> {
@@ -89,47 +88,52 @@ impl<'a> Query<'a> {
     }
 }
 
-/// An index, and the revision of the rows that it was built from.
-#[derive(Debug, Clone, Default)]
-struct BuiltIndex {
-    revision: i64,
-    index: Index,
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SearchError {
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+    #[error(transparent)]
+    Store(#[from] VectorStoreError),
 }
 
-/// The indexes of this replica.
+/// Searches with a store of vectors.
 #[derive(Clone)]
 pub(crate) struct Searcher {
-    indexes: Arc<Mutex<HashMap<TenantId, Arc<BuiltIndex>>>>,
+    store: Arc<dyn VectorStore>,
     embedder: Option<Arc<dyn Embedder>>,
+    /// How many numbers the model's vectors have, once there are any: that never changes while this process runs, because
+    /// the jobs refuse vectors of another dimension.
+    dimensions: Arc<Mutex<HashMap<TenantId, usize>>>,
 }
 
 impl Searcher {
-    pub(crate) fn new(embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { indexes: Arc::default(), embedder }
+    pub(crate) fn new(store: Arc<dyn VectorStore>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self { store, embedder, dimensions: Arc::default() }
     }
 
-    /// Searches the documents of these readers. No connection is held while the embedding model is asked.
+    /// Searches the documents of these readers. No connection is held while the store or the embedding model is asked.
     ///
     /// # Errors
-    /// If the database does not answer.
+    /// If the database or the store does not answer.
     pub(crate) async fn search(
         &self,
         core: &Chat,
         tenant: TenantId,
         readers: &Readers,
         query: &mut Query<'_>,
-    ) -> sqlx::Result<SearchResult> {
+    ) -> Result<SearchResult, SearchError> {
         let mut conn = core.pool.acquire().await?;
-        let readable: HashSet<Uuid> =
-            sql::list_readable(&mut conn, tenant, readers).await?.into_iter().collect();
-        let document_count = readable.len();
-        if readable.is_empty() {
+        let document_count = sql::count_readable(&mut conn, tenant, readers).await?;
+        let document_count = usize::try_from(document_count).unwrap_or_default();
+        if document_count == 0 {
             return Ok(SearchResult::default());
         }
-        let built = self.refresh(&mut conn, tenant).await?;
+        let space = self.find_space(&mut conn, tenant).await?;
         drop(conn);
-        let index = &built.index;
-        if let Some(model) = self.model_id().filter(|_| index.lacks_vectors()) {
+        let terms: Vec<u32> = query.terms.iter().map(|term| term.cast_unsigned()).collect();
+        let counts = self.store.count_chunks(&space, tenant, &terms).await?;
+        if let Some(model) = self.model_id().filter(|_| counts.embedded < counts.all) {
             let mut tx = core.begin().await?;
             embed::enqueue_missing(&mut tx, tenant, model, core.now()).await?;
             tx.commit().await?;
@@ -137,21 +141,14 @@ impl Searcher {
         }
         let vector = match query.vector.take() {
             Some(vector) => vector,
-            None => self.embed_query(index, query.text).await,
+            None if has_vectors(&space, &counts) => self.embed_query(space.dimension, query.text).await,
+            None => None,
         };
         query.vector = Some(vector.clone());
         let by_words_alone = vector.is_none();
-        let wanted = query.terms.clone();
-        let mut candidates = {
-            let (built, wanted, vector) = (built.clone(), wanted.clone(), vector.clone());
-            let rank = move || {
-                let search = |vector| built.index.search_vector(vector, &readable, MAX_CANDIDATES);
-                let dense = vector.as_ref().map(search).unwrap_or_default();
-                fuse::fuse(&dense, &built.index.search_terms(&wanted, &readable, MAX_CANDIDATES))
-            };
-            // Among many documents it takes long enough to hold up others.
-            tokio::task::spawn_blocking(rank).await.map_err(thread_error)?
-        };
+        let wanted = QueryTerms::new(&query.terms, &counts);
+        let hits = self.store.search(&space, &store_query(tenant, readers, vector.clone(), &wanted)).await?;
+        let mut candidates = fuse_hits(&hits, &wanted);
         if !is_supported(&candidates, vector.is_some()) {
             return Ok(SearchResult { passages: Vec::new(), document_count, by_words_alone });
         }
@@ -168,9 +165,10 @@ impl Searcher {
         fuse::lift(&mut candidates, &means);
         candidates.retain(|candidate| is_about_query(candidate, vector.is_some()));
         let best = candidates.iter().take(MAX_PASSAGES).filter_map(|c| found.remove(&c.chunk));
+        let vector = vector.map(|vector| QueryVector::pack(&vector));
         let passages = best.map(|row| Passage {
             chunk: row.chunk.id,
-            text: self.best_text(&row, vector.as_ref(), &wanted, index),
+            text: self.best_text(&row, vector.as_ref(), &wanted),
             title: row.chunk.title,
             page: row.chunk.page,
             heading: row.chunk.heading,
@@ -179,14 +177,32 @@ impl Searcher {
         Ok(SearchResult { passages: passages.collect(), document_count, by_words_alone })
     }
 
+    /// Returns the space of the model. Its dimension is 0 as long as there are no vectors.
+    async fn find_space(&self, conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Space> {
+        let Some(model) = self.model_id() else { return Ok(Space { model: None, dimension: 0 }) };
+        let known = self.lock().get(&tenant).copied();
+        let dimension = match known {
+            Some(dimension) => dimension,
+            None => {
+                let found = sql::find_dimension(conn, tenant, model).await?;
+                let found = found.and_then(|dimension| usize::try_from(dimension).ok());
+                found.inspect(|dimension| _ = self.lock().insert(tenant, *dimension)).unwrap_or_default()
+            }
+        };
+        Ok(Space { model: Some(model.to_owned()), dimension })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
+        self.dimensions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn model_id(&self) -> Option<&str> {
         self.embedder.as_ref().map(|embedder| embedder.model().id.as_str())
     }
 
     /// Returns the query's vector, or `None` if it is looked up by its words alone.
-    async fn embed_query(&self, index: &Index, query: &str) -> Option<QueryVector> {
+    async fn embed_query(&self, dimension: usize, query: &str) -> Option<Vec<f32>> {
         let embedder = self.embedder.as_ref()?;
-        let dimension = index.has_vectors().then(|| index.dimension())?;
         let answer = timeout(EMBED_TIMEOUT, embedder.embed(vec![query.to_owned()], TextKind::Query)).await;
         let vector = match answer {
             Ok(Ok(vectors)) => vectors.into_iter().next()?,
@@ -204,51 +220,7 @@ impl Searcher {
             tracing::error!(now, dimension, "searched by words alone: the model's dimension has changed");
             return None;
         }
-        Some(QueryVector::pack(&vector))
-    }
-
-    /// Returns the index of the current rows: what has changed since the last search is loaded. Searches that have begun
-    /// keep the index that they have.
-    async fn refresh(&self, conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Arc<BuiltIndex>> {
-        // Read before the rows: if they change in between, the next search looks once more.
-        let revision = sql::load_revision(conn, tenant).await?;
-        let known = self.lock().get(&tenant).cloned().unwrap_or_default();
-        if known.revision == revision {
-            return Ok(known);
-        }
-        let known = if known.index.is_wasteful() { Arc::default() } else { known };
-        let generations = known.index.generations();
-        // With another model, their vectors may have come meanwhile.
-        let bare = self.embedder.as_ref().map(|_| known.index.bare_documents()).unwrap_or_default();
-        let current = sql::load_generations(conn, tenant).await?;
-        let removed: HashSet<Uuid> =
-            generations.keys().filter(|document| !current.contains_key(*document)).copied().collect();
-        let is_changed = |(document, generation): &(&Uuid, &i32)| {
-            generations.get(*document) != Some(*generation) || bare.contains(*document)
-        };
-        let changed: Vec<Uuid> = current.iter().filter(is_changed).map(|(document, _)| *document).collect();
-        let mut loaded = Vec::new();
-        for some in changed.chunks(MAX_LOADED_DOCUMENTS) {
-            loaded.extend(sql::load_indexed_chunks(conn, tenant, some, self.model_id()).await?);
-        }
-        let build = move || {
-            let mut built = BuiltIndex::clone(&known);
-            built.index.update(&removed, loaded);
-            built.revision = revision;
-            Arc::new(built)
-        };
-        let built = tokio::task::spawn_blocking(build).await.map_err(thread_error)?;
-        let mut indexes = self.lock();
-        let newest = indexes.entry(tenant).or_default();
-        if newest.revision < built.revision {
-            *newest = built.clone();
-        }
-        drop(indexes);
-        Ok(built)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<BuiltIndex>>> {
-        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(vector)
     }
 
     /// Returns the part of a chunk that fits the query best.
@@ -256,17 +228,46 @@ impl Searcher {
         &self,
         CandidateRow { chunk, windows }: &CandidateRow,
         vector: Option<&QueryVector>,
-        wanted: &[i32],
-        index: &Index,
+        wanted: &QueryTerms,
     ) -> String {
         if let (Some(embedder), Some(vector), Some(windows)) = (&self.embedder, vector, windows) {
             let ranges = window_ranges(embedder.as_ref(), &chunk.title, &chunk.heading, &chunk.text);
             if ranges.len() == windows.scales.len() && ranges.len() > 1 {
-                return best_range(&chunk.text, &ranges, windows, vector, wanted, index).trim().to_owned();
+                return best_range(&chunk.text, &ranges, windows, vector, wanted).trim().to_owned();
             }
         }
-        best_window(&chunk.text, wanted, index)
+        best_window(&chunk.text, wanted)
     }
+}
+
+/// Returns whether documents can be found by meaning: nearly all chunks have vectors. (What a model refuses can still be
+/// found by its words.)
+fn has_vectors(space: &Space, counts: &ChunkCounts) -> bool {
+    space.dimension > 0 && counts.all.saturating_sub(counts.embedded) * 10 <= counts.all
+}
+
+fn store_query(
+    tenant: TenantId,
+    readers: &Readers,
+    vector: Option<Vec<f32>>,
+    terms: &QueryTerms,
+) -> SearchQuery {
+    SearchQuery {
+        tenant,
+        readers: readers.list(),
+        documents: None,
+        vector,
+        terms: terms.as_slice().iter().map(|(term, idf)| (term.cast_unsigned(), *idf)).collect(),
+        limit: MAX_CANDIDATES,
+    }
+}
+
+/// Returns one order of what a store has found. Its scores by words become parts of the highest that any text could have.
+fn fuse_hits(hits: &Hits, terms: &QueryTerms) -> Vec<Candidate> {
+    let highest = terms.highest_score();
+    let dense: Vec<(Uuid, f32)> = hits.dense.iter().map(|hit| (hit.chunk, hit.score)).collect();
+    let lexical: Vec<(Uuid, f32)> = hits.lexical.iter().map(|hit| (hit.chunk, hit.score / highest)).collect();
+    fuse::fuse(&dense, &lexical)
 }
 
 /// Returns whether the documents say anything about the query. The scores of the separate searches tell, not their sum.
@@ -281,24 +282,20 @@ fn is_about_query(candidate: &Candidate, has_vector: bool) -> bool {
     }
 }
 
-fn thread_error(error: tokio::task::JoinError) -> sqlx::Error {
-    sqlx::Error::Protocol(format!("the search in memory stopped: {error}"))
-}
-
 /// Returns the window of a chunk that is nearest to the query and has its rarest words.
 fn best_range<'a>(
     text: &'a str,
     ranges: &[Range<usize>],
     windows: &Windows,
     vector: &QueryVector,
-    wanted: &[i32],
-    index: &Index,
+    wanted: &QueryTerms,
 ) -> &'a str {
-    let all: f32 = wanted.iter().map(|term| index.idf(*term)).sum();
+    let all = wanted.total();
     let codes = windows.codes.chunks_exact(windows.dimension());
     let scored = ranges.iter().zip(codes.zip(&windows.scales)).map(|(range, (codes, scale))| {
         let there: HashSet<i32> = terms(&text[range.clone()]).into_iter().collect();
-        let found: f32 = wanted.iter().filter(|term| there.contains(term)).map(|term| index.idf(*term)).sum();
+        let found = wanted.as_slice().iter().filter(|(term, _)| there.contains(term));
+        let found: f32 = found.map(|(_, idf)| idf).sum();
         (fuse::score(vector.cosine(codes, *scale), found / all.max(f32::MIN_POSITIVE)), range)
     });
     let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -306,11 +303,11 @@ fn best_range<'a>(
 }
 
 /// Returns the whole sentences of a chunk that have the most of the query's terms in the space of one passage.
-fn best_window(text: &str, wanted: &[i32], index: &Index) -> String {
+fn best_window(text: &str, wanted: &QueryTerms) -> String {
     let sentences = sentences(text);
     let lengths: Vec<usize> = sentences.iter().map(|s| s.chars().count()).collect();
     let found: Vec<HashSet<i32>> =
-        sentences.iter().map(|s| terms(s).into_iter().filter(|t| wanted.contains(t)).collect()).collect();
+        sentences.iter().map(|s| terms(s).into_iter().filter(|t| wanted.contains(*t)).collect()).collect();
     let window = |from: usize| {
         let mut length = 0;
         let fits = lengths[from..].iter().take_while(|more| {
@@ -321,7 +318,7 @@ fn best_window(text: &str, wanted: &[i32], index: &Index) -> String {
     };
     let score = |from: usize| {
         let distinct: HashSet<i32> = found[window(from)].iter().flatten().copied().collect();
-        distinct.into_iter().map(|term| index.idf(term)).sum::<f32>()
+        distinct.into_iter().map(|term| wanted.idf(term)).sum::<f32>()
     };
     // A window begins with a sentence that has a term; of equal ones the first is shown.
     let begins = (0..sentences.len()).filter(|at| !found[*at].is_empty()).rev();
@@ -338,10 +335,17 @@ mod tests {
     fn a_long_chunk_shows_the_sentences_that_fit() {
         let filler = "Nothing of interest stands here. ".repeat(60);
         let text = format!("{filler}Everybody has 25 days of annual leave. It ends in March. {filler}");
-        let shown = best_window(&text, &query_terms("annual leave"), &Index::default());
+        let wanted = |query: &str| {
+            let terms = query_terms(query);
+            QueryTerms::new(
+                &terms,
+                &ChunkCounts { with_term: vec![0; terms.len()], ..ChunkCounts::default() },
+            )
+        };
+        let shown = best_window(&text, &wanted("annual leave"));
         assert!(shown.contains("25 days of annual leave. It"), "{shown}");
         assert!(shown.chars().count() <= MAX_PASSAGE_CHARS);
-        assert_eq!(best_window("Short.", &query_terms("leave"), &Index::default()), "Short.");
-        assert_eq!(best_window("", &[], &Index::default()), "");
+        assert_eq!(best_window("Short.", &wanted("leave")), "Short.");
+        assert_eq!(best_window("", &QueryTerms::default()), "");
     }
 }

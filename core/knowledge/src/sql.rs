@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::document::{CitationRow, Document, NewChunk, NewDocument, ReadVersion, Readers, Status};
-use crate::index::IndexedChunk;
+use crate::index::{IndexedChunk, IndexedVersion};
 use crate::vector::Windows;
 use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
@@ -37,15 +37,10 @@ struct DocumentRow {
 
 impl From<DocumentRow> for Document {
     fn from(row: DocumentRow) -> Self {
-        let reader = match (row.channel_id, row.only_for) {
-            (Some(channel), _) => Reader::Channel(ChannelId(channel)),
-            (None, Some(person)) => Reader::Person(PersonId(person)),
-            (None, None) => Reader::Everyone,
-        };
         Self {
             id: row.id,
             title: row.title,
-            reader,
+            reader: reader_of(row.channel_id, row.only_for),
             added_by: row.added_by.map(PersonId),
             platform: row.platform,
             url: row.url,
@@ -60,6 +55,14 @@ impl From<DocumentRow> for Document {
             reason: row.reason,
             updated_at: row.updated_at,
         }
+    }
+}
+
+fn reader_of(channel: Option<Uuid>, person: Option<Uuid>) -> Reader {
+    match (channel, person) {
+        (Some(channel), _) => Reader::Channel(ChannelId(channel)),
+        (None, Some(person)) => Reader::Person(PersonId(person)),
+        (None, None) => Reader::Everyone,
     }
 }
 
@@ -119,22 +122,22 @@ pub(crate) async fn list(
     Ok(rows.into_iter().map(Document::from).collect())
 }
 
-/// Returns the ids of these readers' documents that can be found.
-pub(crate) async fn list_readable(
+/// Returns how many of these readers' documents can be found.
+pub(crate) async fn count_readable(
     conn: &mut PgConnection,
     tenant: TenantId,
     readers: &Readers,
-) -> sqlx::Result<Vec<Uuid>> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
-        "select id from documents
+        r#"select count(*) as "count!" from documents
          where tenant_id = $1 and generation > 0 and (channel_id = any($2) or only_for = $3
-             or $4 and channel_id is null and only_for is null)",
+             or $4 and channel_id is null and only_for is null)"#,
         tenant.0,
         &readers.channels,
         readers.person,
         readers.everyone
     )
-    .fetch_all(conn)
+    .fetch_one(conn)
     .await
 }
 
@@ -663,18 +666,21 @@ pub(crate) async fn load_revision(conn: &mut PgConnection, tenant: TenantId) -> 
     Ok(found.unwrap_or_default())
 }
 
-/// Returns the version of each document of a tenant that can be found.
-pub(crate) async fn load_generations(
+/// Returns the version of each document of a tenant that can be found, and who may read it.
+pub(crate) async fn load_versions(
     conn: &mut PgConnection,
     tenant: TenantId,
-) -> sqlx::Result<HashMap<Uuid, i32>> {
+) -> sqlx::Result<HashMap<Uuid, (i32, Reader)>> {
     let rows = sqlx::query!(
-        "select id, generation from documents where tenant_id = $1 and generation > 0",
+        "select id, generation, channel_id, only_for from documents where tenant_id = $1 and generation > 0",
         tenant.0
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(|row| (row.id, row.generation)).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.id, (row.generation, reader_of(row.channel_id, row.only_for))))
+        .collect())
 }
 
 /// Returns documents as they can be found now: their versions and their chunks, with the vectors of a model.
@@ -683,9 +689,10 @@ pub(crate) async fn load_indexed_chunks(
     tenant: TenantId,
     documents: &[Uuid],
     model: Option<&str>,
-) -> sqlx::Result<Vec<(Uuid, i32, Vec<IndexedChunk>)>> {
+) -> sqlx::Result<Vec<IndexedVersion>> {
     let rows = sqlx::query!(
-        r#"select c.id, c.document_id, c.generation, c.terms, c.weights, v.codes as "codes?", v.scales as "scales?"
+        r#"select c.id, c.document_id, c.generation, d.channel_id, d.only_for, c.terms, c.weights,
+             v.codes as "codes?", v.scales as "scales?"
          from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
          left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $3
@@ -696,16 +703,21 @@ pub(crate) async fn load_indexed_chunks(
     )
     .fetch_all(conn)
     .await?;
-    let mut loaded: Vec<(Uuid, i32, Vec<IndexedChunk>)> = Vec::new();
+    let mut loaded: Vec<IndexedVersion> = Vec::new();
     for row in rows {
         let chunk = IndexedChunk {
             chunk: row.id,
             terms: row.terms.into_iter().zip(row.weights).collect(),
             windows: unpack(row.codes, row.scales),
         };
-        match loaded.last_mut().filter(|(document, ..)| *document == row.document_id) {
-            Some((.., chunks)) => chunks.push(chunk),
-            None => loaded.push((row.document_id, row.generation, vec![chunk])),
+        match loaded.last_mut().filter(|version| version.document == row.document_id) {
+            Some(version) => version.chunks.push(chunk),
+            None => loaded.push(IndexedVersion {
+                document: row.document_id,
+                generation: row.generation,
+                reader: reader_of(row.channel_id, row.only_for),
+                chunks: vec![chunk],
+            }),
         }
     }
     Ok(loaded)

@@ -129,6 +129,7 @@ pub(crate) async fn confirm_merge(
     let moved = connection::merge_connections(&core.accounts, conn, tenant, gone, stays, now).await?;
     sql::delete_duplicates(conn, tenant, gone, stays, !moved.conflicts.is_empty(), now).await?;
     sql::move_rows(conn, tenant, gone, stays).await?;
+    sql::increment_knowledge_revision(conn, tenant, stays).await?;
     sql::delete_person(conn, tenant, gone, stays).await?;
     let detail = json!({ "was": gone });
     audit::insert_entry(conn, tenant, Some(stays), "person.merged", stays.0, None, &detail, now).await?;

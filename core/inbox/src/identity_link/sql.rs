@@ -328,6 +328,25 @@ pub(super) async fn move_rows(
     Ok(())
 }
 
+/// Has indexes read once more whose documents are a person's, if they have any. It comes after the documents, because
+/// whoever publishes one locks it before the revision.
+pub(super) async fn increment_knowledge_revision(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into knowledge_revisions (tenant_id, revision)
+         select $1, 1 where exists (select 1 from documents where tenant_id = $1 and only_for = $2)
+         on conflict (tenant_id) do update set revision = knowledge_revisions.revision + 1",
+        tenant.0,
+        person.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Deletes the merged person. Verified fields are copied if the survivor has no verified ones, other fields if they are
 /// empty.
 pub(super) async fn delete_person(

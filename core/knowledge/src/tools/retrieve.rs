@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Grant, Library, Shown, database_error, handle};
 use crate::check;
-use crate::search::{Passage, Query, SearchResult, Searcher};
+use crate::search::{Passage, Query, SearchError, SearchResult, Searcher};
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 
 pub(super) fn tool(library: &Library, searcher: Searcher) -> Tool {
     let spec = ToolSpec {
@@ -47,7 +47,7 @@ impl ReadTool for Retrieve {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let query = args["query"].as_str().unwrap_or_default();
-        let (grant, found) = self.search(cx, query).await.map_err(database_error)?;
+        let (grant, found) = self.search(cx, query).await.map_err(search_error)?;
         let chunks = found.passages.iter().map(|passage| passage.chunk).collect();
         let shown = Shown {
             grant: &grant,
@@ -63,7 +63,7 @@ impl ReadTool for Retrieve {
 impl Retrieve {
     /// Searches what may be told where the person asks. If nothing there is about it and others read along, it searches what
     /// the person alone may read; that is told to them alone.
-    async fn search(&self, cx: &ToolContext, query: &str) -> sqlx::Result<(Grant, SearchResult)> {
+    async fn search(&self, cx: &ToolContext, query: &str) -> Result<(Grant, SearchResult), SearchError> {
         let Library { chat, .. } = &self.library;
         let (tenant, mut query) = (cx.scope.tenant, Query::new(query));
         let location = self.library.load_location(cx).await?;
@@ -75,6 +75,16 @@ impl Retrieve {
         let private = self.library.find_private_grant(cx).await?;
         let more = self.searcher.search(chat, tenant, &private.readers, &mut query).await?;
         Ok(if more.passages.is_empty() { (grant, found) } else { (private, more) })
+    }
+}
+
+fn search_error(error: SearchError) -> ToolError {
+    match error {
+        SearchError::Database(error) => database_error(error),
+        SearchError::Store(error) => {
+            tracing::error!(%error, "could not search the documents");
+            ToolError::internal("the documents could not be searched")
+        }
     }
 }
 
