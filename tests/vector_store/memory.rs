@@ -50,7 +50,7 @@ impl StoreUnderTest for Memory {
         points: &[Point],
     ) -> Result<(), VectorStoreError> {
         self.store.upsert(space, tenant, points).await?;
-        let mut tx = self.pool.begin().await.unwrap();
+        let mut tx = nod_store::store::begin(&self.pool).await.unwrap();
         let mut documents: BTreeMap<Uuid, Vec<&Point>> = BTreeMap::new();
         points.iter().for_each(|point| documents.entry(point.document).or_default().push(point));
         for points in documents.values() {
@@ -71,7 +71,7 @@ impl StoreUnderTest for Memory {
         document: Uuid,
         except: Option<i32>,
     ) -> Result<(), VectorStoreError> {
-        let mut tx = self.pool.begin().await.unwrap();
+        let mut tx = nod_store::store::begin(&self.pool).await.unwrap();
         sqlx::query(
             "delete from documents where tenant_id = $1 and id = $2 and generation is distinct from $3",
         )
