@@ -96,7 +96,7 @@ async fn run(pool: &PgPool, files: &[PathBuf], audience: &Audience, as_json: boo
             report(&name, "failed", "it is larger than 20 MB", as_json);
             continue;
         }
-        let mut tx = pool.begin().await?;
+        let mut tx = nod_store::store::begin(pool).await?;
         let file = NewFile { name: &name, reader, bytes: &bytes };
         let added = shelf::add_file(&mut tx, tenant, ids, &file, clock.now()).await.map_err(explain)?;
         tx.commit().await?;
