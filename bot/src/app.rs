@@ -6,6 +6,7 @@ mod abilities;
 pub(crate) mod embeddings;
 pub(crate) mod google;
 mod required_settings;
+pub(crate) mod vector_store;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -253,7 +254,8 @@ impl AppBuilder {
             )
         });
         let embedder = embeddings::open(config)?;
-        let house = abilities::abilities(config, accounts.as_ref(), model.clone(), embedder);
+        let store = vector_store::open(config)?;
+        let house = abilities::abilities(config, accounts.as_ref(), model.clone(), embedder, store);
         let nod = Nod::new(Dependencies {
             pool: pool.clone(),
             ingest_pool: database::ingest_pool(pool),

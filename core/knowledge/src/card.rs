@@ -39,6 +39,8 @@ pub(crate) async fn show(
     }
 }
 
+/// What a question about documents gets while the store of vectors is away.
+pub(crate) const UNREACHABLE: &str = "I can't reach my index of documents just now. Nothing was lost.";
 /// What a list says if there is nothing to list.
 pub(crate) const NO_DOCUMENTS: &str = "I know no documents here. Drop a file and say “keep this” with it.";
 

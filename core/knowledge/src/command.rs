@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::access::{Access, find_channel};
 use crate::document::{Document, Readers, STUCK_AFTER, Status};
 use crate::job::{KnowledgeJob, lane};
+use crate::points::Points;
 use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;
@@ -94,6 +95,7 @@ impl Command for ListDocuments {
 pub(crate) struct DocumentButtons {
     pub(crate) chat: Chat,
     pub(crate) access: Access,
+    pub(crate) points: Points,
 }
 
 #[async_trait]
@@ -121,7 +123,7 @@ impl Buttons for DocumentButtons {
             card::READ_AGAIN => read_again(conn, asker, document.id).await,
             _ if !may_remove(&self.chat, asker, &document) => Ok(not_theirs()),
             card::ASK_REMOVE => Ok(InteractionResponse::Ephemeral(card::ask_remove(&document))),
-            _ => remove(conn, asker, &document).await,
+            _ => remove(conn, asker, &document, &self.points).await,
         }
     }
 }
@@ -145,6 +147,7 @@ async fn remove(
     conn: &mut PgConnection,
     asker: &Asker<'_>,
     document: &Document,
+    points: &Points,
 ) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, person, now, .. } = *asker;
     // In the same order as by the job.
@@ -153,6 +156,8 @@ async fn remove(
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
     };
     card::show(conn, tenant, document, &card::removed(&document.title), now).await?;
+    // Before its vectors are gone, because they tell where its points are.
+    points.enqueue_sweep(conn, tenant, document.id, now).await?;
     if !sql::delete(conn, tenant, document.id).await? {
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
     }
