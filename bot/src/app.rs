@@ -6,6 +6,7 @@ mod abilities;
 pub(crate) mod embeddings;
 pub(crate) mod google;
 mod required_settings;
+pub(crate) mod vector_store;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -254,7 +255,9 @@ impl AppBuilder {
         });
         let embedder = embeddings::open(config)?;
         let web = nod_web::Fetcher::new(config.web.allow_private.clone()).map_err(anyhow::Error::msg)?;
-        let house = abilities::abilities(config, accounts.as_ref(), model.clone(), embedder, Arc::new(web));
+        let store = vector_store::open(config)?;
+        let house =
+            abilities::abilities(config, accounts.as_ref(), model.clone(), embedder, store, Arc::new(web));
         let nod = Nod::new(Dependencies {
             pool: pool.clone(),
             ingest_pool: database::ingest_pool(pool),

@@ -5,6 +5,7 @@ mod delegated_access;
 mod discord;
 mod local;
 mod services;
+mod vector_store;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -101,6 +102,7 @@ async fn check_all(config: Arc<Config>) -> Vec<Finding> {
         ("reasoner model", services::check_model(config.clone(), ModelTier::Reasoner).boxed()),
         ("summariser model", services::check_model(config.clone(), ModelTier::Summariser).boxed()),
         ("embedding model", services::check_embeddings(config.clone()).boxed()),
+        ("vector store", vector_store::check_store(config.clone()).boxed()),
         ("Google", services::check_google(config.clone()).boxed()),
         ("public address", services::check_public_url(config).boxed()),
     ];

@@ -18,6 +18,7 @@ use nod_people::ability::Plug;
 use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};
+use nod_sandbox::qdrant::{Qdrant, QdrantConfig};
 use nod_sandbox::slack::{Channel, Slack, SlackConfig, User};
 use sqlx::PgPool;
 
@@ -56,6 +57,8 @@ pub struct World {
     pub google: Google,
     /// The model.
     pub model: Model,
+    /// The store of vectors, if Nod has one.
+    qdrant: Option<Qdrant>,
     /// The story's time.
     pub clock: TestClock,
     /// A pool for looking at rows.
@@ -329,13 +332,14 @@ impl World {
         let data = expect_started(tempfile::tempdir());
         let env = base_env(&slack, &google, &model, &database.url, data.path(), port);
         let pool = database.pool(3).await;
-        Self {
+        let mut world = Self {
             chat: FakeChat::Slack(slack.clone()),
             other_chat: None,
             fake_clock: told,
             slack,
             google,
             model,
+            qdrant: None,
             clock,
             pool,
             env,
@@ -349,7 +353,26 @@ impl World {
             read_ephemerals: BTreeMap::new(),
             expected_violations: BTreeSet::new(),
             data_dir: data,
+        };
+        if std::env::var_os("NOD_STORIES_ON_QDRANT").is_some() {
+            world.use_qdrant().await;
         }
+        world
+    }
+
+    /// From the next start on, Nod has Qdrant as its store of vectors.
+    pub async fn use_qdrant(&mut self) {
+        let key = "qd-sandbox".to_owned();
+        let qdrant = expect_started(Qdrant::start(QdrantConfig { api_key: Some(key.clone()) }).await);
+        self.env.insert("NOD_QDRANT__URL".to_owned(), qdrant.url());
+        self.env.insert("NOD_QDRANT__API_KEY".to_owned(), key);
+        self.qdrant = Some(qdrant);
+    }
+
+    /// Returns the store of vectors.
+    #[must_use]
+    pub fn qdrant(&self) -> &Qdrant {
+        self.qdrant.as_ref().unwrap_or_else(|| panic!("nod has no Qdrant"))
     }
 
     /// Limits the database connections of Nod.

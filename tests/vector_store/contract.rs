@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use nod_contract::ids::{ChannelId, PersonId, TenantId};
 use nod_contract::vector_store::{
-    ChunkCounts, Hit, Hits, Point, Reader, SearchQuery, Space, VectorStore, VectorStoreError,
+    ChunkCounts, Hit, Hits, Point, PointGroup, Reader, SearchQuery, Space, VectorStore, VectorStoreError,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -89,6 +89,15 @@ fn ids_of(points: &[&Point]) -> BTreeSet<Uuid> {
     points.iter().map(|point| point.id).collect()
 }
 
+/// Returns the groups of these points, with how many each has.
+fn groups(of: &[(&Point, u64)]) -> BTreeMap<PointGroup, u64> {
+    let group = |(point, count): &(&Point, u64)| {
+        let Point { document, generation, reader, .. } = **point;
+        (PointGroup { document, generation, reader, is_embedded: !point.windows.is_empty() }, *count)
+    };
+    of.iter().map(group).collect()
+}
+
 #[track_caller]
 fn assert_found(hits: &Hits, points: &[&Point]) {
     assert_eq!(ids(&hits.dense), ids_of(points), "by meaning: {hits:?}");
@@ -104,8 +113,8 @@ pub async fn points_put_twice_are_there_once(subject: Subject<'_>) {
     subject.publish(&space, tenant, &points).await.unwrap();
     let hits = subject.store().search(&space, &query(tenant)).await.unwrap();
     assert_found(&hits, &[&points[0], &points[1]]);
-    let versions = subject.store().list_versions(&space, tenant).await.unwrap();
-    assert_eq!(versions, BTreeMap::from([((document, 1), 2)]));
+    let versions = subject.store().list_groups(&space, tenant).await.unwrap();
+    assert_eq!(versions, groups(&[(&points[0], 2)]));
 }
 
 pub async fn another_tenants_points_are_never_found(subject: Subject<'_>) {
@@ -130,8 +139,8 @@ pub async fn another_tenants_points_are_never_found(subject: Subject<'_>) {
     // Nor counted, listed or deleted.
     let counts = subject.store().count_chunks(&space, ours, &[1]).await.unwrap();
     assert_eq!(counts, ChunkCounts { all: 1, embedded: 1, with_term: vec![1] });
-    let listed = subject.store().list_versions(&space, ours).await.unwrap();
-    assert_eq!(listed, BTreeMap::from([((mine.document, 1), 1)]));
+    let listed = subject.store().list_groups(&space, ours).await.unwrap();
+    assert_eq!(listed, groups(&[(&mine, 1)]));
     subject.withdraw(&space, ours, foreign[0].document, None).await.unwrap();
     let hits = subject.store().search(&space, &query(theirs)).await.unwrap();
     assert_found(&hits, &[&foreign[0]]);
@@ -373,6 +382,27 @@ pub async fn chunks_are_counted(subject: Subject<'_>) {
     assert_eq!(count(&many).await.with_term.iter().sum::<u64>(), 4);
 }
 
+pub async fn groups_are_counted(subject: Subject<'_>) {
+    let (space, tenant) = (space(), tenant());
+    let (channel, person) =
+        (Reader::Channel(ChannelId(Uuid::now_v7())), Reader::Person(PersonId(Uuid::now_v7())));
+    let of_channel = Point { reader: channel, ..chunk(Uuid::now_v7()) };
+    let bare = Point { id: Uuid::now_v7(), windows: vec![], ..of_channel.clone() };
+    let own = Point { reader: person, ..chunk(Uuid::now_v7()) };
+    let points = [of_channel.clone(), bare.clone(), own.clone(), chunk(Uuid::now_v7())];
+    subject.publish(&space, tenant, &points).await.unwrap();
+    let listed = subject.store().list_groups(&space, tenant).await.unwrap();
+    assert_eq!(listed, groups(&points.each_ref().map(|point| (point, 1))));
+    for (readers, count) in [(vec![], 0), (vec![channel], 2), (vec![person, Reader::Everyone], 2)] {
+        assert_eq!(subject.store().count_readable(&space, tenant, &readers).await.unwrap(), count);
+    }
+    // A document that changes its reader.
+    let moved = Point { reader: channel, ..own };
+    subject.publish(&space, tenant, std::slice::from_ref(&moved)).await.unwrap();
+    assert_eq!(subject.store().count_readable(&space, tenant, &[person]).await.unwrap(), 0);
+    assert_eq!(subject.store().count_readable(&space, tenant, &[channel]).await.unwrap(), 3);
+}
+
 pub async fn versions_are_counted(subject: Subject<'_>) {
     let (space, tenant) = (space(), tenant());
     let documents = [Uuid::now_v7(), Uuid::now_v7()];
@@ -383,16 +413,15 @@ pub async fn versions_are_counted(subject: Subject<'_>) {
         version(documents[0], 2),
         version(documents[1], 12),
     ];
-    assert_eq!(subject.store().list_versions(&space, tenant).await.unwrap(), BTreeMap::new());
+    assert_eq!(subject.store().list_groups(&space, tenant).await.unwrap(), BTreeMap::new());
     subject.publish(&space, tenant, &points).await.unwrap();
-    let listed = subject.store().list_versions(&space, tenant).await.unwrap();
-    let expected = [((documents[0], 1), 1), ((documents[0], 2), 2), ((documents[1], 12), 1)];
-    assert_eq!(listed, BTreeMap::from(expected));
+    let listed = subject.store().list_groups(&space, tenant).await.unwrap();
+    assert_eq!(listed, groups(&[(&points[0], 1), (&points[1], 2), (&points[3], 1)]));
     // A point that changes its version is counted with the new one alone.
     let changed = Point { generation: 13, ..points[3].clone() };
-    subject.publish(&space, tenant, &[changed]).await.unwrap();
-    let listed = subject.store().list_versions(&space, tenant).await.unwrap();
-    assert_eq!((listed.get(&(documents[1], 12)), listed.get(&(documents[1], 13))), (None, Some(&1)));
+    subject.publish(&space, tenant, std::slice::from_ref(&changed)).await.unwrap();
+    let listed = subject.store().list_groups(&space, tenant).await.unwrap();
+    assert_eq!(listed, groups(&[(&points[0], 1), (&points[1], 2), (&changed, 1)]));
 }
 
 pub async fn words_alone_are_a_space_too(subject: Subject<'_>) {
@@ -413,12 +442,12 @@ pub async fn many_points_are_all_stored(subject: Subject<'_>) {
     let (space, tenant, document) = (space(), tenant(), Uuid::now_v7());
     let points: Vec<Point> = (0..200).map(|_| chunk(document)).collect();
     subject.publish(&space, tenant, &points).await.unwrap();
-    let versions = subject.store().list_versions(&space, tenant).await.unwrap();
-    assert_eq!(versions, BTreeMap::from([((document, 1), 200)]));
+    let versions = subject.store().list_groups(&space, tenant).await.unwrap();
+    assert_eq!(versions, groups(&[(&points[0], 200)]));
     let hits = subject.store().search(&space, &SearchQuery { limit: 500, ..query(tenant) }).await.unwrap();
     assert_found(&hits, &points.iter().collect::<Vec<_>>());
     subject.withdraw(&space, tenant, document, None).await.unwrap();
-    assert_eq!(subject.store().list_versions(&space, tenant).await.unwrap(), BTreeMap::new());
+    assert_eq!(subject.store().list_groups(&space, tenant).await.unwrap(), BTreeMap::new());
 }
 
 pub async fn a_wrong_dimension_writes_nothing(subject: Subject<'_>) {
@@ -448,7 +477,7 @@ pub async fn what_was_never_prepared_is_empty(subject: Subject<'_>) {
     assert_eq!(store.search(&space, &query(tenant)).await.unwrap(), Hits::default());
     let counts = store.count_chunks(&space, tenant, &[1, 2]).await.unwrap();
     assert_eq!(counts, ChunkCounts { with_term: vec![0, 0], ..ChunkCounts::default() });
-    assert_eq!(store.list_versions(&space, tenant).await.unwrap(), BTreeMap::new());
+    assert_eq!(store.list_groups(&space, tenant).await.unwrap(), BTreeMap::new());
     store.delete(&space, tenant, Uuid::now_v7(), None).await.unwrap();
     assert_eq!(store.check(&space).await.unwrap().dimension, None, "none of these creates it");
 }

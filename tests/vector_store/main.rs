@@ -58,6 +58,7 @@ on_each_store!(
     the_best_window_counts,
     scores_are_those_of_a_plain_loop,
     chunks_are_counted,
+    groups_are_counted,
     many_points_are_all_stored,
     a_vector_of_another_dimension_is_refused,
     what_was_never_prepared_is_empty;

@@ -104,7 +104,8 @@ async fn upsert_document(conn: &mut PgConnection, tenant: TenantId, point: &Poin
         "insert into documents (tenant_id, id, title, channel_id, only_for, platform, url, media_type, generation,
              wanted_generation, status, created_at, updated_at, published_at)
          values ($1, $4, 'handbook.md', $2, $3, 'slack', '', 'text/markdown', $5, $5, 'indexed', now(), now(), now())
-         on conflict (tenant_id, id) do update set generation = $5, wanted_generation = $5",
+         on conflict (tenant_id, id) do update set generation = $5, wanted_generation = $5,
+             channel_id = $2, only_for = $3",
         "delete from document_chunks where tenant_id = $1 and document_id = $4 and generation <> $5",
     ] {
         // Each has its own of these parameters, so they are written out.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nod_connectors::google::Accounts;
 use nod_contract::embedding::Embedder;
 use nod_contract::model::Model;
+use nod_contract::vector_store::VectorStore;
 use nod_contract::web::WebFetcher;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;
@@ -19,9 +20,10 @@ pub(super) fn abilities(
     accounts: Option<&Arc<Accounts>>,
     model: Arc<dyn Model>,
     embedder: Option<Arc<dyn Embedder>>,
+    store: Option<Arc<dyn VectorStore>>,
     web: Arc<dyn WebFetcher>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, None, web)];
+    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, store, web)];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));

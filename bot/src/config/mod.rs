@@ -61,6 +61,8 @@ pub struct Config {
     pub reading: Reading,
     /// `embeddings.*`
     pub embeddings: Option<Embeddings>,
+    /// `qdrant.*`
+    pub qdrant: Option<Qdrant>,
     /// `web.*`
     pub web: Web,
     /// `secrets.*`
@@ -84,6 +86,17 @@ pub enum Embeddings {
     Endpoint(nod_embeddings::EndpointSettings),
     /// A folder with the files of a model.
     Folder(PathBuf),
+}
+
+/// The Qdrant that ranks the pieces of documents.
+#[derive(Debug, Clone)]
+pub struct Qdrant {
+    /// Where it speaks gRPC.
+    pub url: Url,
+    /// Its API key.
+    pub api_key: Option<SecretString>,
+    /// The longest time for one answer.
+    pub timeout: Duration,
 }
 
 /// What Nod reads of the web.

@@ -22,8 +22,8 @@ use super::value::{
     ZeroableDuration,
 };
 use super::{
-    Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Llm, Log, Reading, Replies,
-    Secrets, Server, Slack, Tier, Web, delegated_access, policy,
+    Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Llm, Log, Qdrant, Reading,
+    Replies, Secrets, Server, Slack, Tier, Web, delegated_access, policy,
 };
 
 type Env = BTreeMap<String, String>;
@@ -51,6 +51,7 @@ pub(super) fn read(reader: &mut ConfigReader, env: &Env) -> Config {
             discord: reader.or_default("admin.discord", Vec::new()),
         },
         embeddings: embeddings(reader),
+        qdrant: qdrant(reader),
         web: Web {
             allow_private: reader.maybe("web.allow_private").map(|Origins(all)| all).unwrap_or_default(),
         },
@@ -298,11 +299,21 @@ fn embeddings(reader: &mut ConfigReader) -> Option<Embeddings> {
     }
 }
 
+fn qdrant(reader: &mut ConfigReader) -> Option<Qdrant> {
+    const URL: &str = "qdrant.url";
+    let before = reader.problem_count();
+    let url = reader.maybe(URL).map(|BaseUrl(url)| url);
+    let api_key: Option<SecretString> = reader.maybe("qdrant.api_key");
+    let timeout = reader.or_default("qdrant.timeout", Duration::from_secs(5));
+    if url.is_none() && api_key.is_some() && reader.problem_count() == before {
+        let message = "a key is given, and no address of a Qdrant".to_owned();
+        reader.add_problems(vec![Problem { key: URL.to_owned(), message }]);
+    }
+    url.map(|url| Qdrant { url, api_key, timeout })
+}
+
 fn read_unbuilt(reader: &mut ConfigReader) {
     reader.inactive::<BaseUrl>("github.api_url", "GitHub is not built yet");
-    const QDRANT: &str = "Qdrant is not built in yet; documents are indexed in Nod itself";
-    reader.inactive::<BaseUrl>("qdrant.url", QDRANT);
-    reader.inactive::<SecretString>("qdrant.api_key", QDRANT);
     const WEB: &str = "searching the web is not built yet";
     for key in ["web.tavily_url", "web.jina_search_url", "web.jina_reader_url", "web.perplexity_url"] {
         reader.inactive::<BaseUrl>(key, WEB);

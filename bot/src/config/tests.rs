@@ -397,3 +397,35 @@ fn key_file_is_created_once_and_private() {
     std::fs::write(key_file(&dir), "short").unwrap();
     assert!(config.vault(&SystemIds).unwrap_err().to_string().contains("32 bytes in base64"));
 }
+
+/// What `config/compose.yaml` starts is what the file in `config` names, and nobody else reaches it.
+#[test]
+fn the_compose_file_starts_what_the_keys_name() {
+    let compose = include_str!("../../../config/compose.yaml");
+    let lines: Vec<&str> = compose.lines().map(str::trim).collect();
+    let ports: Vec<&str> =
+        lines.iter().filter_map(|line| line.strip_prefix("- \"127.0.0.1:")?.strip_suffix('"')).collect();
+    assert_eq!(ports, ["5432:5432", "6334:6334"]);
+    assert_eq!(lines.iter().filter(|line| **line == "ports:").count(), ports.len(), "all on loopback");
+    for line in [
+        "image: postgres:17",
+        "image: qdrant/qdrant:v1.20.0",
+        "- postgres:/var/lib/postgresql/data",
+        "- qdrant:/qdrant/storage",
+        "QDRANT__SERVICE__API_KEY: ${NOD_QDRANT__API_KEY:?set a key for Qdrant}",
+    ] {
+        assert!(lines.contains(&line), "{line}");
+    }
+    assert_eq!(lines.iter().filter(|line| **line == "healthcheck:").count(), 2);
+    let toml = include_str!("../../../config/nod.toml");
+    assert!(toml.contains("# url = \"http://127.0.0.1:6334\""));
+    assert!(Config::names().contains("qdrant.api_key") && Config::names().contains("database.url"));
+}
+
+#[test]
+fn a_qdrant_needs_an_address() {
+    let config = load("", &[("NOD_QDRANT__URL", "http://127.0.0.1:6334")]).unwrap();
+    assert_eq!(config.qdrant.unwrap().timeout.as_secs(), 5);
+    let said = problem_lines(load("", &[("NOD_QDRANT__API_KEY", "hidden")]));
+    assert!(said[0].contains("a key is given, and no address of a Qdrant"), "{said:?}");
+}

@@ -74,7 +74,8 @@ pub fn indexes(name: &str) -> Vec<CreateFieldIndexCollectionBuilder> {
             .field_index_params(KeywordIndexParamsBuilder::default().is_tenant(true)),
         keyword(payload::READER),
         keyword(payload::DOCUMENT),
-        keyword(payload::VERSION),
+        keyword(payload::GROUP),
+        number(payload::GENERATION),
         number(payload::TERMS),
         number(payload::EMBEDDED),
     ]

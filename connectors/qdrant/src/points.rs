@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use nod_contract::ids::TenantId;
-use nod_contract::vector_store::{Hit, Point, Space};
+use nod_contract::vector_store::{Hit, Point, PointGroup, Space};
 use qdrant_client::qdrant::point_id::PointIdOptions;
 use qdrant_client::qdrant::value::Kind;
 use qdrant_client::qdrant::{ListValue, NamedVectors, PointStruct, ScoredPoint, Value, Vector};
@@ -79,14 +79,20 @@ pub fn encode(tenant: TenantId, point: &Point) -> PointStruct {
         vectors = vectors.add_vector(LEXICAL, Vector::new_sparse(terms.clone(), weights));
     }
     let terms = terms.into_iter().map(|term| Value::from(i64::from(term))).collect();
-    let is_embedded = i64::from(!point.windows.is_empty());
+    let group = PointGroup {
+        document: point.document,
+        generation: point.generation,
+        reader: point.reader,
+        is_embedded: !point.windows.is_empty(),
+    };
     let payload = HashMap::from([
         (payload::TENANT.to_owned(), Value::from(tenant.to_string())),
         (payload::READER.to_owned(), Value::from(payload::reader_key(&point.reader))),
         (payload::DOCUMENT.to_owned(), Value::from(point.document.to_string())),
-        (payload::VERSION.to_owned(), Value::from(payload::version_key(point.document, point.generation))),
+        (payload::GENERATION.to_owned(), Value::from(i64::from(point.generation))),
+        (payload::GROUP.to_owned(), Value::from(payload::group_key(&group))),
         (payload::TERMS.to_owned(), Value { kind: Some(Kind::ListValue(ListValue { values: terms })) }),
-        (payload::EMBEDDED.to_owned(), Value::from(is_embedded)),
+        (payload::EMBEDDED.to_owned(), Value::from(i64::from(group.is_embedded))),
     ]);
     PointStruct { id: Some(point.id.to_string().into()), payload, vectors: Some(vectors.into()) }
 }

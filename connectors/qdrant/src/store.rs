@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use nod_contract::ids::TenantId;
 use nod_contract::vector_store::{
-    ChunkCounts, Hits, Point, SearchQuery, Space, VectorStore, VectorStoreError, VectorStoreHealth,
+    ChunkCounts, Hits, Point, PointGroup, Reader, SearchQuery, Space, VectorStore, VectorStoreError,
+    VectorStoreHealth,
 };
 use qdrant_client::qdrant::facet_value::Variant;
 use qdrant_client::qdrant::{
@@ -30,8 +31,8 @@ use crate::{filter, payload, points};
 /// The oldest version that has all that is asked of it: strict mode came with it.
 const MIN_VERSION: (u64, u64) = (1, 13);
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(2);
-/// The most versions that are listed.
-const MAX_VERSIONS: u64 = 1_000_000;
+/// The most groups of points that are listed.
+const MAX_GROUPS: u64 = 1_000_000;
 
 /// A Qdrant server or cluster.
 pub struct QdrantStore {
@@ -143,6 +144,10 @@ impl QdrantStore {
 
 #[async_trait]
 impl VectorStore for QdrantStore {
+    fn keeps_points(&self) -> bool {
+        true
+    }
+
     async fn prepare(&self, space: &Space) -> Result<(), VectorStoreError> {
         let name = collection::name(space);
         self.prepared().remove(&name);
@@ -201,6 +206,19 @@ impl VectorStore for QdrantStore {
         Ok(ChunkCounts { all: next(), embedded: next(), with_term: counts.collect() })
     }
 
+    async fn count_readable(
+        &self,
+        space: &Space,
+        tenant: TenantId,
+        readers: &[Reader],
+    ) -> Result<u64, VectorStoreError> {
+        if readers.is_empty() {
+            return Ok(0);
+        }
+        let count = self.count(&collection::name(space), filter::readable(tenant, readers)).await;
+        or_missing(count, || 0)
+    }
+
     async fn search(&self, space: &Space, query: &SearchQuery) -> Result<Hits, VectorStoreError> {
         let name = collection::name(space);
         let dense = query.vector.as_ref().map(|vector| {
@@ -241,20 +259,20 @@ impl VectorStore for QdrantStore {
         or_missing(answer.and_then(require_completed), || ())
     }
 
-    async fn list_versions(
+    async fn list_groups(
         &self,
         space: &Space,
         tenant: TenantId,
-    ) -> Result<BTreeMap<(Uuid, i32), u64>, VectorStoreError> {
-        let facet = FacetCountsBuilder::new(collection::name(space), payload::VERSION)
+    ) -> Result<BTreeMap<PointGroup, u64>, VectorStoreError> {
+        let facet = FacetCountsBuilder::new(collection::name(space), payload::GROUP)
             .filter(filter::tenant(tenant))
-            .limit(MAX_VERSIONS)
+            .limit(MAX_GROUPS)
             .exact(true);
         let answer = or_missing(self.wait_for(self.client.facet(facet)).await, Default::default)?;
-        if answer.hits.len() as u64 >= MAX_VERSIONS {
-            return Err(rejected(format!("it has more than {MAX_VERSIONS} versions of documents")));
+        if answer.hits.len() as u64 >= MAX_GROUPS {
+            return Err(rejected(format!("it has more than {MAX_GROUPS} versions of documents")));
         }
-        Ok(answer.hits.iter().filter_map(read_version_count).collect())
+        Ok(answer.hits.iter().filter_map(read_group_count).collect())
     }
 
     async fn check(&self, space: &Space) -> Result<VectorStoreHealth, VectorStoreError> {
@@ -297,9 +315,9 @@ fn require_completed(response: PointsOperationResponse) -> Result<(), QdrantErro
     }
 }
 
-fn read_version_count(hit: &FacetHit) -> Option<((Uuid, i32), u64)> {
+fn read_group_count(hit: &FacetHit) -> Option<(PointGroup, u64)> {
     match hit.value.as_ref()?.variant.as_ref()? {
-        Variant::StringValue(version) => Some((payload::parse_version(version)?, hit.count)),
+        Variant::StringValue(group) => Some((payload::parse_group(group)?, hit.count)),
         Variant::IntegerValue(_) | Variant::BoolValue(_) => None,
     }
 }

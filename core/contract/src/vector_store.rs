@@ -75,6 +75,16 @@ pub struct Hits {
     pub lexical: Vec<Hit>,
 }
 
+/// What points have in common that are looked up alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PointGroup {
+    pub document: Uuid,
+    pub generation: i32,
+    pub reader: Reader,
+    /// Whether they have vectors.
+    pub is_embedded: bool,
+}
+
 /// How many chunks of a tenant there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkCounts {
@@ -107,6 +117,9 @@ pub struct VectorStoreHealth {
 /// A store of vectors. All calls can be repeated.
 #[async_trait]
 pub trait VectorStore: Send + Sync {
+    /// Returns whether it holds only the points that it is given. If not, it reads rows, and need not be given any.
+    fn keeps_points(&self) -> bool;
+
     /// Creates a space if it does not exist.
     ///
     /// # Errors
@@ -129,6 +142,17 @@ pub trait VectorStore: Send + Sync {
         terms: &[u32],
     ) -> Result<ChunkCounts, VectorStoreError>;
 
+    /// Returns how many chunks these readers may read.
+    ///
+    /// # Errors
+    /// If the store does not answer or refuses.
+    async fn count_readable(
+        &self,
+        space: &Space,
+        tenant: TenantId,
+        readers: &[Reader],
+    ) -> Result<u64, VectorStoreError>;
+
     /// # Errors
     /// If the store does not answer or refuses.
     async fn search(&self, space: &Space, query: &SearchQuery) -> Result<Hits, VectorStoreError>;
@@ -145,15 +169,15 @@ pub trait VectorStore: Send + Sync {
         except: Option<i32>,
     ) -> Result<(), VectorStoreError>;
 
-    /// Returns how many points there are of each version of each document.
+    /// Returns how many points there are of each group.
     ///
     /// # Errors
     /// If the store does not answer or refuses.
-    async fn list_versions(
+    async fn list_groups(
         &self,
         space: &Space,
         tenant: TenantId,
-    ) -> Result<BTreeMap<(Uuid, i32), u64>, VectorStoreError>;
+    ) -> Result<BTreeMap<PointGroup, u64>, VectorStoreError>;
 
     /// # Errors
     /// If the store does not answer or refuses.

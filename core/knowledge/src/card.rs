@@ -39,6 +39,9 @@ pub(crate) async fn show(
     }
 }
 
+/// What a question about documents gets while the store of vectors is away.
+pub(crate) const UNREACHABLE: &str = "I can't reach my index of documents just now. Nothing was lost.";
+
 /// What somebody reads who has added a page of the web.
 pub(crate) fn reading_page(title: &str) -> Card {
     Card::from_markdown("I am reading this page. The list of documents shows how far it is.")

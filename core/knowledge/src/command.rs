@@ -11,6 +11,7 @@ use crate::access::{Access, find_channel};
 use crate::document::{Document, NewDocument, Readers, STUCK_AFTER, Status};
 use crate::fetch;
 use crate::job::{KnowledgeJob, lane};
+use crate::points::Points;
 use crate::sql::Citation;
 use crate::{card, sql};
 use nod_contract::card::Action;
@@ -155,6 +156,7 @@ impl Knowledge {
 pub(crate) struct DocumentButtons {
     pub(crate) chat: Chat,
     pub(crate) access: Access,
+    pub(crate) points: Points,
 }
 
 #[async_trait]
@@ -182,7 +184,7 @@ impl Buttons for DocumentButtons {
             card::READ_AGAIN => read_again(conn, asker, document.id).await,
             _ if !may_remove(&self.chat, asker, &document) => Ok(not_theirs()),
             card::ASK_REMOVE => Ok(InteractionResponse::Ephemeral(card::ask_remove(&document))),
-            _ => remove(conn, asker, &document).await,
+            _ => remove(conn, asker, &document, &self.points).await,
         }
     }
 }
@@ -206,6 +208,7 @@ async fn remove(
     conn: &mut PgConnection,
     asker: &Asker<'_>,
     document: &Document,
+    points: &Points,
 ) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, person, now, .. } = *asker;
     // In the same order as by the job.
@@ -214,6 +217,8 @@ async fn remove(
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
     };
     card::show(conn, tenant, document, &card::removed(&document.title), now).await?;
+    // Before its vectors are gone, because they tell where its points are.
+    points.enqueue_sweep(conn, tenant, document.id, now).await?;
     if !sql::delete(conn, tenant, document.id).await? {
         return Ok(InteractionResponse::ephemeral(UNKNOWN));
     }

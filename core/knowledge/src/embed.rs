@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
 use crate::job::{KnowledgeJob, lane};
+use crate::points::{Points, PointsError};
 use crate::sql::BareChunk;
 use crate::vector::Windows;
 use crate::window::split_windows;
@@ -64,6 +65,7 @@ pub(crate) async fn enqueue_missing(
 pub(crate) async fn embed_chunks(
     core: &Chat,
     embedder: Option<&Arc<dyn Embedder>>,
+    points: &Points,
     claim: &Claim,
     id: Uuid,
     version: ReadVersion,
@@ -87,8 +89,8 @@ pub(crate) async fn embed_chunks(
             None => Batch::Empty,
         };
         match batch {
-            Batch::Empty => return publish(core, claim, &document, &version).await,
-            Batch::Failed(reason) => return fail(core, claim, &document, &version, &reason).await,
+            Batch::Empty => return put_and_publish(core, points, claim, &document, &version).await,
+            Batch::Failed(reason) => return fail(core, points, claim, &document, &version, &reason).await,
             Batch::Stored if Instant::now() >= until => {
                 let Some(embedder) = embedder else { continue };
                 return go_on_later(core, embedder, claim, &document, version).await;
@@ -106,6 +108,7 @@ fn is_wanted(document: &Document, version: &ReadVersion) -> bool {
 pub(crate) async fn embed_missing(
     core: &Chat,
     embedder: Option<&Arc<dyn Embedder>>,
+    points: &Points,
     claim: &Claim,
     model: &str,
 ) -> Result<(), WorkError> {
@@ -114,6 +117,7 @@ pub(crate) async fn embed_missing(
         return complete(core, claim).await;
     };
     let mut after = Uuid::nil();
+    let mut has_stored = false;
     loop {
         let mut conn = core.pool.acquire().await?;
         let found = sql::find_bare_version(&mut conn, tenant, model, after).await?;
@@ -122,18 +126,28 @@ pub(crate) async fn embed_missing(
             let mut tx = core.begin().await?;
             jobs::assert_lease(&mut tx, claim).await?;
             sql::delete_other_vectors(&mut tx, tenant, model).await?;
+            if has_stored {
+                points.enqueue_reconcile(&mut tx, tenant, core.now()).await?;
+            }
             jobs::complete(&mut tx, claim).await?;
             return Ok(tx.commit().await?);
         };
-        if let Batch::Failed(reason) = embed_batch(core, embedder, claim, document, generation).await? {
-            // Its words can still be found.
-            tracing::error!(%document, reason, "could not index a document with the new embedding model");
-            after = document;
+        match embed_batch(core, embedder, claim, document, generation).await? {
+            Batch::Failed(reason) => {
+                // Its words can still be found.
+                tracing::error!(%document, reason, "could not index a document with the new embedding model");
+                after = document;
+            }
+            Batch::Stored => has_stored = true,
+            Batch::Empty => {}
         }
         if Instant::now() >= until {
             let mut tx = core.begin().await?;
             jobs::assert_lease(&mut tx, claim).await?;
             enqueue_missing(&mut tx, tenant, model, core.now()).await?;
+            if has_stored {
+                points.enqueue_reconcile(&mut tx, tenant, core.now()).await?;
+            }
             jobs::complete(&mut tx, claim).await?;
             tx.commit().await?;
             core.jobs.wake();
@@ -199,9 +213,29 @@ async fn embed(embedder: &dyn Embedder, chunks: &[BareChunk]) -> Result<Vec<(Uui
     Ok(all)
 }
 
+/// Has the store know a version, and publishes it. Killed in between, the same points are put again.
+async fn put_and_publish(
+    core: &Chat,
+    points: &Points,
+    claim: &Claim,
+    document: &Document,
+    version: &ReadVersion,
+) -> Result<(), WorkError> {
+    match points.put_version(&core.pool, claim.tenant, document.id, version.generation).await {
+        Ok(()) => publish(core, points, claim, document, version).await,
+        Err(PointsError::Store(error)) if claim.attempt >= MAX_ATTEMPTS => {
+            tracing::error!(document = %document.id, %error, "could not put the points of a document");
+            let reason = "my index of documents did not answer; my operator can see why";
+            fail(core, points, claim, document, version, reason).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Puts the version in the place of the earlier one.
 async fn publish(
     core: &Chat,
+    points: &Points,
     claim: &Claim,
     document: &Document,
     version: &ReadVersion,
@@ -221,6 +255,7 @@ async fn publish(
         tx.rollback().await?;
         return complete(core, claim).await;
     }
+    points.enqueue_sweep(&mut tx, tenant, document.id, core.now()).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
@@ -229,6 +264,7 @@ async fn publish(
 
 async fn fail(
     core: &Chat,
+    points: &Points,
     claim: &Claim,
     document: &Document,
     version: &ReadVersion,
@@ -243,6 +279,7 @@ async fn fail(
         tx.rollback().await?;
         return complete(core, claim).await;
     }
+    points.enqueue_sweep(&mut tx, tenant, document.id, now).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();

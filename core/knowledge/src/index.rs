@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use nod_contract::vector_store::{ChunkCounts, Reader};
+use nod_contract::vector_store::{ChunkCounts, PointGroup, Reader};
 use uuid::Uuid;
 
 use crate::analysis::WEIGHT_SCALE;
@@ -59,12 +59,13 @@ impl Index {
         &self.versions
     }
 
-    /// Returns how many chunks it has of each version.
-    pub(crate) fn count_versions(&self) -> BTreeMap<(Uuid, i32), u64> {
+    /// Returns how many chunks it has of each group.
+    pub(crate) fn count_groups(&self) -> BTreeMap<PointGroup, u64> {
         let mut counts = BTreeMap::new();
-        for document in self.slots.iter().filter_map(|slot| slot.document) {
-            if let Some((generation, _)) = self.versions.get(&document) {
-                *counts.entry((document, *generation)).or_default() += 1;
+        for (slot, document) in self.slots.iter().filter_map(|slot| Some((slot, slot.document?))) {
+            if let Some((generation, reader)) = self.versions.get(&document).copied() {
+                let is_embedded = !slot.windows.is_empty();
+                *counts.entry(PointGroup { document, generation, reader, is_embedded }).or_default() += 1;
             }
         }
         counts
@@ -295,7 +296,9 @@ mod tests {
         assert_eq!(chunk_numbers(&search(&index, "rest", &all(&index))), [7]);
         let terms = query_terms("rest");
         assert_eq!(index.count_chunks(&terms), fresh.count_chunks(&terms));
-        assert_eq!(index.count_versions(), BTreeMap::from([((id(0), 2), 1), ((id(1), 1), 1)]));
+        let versions =
+            index.count_groups().into_iter().map(|(group, n)| (group.document, group.generation, n));
+        assert_eq!(versions.collect::<Vec<_>>(), [(id(0), 2, 1), (id(1), 1, 1)]);
         index.update(&HashSet::from([id(0), id(1)]), Vec::new());
         assert_eq!((index.count_chunks(&[]), index.postings.len()), (ChunkCounts::default(), 0));
     }

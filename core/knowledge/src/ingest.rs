@@ -11,6 +11,7 @@ use crate::analysis::weighted_terms;
 use crate::document::{Document, NewChunk, ReadOutcome, ReadVersion, Status};
 use crate::fetch::Fetched;
 use crate::job::MAX_ATTEMPTS;
+use crate::points::Points;
 use crate::{card, chunk, embed, fetch, sql};
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::web::WebFetcher;
@@ -30,7 +31,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) async fn index_document(
     core: &Chat,
     web: &dyn WebFetcher,
-    model: Option<&str>,
+    points: &Points,
     claim: &Claim,
     id: Uuid,
     generation: i32,
@@ -58,7 +59,7 @@ pub(crate) async fn index_document(
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     if let Some((outcome, document)) = &outcome
-        && !store(core, model, &mut tx, claim, document, outcome).await?
+        && !store(core, points, &mut tx, claim, document, outcome).await?
     {
         // It was removed meanwhile, or there is a newer version: what was written of it is given up.
         tx.rollback().await?;
@@ -74,7 +75,7 @@ pub(crate) async fn index_document(
 /// Stores how reading ended. Returns false if the version is not wanted any more.
 async fn store(
     core: &Chat,
-    model: Option<&str>,
+    points: &Points,
     tx: &mut sqlx::PgConnection,
     claim: &Claim,
     document: &Document,
@@ -83,9 +84,11 @@ async fn store(
     let (tenant, now, id) = (claim.tenant, core.now(), document.id);
     let (title, generation) = (document.title.as_str(), document.wanted_generation);
     let has_earlier = document.generation > 0;
+    // Otherwise vectors have to be computed, or a store must know it before it can be found.
+    let is_done = points.model().is_none() && !points.store.keeps_points();
     let shown = match outcome {
-        ReadOutcome::Version { version, chunks } => match (model, i32::try_from(chunks.len())) {
-            (None, Ok(count)) => card::indexed(document, version, count),
+        ReadOutcome::Version { version, chunks } => match (is_done, i32::try_from(chunks.len())) {
+            (true, Ok(count)) => card::indexed(document, version, count),
             _ => card::embedding(title, 0, i64::try_from(chunks.len()).unwrap_or(i64::MAX)),
         },
         ReadOutcome::Failed(reason) => card::failed(document, reason),
@@ -98,14 +101,14 @@ async fn store(
             if !sql::store_chunks(tx, tenant, id, generation, chunks).await? {
                 return Ok(false);
             }
-            match model {
-                None => sql::publish_version(tx, tenant, id, version, now).await?.is_some(),
-                Some(model) => {
-                    sql::copy_vectors(tx, tenant, id, generation, model).await?;
-                    embed::enqueue(tx, tenant, id, version, now).await?;
-                    true
-                }
+            if is_done {
+                return Ok(sql::publish_version(tx, tenant, id, version, now).await?.is_some());
             }
+            if let Some(model) = points.model() {
+                sql::copy_vectors(tx, tenant, id, generation, model).await?;
+            }
+            embed::enqueue(tx, tenant, id, version, now).await?;
+            true
         }
         ReadOutcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await?,
         ReadOutcome::SameContent { .. } if has_earlier => {

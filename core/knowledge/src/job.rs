@@ -16,14 +16,19 @@ pub(crate) const MAX_ATTEMPTS: i32 = 4;
 pub(crate) enum KnowledgeJob {
     /// Reads a version of a document.
     IndexDocument { document: Uuid, generation: i32 },
-    /// Computes the vectors of a version that was read, and publishes it.
+    /// Computes the vectors of a version that was read, has the store know it, and publishes it.
     EmbedChunks { document: Uuid, version: ReadVersion },
     /// Computes the vectors that are missing because there is another model now.
     EmbedMissing { model: String },
+    /// Deletes the points of a document in a space that are not of its current version.
+    SweepPoints { document: Uuid, model: Option<String>, dimension: usize },
+    /// Makes the points those that the rows ask for.
+    ReconcilePoints {},
 }
 
 impl Job for KnowledgeJob {
-    const KINDS: &'static [&'static str] = &["index_document", "embed_chunks", "embed_missing"];
+    const KINDS: &'static [&'static str] =
+        &["index_document", "embed_chunks", "embed_missing", "sweep_points", "reconcile_points"];
 }
 
 /// Returns the lane of a tenant's documents. They are read one after another, and no conversation waits for them.

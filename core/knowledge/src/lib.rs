@@ -17,6 +17,7 @@ mod ingest;
 mod job;
 mod keep;
 pub mod memory_store;
+mod points;
 mod rarity;
 mod search;
 mod sentence;
@@ -30,12 +31,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
-use nod_contract::vector_store::VectorStore;
+use nod_contract::vector_store::{Space, VectorStore};
 use nod_contract::web::WebFetcher;
 
 use crate::access::Access;
 use crate::job::KnowledgeJob;
 use crate::memory_store::MemoryStore;
+use crate::points::Points;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;
@@ -51,11 +53,23 @@ pub fn plug(
 ) -> Plug {
     Box::new(move |chat| {
         let access = Access::new(chat);
-        let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new(chat.pool.clone())));
+        let memory = Arc::new(MemoryStore::new(chat.pool.clone()));
+        let store = store.unwrap_or_else(|| memory.clone());
+        let points = Points::new(store, embedder.as_ref().map(|embedder| embedder.model().id.as_str()));
+        let searcher = Searcher::new(points.clone(), memory, embedder.clone());
         Ability {
-            tools: tools::list_tools(chat, &access, Searcher::new(store, embedder.clone())),
-            jobs: vec![Arc::new(Indexing { chat: chat.clone(), embedder, web: web.clone() })],
-            buttons: vec![Arc::new(command::DocumentButtons { chat: chat.clone(), access: access.clone() })],
+            tools: tools::list_tools(chat, &access, searcher),
+            jobs: vec![Arc::new(Indexing {
+                chat: chat.clone(),
+                embedder,
+                web: web.clone(),
+                points: points.clone(),
+            })],
+            buttons: vec![Arc::new(command::DocumentButtons {
+                chat: chat.clone(),
+                access: access.clone(),
+                points,
+            })],
             commands: vec![Arc::new(command::Knowledge { chat: chat.clone(), access, web })],
             checks: vec![Arc::new(check::CitationCheck)],
             messages: vec![Arc::new(keep::Keep(chat.clone()))],
@@ -67,6 +81,7 @@ pub fn plug(
 struct Indexing {
     chat: Chat,
     embedder: Option<Arc<dyn Embedder>>,
+    points: Points,
     web: Arc<dyn WebFetcher>,
 }
 
@@ -77,16 +92,21 @@ impl JobHandler for Indexing {
     }
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
-        let (chat, embedder) = (&self.chat, self.embedder.as_ref());
+        let (chat, embedder, points) = (&self.chat, self.embedder.as_ref(), &self.points);
         match claim.job()? {
             KnowledgeJob::IndexDocument { document, generation } => {
-                let model = embedder.map(|embedder| embedder.model().id.as_str());
-                ingest::index_document(chat, self.web.as_ref(), model, claim, document, generation).await
+                ingest::index_document(chat, self.web.as_ref(), points, claim, document, generation).await
             }
             KnowledgeJob::EmbedChunks { document, version } => {
-                embed::embed_chunks(chat, embedder, claim, document, version).await
+                embed::embed_chunks(chat, embedder, points, claim, document, version).await
             }
-            KnowledgeJob::EmbedMissing { model } => embed::embed_missing(chat, embedder, claim, &model).await,
+            KnowledgeJob::EmbedMissing { model } => {
+                embed::embed_missing(chat, embedder, points, claim, &model).await
+            }
+            KnowledgeJob::SweepPoints { document, model, dimension } => {
+                points.sweep(chat, claim, document, &Space { model, dimension }).await
+            }
+            KnowledgeJob::ReconcilePoints {} => points.reconcile(chat, claim).await,
         }
     }
 }

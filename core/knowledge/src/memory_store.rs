@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use nod_contract::ids::TenantId;
 use nod_contract::vector_store::{
-    ChunkCounts, Hit, Hits, Point, SearchQuery, Space, VectorStore, VectorStoreError, VectorStoreHealth,
+    ChunkCounts, Hit, Hits, Point, PointGroup, Reader, SearchQuery, Space, VectorStore, VectorStoreError,
+    VectorStoreHealth,
 };
 use sqlx::PgPool;
 use uuid::Uuid;
@@ -38,6 +39,11 @@ pub struct MemoryStore {
 impl MemoryStore {
     pub fn new(pool: PgPool) -> Self {
         Self { pool, indexes: Mutex::default() }
+    }
+
+    /// Gives up the indexes of a tenant. They are built again when they are asked for.
+    pub fn forget(&self, tenant: TenantId) {
+        self.lock().retain(|(other, _), _| *other != tenant);
     }
 
     fn lock(&self) -> MutexGuard<'_, Indexes> {
@@ -91,6 +97,10 @@ impl MemoryStore {
 
 #[async_trait]
 impl VectorStore for MemoryStore {
+    fn keeps_points(&self) -> bool {
+        false
+    }
+
     async fn prepare(&self, _: &Space) -> Result<(), VectorStoreError> {
         Ok(())
     }
@@ -113,6 +123,17 @@ impl VectorStore for MemoryStore {
         Ok(ChunkCounts { embedded, ..counts })
     }
 
+    async fn count_readable(
+        &self,
+        space: &Space,
+        tenant: TenantId,
+        readers: &[Reader],
+    ) -> Result<u64, VectorStoreError> {
+        let groups = self.list_groups(space, tenant).await?;
+        let readable = groups.iter().filter(|(group, _)| readers.contains(&group.reader));
+        Ok(readable.map(|(_, count)| count).sum())
+    }
+
     async fn search(&self, space: &Space, query: &SearchQuery) -> Result<Hits, VectorStoreError> {
         if let Some(vector) = query.vector.as_ref().filter(|vector| vector.len() != space.dimension) {
             let reason = format!("a vector has {} numbers in place of {}", vector.len(), space.dimension);
@@ -128,12 +149,12 @@ impl VectorStore for MemoryStore {
         Ok(())
     }
 
-    async fn list_versions(
+    async fn list_groups(
         &self,
         space: &Space,
         tenant: TenantId,
-    ) -> Result<BTreeMap<(Uuid, i32), u64>, VectorStoreError> {
-        Ok(self.refresh(space, tenant).await?.index.count_versions())
+    ) -> Result<BTreeMap<PointGroup, u64>, VectorStoreError> {
+        Ok(self.refresh(space, tenant).await?.index.count_groups())
     }
 
     async fn check(&self, space: &Space) -> Result<VectorStoreHealth, VectorStoreError> {

@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use nod_contract::clock::Timestamp;
 use nod_contract::embedding::{Embedder, TextKind};
 use nod_contract::ids::TenantId;
 use nod_contract::vector_store::{ChunkCounts, Hits, SearchQuery, Space, VectorStore, VectorStoreError};
 use nod_people::context::Chat;
-use sqlx::PgConnection;
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -20,6 +20,8 @@ use crate::chunk::sentences;
 use crate::document::Readers;
 use crate::embed;
 use crate::fuse::{self, Candidate};
+use crate::memory_store::MemoryStore;
+use crate::points::Points;
 use crate::rarity::QueryTerms;
 use crate::sql::{self, CandidateRow};
 use crate::vector::{QueryVector, Windows};
@@ -38,6 +40,10 @@ const SUFFICIENT_SUPPORT: f32 = 0.30;
 const MIN_SUPPORT: f32 = 0.15;
 /// How long a question waits for the embedding model, before it is looked up by its words alone.
 const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a question waits for the store.
+const STORE_TIMEOUT: Duration = Duration::from_secs(4);
+/// How long it counts that the points were compared with the rows.
+const COMPARED_FOR: TimeDelta = TimeDelta::days(1);
 
 /// A passage that fits a query.
 #[derive(Debug)]
@@ -97,19 +103,28 @@ pub(crate) enum SearchError {
     Store(#[from] VectorStoreError),
 }
 
-/// Searches with a store of vectors.
+/// Searches with a store of vectors. One that keeps points is compared with the rows by a job, first of all and once a
+/// day; while it has less than they do (it is new or was lost, or a document has another reader), the index in memory, which
+/// is built from them, answers in its place, so nothing is missed.
 #[derive(Clone)]
 pub(crate) struct Searcher {
-    store: Arc<dyn VectorStore>,
+    points: Points,
+    memory: Arc<MemoryStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    /// How many numbers the model's vectors have, once there are any: that never changes while this process runs, because
-    /// the jobs refuse vectors of another dimension.
-    dimensions: Arc<Mutex<HashMap<TenantId, usize>>>,
+    /// When this replica last had the points compared.
+    compared: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
+}
+
+/// What answers a search, and what it has.
+struct Source<'a> {
+    store: &'a dyn VectorStore,
+    space: Space,
+    counts: ChunkCounts,
 }
 
 impl Searcher {
-    pub(crate) fn new(store: Arc<dyn VectorStore>, embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { store, embedder, dimensions: Arc::default() }
+    pub(crate) fn new(points: Points, memory: Arc<MemoryStore>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self { points, memory, embedder, compared: Arc::default() }
     }
 
     /// Searches the documents of these readers. No connection is held while the store or the embedding model is asked.
@@ -124,15 +139,16 @@ impl Searcher {
         query: &mut Query<'_>,
     ) -> Result<SearchResult, SearchError> {
         let mut conn = core.pool.acquire().await?;
-        let document_count = sql::count_readable(&mut conn, tenant, readers).await?;
+        let (document_count, chunk_count) = sql::count_readable(&mut conn, tenant, readers).await?;
         let document_count = usize::try_from(document_count).unwrap_or_default();
         if document_count == 0 {
             return Ok(SearchResult::default());
         }
-        let space = self.find_space(&mut conn, tenant).await?;
+        let space = self.points.find_space(&mut conn, tenant).await?;
         drop(conn);
         let terms: Vec<u32> = query.terms.iter().map(|term| term.cast_unsigned()).collect();
-        let counts = self.store.count_chunks(&space, tenant, &terms).await?;
+        let source = self.choose_source(core, tenant, space, readers, chunk_count, &terms).await?;
+        let Source { store, space, counts } = &source;
         if let Some(model) = self.model_id().filter(|_| counts.embedded < counts.all) {
             let mut tx = core.begin().await?;
             embed::enqueue_missing(&mut tx, tenant, model, core.now()).await?;
@@ -141,13 +157,14 @@ impl Searcher {
         }
         let vector = match query.vector.take() {
             Some(vector) => vector,
-            None if has_vectors(&space, &counts) => self.embed_query(space.dimension, query.text).await,
+            None if has_vectors(space, counts) => self.embed_query(space.dimension, query.text).await,
             None => None,
         };
         query.vector = Some(vector.clone());
         let by_words_alone = vector.is_none();
-        let wanted = QueryTerms::new(&query.terms, &counts);
-        let hits = self.store.search(&space, &store_query(tenant, readers, vector.clone(), &wanted)).await?;
+        let wanted = QueryTerms::new(&query.terms, counts);
+        let asked = store_query(tenant, readers, vector.clone(), &wanted);
+        let hits = within_time(store.search(space, &asked)).await?;
         let mut candidates = fuse_hits(&hits, &wanted);
         if !is_supported(&candidates, vector.is_some()) {
             return Ok(SearchResult { passages: Vec::new(), document_count, by_words_alone });
@@ -177,27 +194,66 @@ impl Searcher {
         Ok(SearchResult { passages: passages.collect(), document_count, by_words_alone })
     }
 
-    /// Returns the space of the model. Its dimension is 0 as long as there are no vectors.
-    async fn find_space(&self, conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Space> {
-        let Some(model) = self.model_id() else { return Ok(Space { model: None, dimension: 0 }) };
-        let known = self.lock().get(&tenant).copied();
-        let dimension = match known {
-            Some(dimension) => dimension,
-            None => {
-                let found = sql::find_dimension(conn, tenant, model).await?;
-                let found = found.and_then(|dimension| usize::try_from(dimension).ok());
-                found.inspect(|dimension| _ = self.lock().insert(tenant, *dimension)).unwrap_or_default()
+    /// Asks the store what it has, and takes the index in memory if that is less than `chunk_count`, what the readers'
+    /// documents have in rows.
+    async fn choose_source(
+        &self,
+        core: &Chat,
+        tenant: TenantId,
+        space: Option<Space>,
+        readers: &Readers,
+        chunk_count: i64,
+        terms: &[u32],
+    ) -> Result<Source<'_>, SearchError> {
+        let store = self.points.store.as_ref();
+        let mut is_behind = false;
+        if let Some(space) = space.as_ref().filter(|_| store.keeps_points()) {
+            let readers = readers.list();
+            let (readable, counts) = within_time(async {
+                tokio::try_join!(
+                    store.count_readable(space, tenant, &readers),
+                    store.count_chunks(space, tenant, terms)
+                )
+            })
+            .await?;
+            is_behind = i64::try_from(readable).is_ok_and(|readable| readable < chunk_count);
+            self.compare_points(core, tenant, is_behind).await?;
+            if !is_behind {
+                self.memory.forget(tenant);
+                return Ok(Source { store, space: space.clone(), counts });
             }
-        };
-        Ok(Space { model: Some(model.to_owned()), dimension })
+        }
+        if is_behind {
+            tracing::warn!("the vector store has less than the rows: searched in memory");
+        }
+        let model = || self.model_id().map(str::to_owned);
+        let space = space.unwrap_or_else(|| Space { model: model(), dimension: 0 });
+        let store = self.memory.as_ref();
+        let counts = store.count_chunks(&space, tenant, terms).await?;
+        Ok(Source { store, space, counts })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
-        self.dimensions.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Has the points compared with the rows, if it is time or must be.
+    async fn compare_points(&self, core: &Chat, tenant: TenantId, must: bool) -> sqlx::Result<()> {
+        let now = core.now();
+        let is_known = self.lock().get(&tenant).is_some_and(|at| now - *at < COMPARED_FOR);
+        if is_known && !must {
+            return Ok(());
+        }
+        let mut tx = core.begin().await?;
+        self.points.enqueue_reconcile(&mut tx, tenant, now).await?;
+        tx.commit().await?;
+        core.jobs.wake();
+        self.lock().insert(tenant, now);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Timestamp>> {
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn model_id(&self) -> Option<&str> {
-        self.embedder.as_ref().map(|embedder| embedder.model().id.as_str())
+        self.points.model()
     }
 
     /// Returns the query's vector, or `None` if it is looked up by its words alone.
@@ -238,6 +294,17 @@ impl Searcher {
         }
         best_window(&chunk.text, wanted)
     }
+}
+
+/// Waits for a store no longer than a person would.
+async fn within_time<T>(
+    answer: impl Future<Output = Result<T, VectorStoreError>>,
+) -> Result<T, VectorStoreError> {
+    let late = || VectorStoreError::Unavailable {
+        reason: format!("no answer within {STORE_TIMEOUT:?}"),
+        retry_after: None,
+    };
+    timeout(STORE_TIMEOUT, answer).await.unwrap_or_else(|_| Err(late()))
 }
 
 /// Returns whether documents can be found by meaning: nearly all chunks have vectors. (What a model refuses can still be

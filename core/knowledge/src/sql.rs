@@ -1,17 +1,18 @@
 //! Rows of documents and their chunks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::analysis::WEIGHT_SCALE;
 use crate::document::{CitationRow, Document, NewChunk, NewDocument, ReadVersion, Readers, Status};
 use crate::index::{IndexedChunk, IndexedVersion};
 use crate::vector::Windows;
 use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
-use nod_contract::vector_store::Reader;
+use nod_contract::vector_store::{Point, PointGroup, Reader};
 use nod_store::ability::AnsweredRun;
 use nod_store::blobs::{self, BlobOwner};
 
@@ -122,14 +123,14 @@ pub(crate) async fn list(
     Ok(rows.into_iter().map(Document::from).collect())
 }
 
-/// Returns how many of these readers' documents can be found.
+/// Returns how many of these readers' documents can be found, and how many chunks they have.
 pub(crate) async fn count_readable(
     conn: &mut PgConnection,
     tenant: TenantId,
     readers: &Readers,
-) -> sqlx::Result<i64> {
-    sqlx::query_scalar!(
-        r#"select count(*) as "count!" from documents
+) -> sqlx::Result<(i64, i64)> {
+    let row = sqlx::query!(
+        r#"select count(*) as "documents!", coalesce(sum(chunk_count), 0) as "chunks!" from documents
          where tenant_id = $1 and generation > 0 and (channel_id = any($2) or only_for = $3
              or $4 and channel_id is null and only_for is null)"#,
         tenant.0,
@@ -138,7 +139,8 @@ pub(crate) async fn count_readable(
         readers.everyone
     )
     .fetch_one(conn)
-    .await
+    .await?;
+    Ok((row.documents, row.chunks))
 }
 
 /// Returns whether there are documents of everyone that can be found.
@@ -721,6 +723,116 @@ pub(crate) async fn load_indexed_chunks(
         }
     }
     Ok(loaded)
+}
+
+/// A chunk as a point.
+pub(crate) struct PointRow {
+    pub(crate) position: i32,
+    point: Point,
+    windows: Option<Windows>,
+}
+
+impl PointRow {
+    /// Vectors of another dimension are as good as none.
+    pub(crate) fn into_point(self, dimension: usize) -> Point {
+        let windows = self.windows.filter(|windows| dimension > 0 && windows.dimension() == dimension);
+        Point { windows: windows.map(|windows| windows.unpack()).unwrap_or_default(), ..self.point }
+    }
+}
+
+/// Returns the chunks of a version from a position on, with the vectors of a model as far as there are any.
+pub(crate) async fn list_points(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    (document, generation): (Uuid, i32),
+    model: Option<&str>,
+    from: i32,
+    most: i64,
+) -> sqlx::Result<Vec<PointRow>> {
+    let rows = sqlx::query!(
+        r#"select c.id, c.position, d.channel_id, d.only_for, c.terms, c.weights, v.codes as "codes?",
+             v.scales as "scales?"
+         from document_chunks c
+         join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id
+         left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $4
+         where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3 and c.position >= $5
+         order by c.position limit $6"#,
+        tenant.0,
+        document,
+        generation,
+        model,
+        from,
+        most
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        let weight = |(term, weight): (i32, i16)| (term.cast_unsigned(), f32::from(weight) / WEIGHT_SCALE);
+        let point = Point {
+            id: row.id,
+            document,
+            generation,
+            reader: reader_of(row.channel_id, row.only_for),
+            windows: Vec::new(),
+            terms: row.terms.into_iter().zip(row.weights).map(weight).collect(),
+        };
+        all.push(PointRow { position: row.position, point, windows: unpack(row.codes, row.scales) });
+    }
+    Ok(all)
+}
+
+/// What points there should be of a document.
+pub(crate) struct VersionRow {
+    pub(crate) document: Uuid,
+    /// The version whose text can be found, or 0.
+    pub(crate) generation: i32,
+    pub(crate) status: Status,
+    reader: Reader,
+    embedded: u64,
+    bare: u64,
+}
+
+impl VersionRow {
+    /// Returns how many points of each group there should be of its version.
+    pub(crate) fn groups(&self) -> BTreeMap<PointGroup, u64> {
+        let Self { document, generation, reader, .. } = *self;
+        let group = |is_embedded| PointGroup { document, generation, reader, is_embedded };
+        let groups = [(group(true), self.embedded), (group(false), self.bare)];
+        groups.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// Returns all documents, with how many chunks of their version have vectors of a model.
+pub(crate) async fn list_versions(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    model: Option<&str>,
+) -> sqlx::Result<Vec<VersionRow>> {
+    let rows = sqlx::query!(
+        r#"select d.id, d.generation, d.status, d.channel_id, d.only_for, count(v.chunk_id) as "embedded!",
+             count(c.id) as "all!" from documents d
+         left join document_chunks c on c.tenant_id = d.tenant_id and c.document_id = d.id
+             and c.generation = d.generation
+         left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $2
+         where d.tenant_id = $1 group by d.tenant_id, d.id order by d.id"#,
+        tenant.0,
+        model
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        all.push(VersionRow {
+            document: row.id,
+            generation: row.generation,
+            status: Status::from_name(&row.status),
+            reader: reader_of(row.channel_id, row.only_for),
+            embedded: row.embedded.cast_unsigned(),
+            bare: (row.all - row.embedded).cast_unsigned(),
+        });
+    }
+    Ok(all)
 }
 
 fn unpack(codes: Option<Vec<u8>>, scales: Option<Vec<f32>>) -> Option<Windows> {

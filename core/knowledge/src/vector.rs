@@ -35,6 +35,12 @@ impl Windows {
         self.codes.len().checked_div(self.scales.len()).unwrap_or(0)
     }
 
+    /// Returns the vector of each window.
+    pub(crate) fn unpack(&self) -> Vec<Vec<f32>> {
+        let windows = self.codes.chunks_exact(self.dimension().max(1)).zip(&self.scales);
+        windows.map(|(codes, scale)| codes.iter().map(|code| f32::from(*code) * scale).collect()).collect()
+    }
+
     /// Returns the mean of the windows, of length 1.
     pub(crate) fn mean(&self) -> Vec<f32> {
         let dimension = self.dimension();
@@ -95,6 +101,7 @@ mod tests {
         assert!((query.cosine(&windows.codes[384..], windows.scales[1]) - 1.0).abs() < 0.01);
         let again = Windows::from_bytes(&windows.to_bytes(), windows.scales.clone());
         assert_eq!(again, windows);
+        assert_eq!(Windows::pack(&windows.unpack()).codes, windows.codes);
         assert!((windows.mean().iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-4);
     }
 

@@ -131,6 +131,10 @@ impl World {
         loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
         loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
         loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        if let Some(qdrant) = &self.qdrant {
+            loose.extend(qdrant.violations().into_iter().map(|s| format!("qdrant request: {s}")));
+            loose.extend(qdrant.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        }
         loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
         self.pool.close().await;
         self.database.drop_database().await;

@@ -22,6 +22,7 @@ on_each_platform!(
     killed_while_it_is_read_again_it_is_kept_once,
     killed_while_it_is_embedded_it_goes_on_there,
     killed_while_it_is_removed_it_is_gone,
+    killed_between_its_points_and_its_publication_it_is_kept_once,
 );
 
 async fn killed_before_the_message_stands_the_document_is_kept_once(platform: Platform) {
@@ -163,6 +164,31 @@ async fn killed_while_it_is_removed_it_is_gone(platform: Platform) {
     world.wait_until_idle().await;
     assert_eq!(count(&world, "select count(*) from documents").await, 0);
     assert_all_agree(&world).await;
+    world.read_new("dm:ana");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
+async fn killed_between_its_points_and_its_publication_it_is_kept_once(platform: Platform) {
+    let mut world = World::with_real_clock_on(platform).await;
+    world.use_qdrant().await;
+    let nod = world.start_program(NOD).await;
+    world.qdrant().faults().next("points.upsert", Fault::HangAfter);
+    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    let until = tokio::time::Instant::now() + max_wait();
+    while world.qdrant().point_count() == 0 && tokio::time::Instant::now() < until {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    world.kill_program(nod).await;
+    // Its points are there, and nothing can be found yet.
+    assert!(world.qdrant().point_count() > 0);
+    assert_eq!(count(&world, "select count(*) from documents where generation > 0").await, 0);
+    let nod = world.start_program(NOD).await;
+    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_until_idle().await;
+    assert_kept_once(&world).await;
+    let chunks = count(&world, "select count(*) from document_chunks").await;
+    assert_eq!(i64::try_from(world.qdrant().point_count()), Ok(chunks));
     world.read_new("dm:ana");
     world.kill_program(nod).await;
     world.finish().await;

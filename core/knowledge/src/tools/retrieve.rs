@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{Grant, Library, Shown, database_error, handle};
+use crate::card;
 use crate::check;
 use crate::search::{Passage, Query, SearchError, SearchResult, Searcher};
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 
 pub(super) fn tool(library: &Library, searcher: Searcher) -> Tool {
     let spec = ToolSpec {
@@ -47,7 +48,14 @@ impl ReadTool for Retrieve {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let query = args["query"].as_str().unwrap_or_default();
-        let (grant, found) = self.search(cx, query).await.map_err(search_error)?;
+        let (grant, found) = match self.search(cx, query).await {
+            Ok(found) => found,
+            Err(SearchError::Database(error)) => return Err(database_error(error)),
+            Err(SearchError::Store(error)) => {
+                tracing::error!(%error, "could not search the documents");
+                return Ok(unreachable_output());
+            }
+        };
         let chunks = found.passages.iter().map(|passage| passage.chunk).collect();
         let shown = Shown {
             grant: &grant,
@@ -78,14 +86,11 @@ impl Retrieve {
     }
 }
 
-fn search_error(error: SearchError) -> ToolError {
-    match error {
-        SearchError::Database(error) => database_error(error),
-        SearchError::Store(error) => {
-            tracing::error!(%error, "could not search the documents");
-            ToolError::internal("the documents could not be searched")
-        }
-    }
+/// What is answered while the store is away. It is said as it stands, because a model could answer without a look.
+fn unreachable_output() -> ToolOutput {
+    let why =
+        "the index of documents cannot be reached now; the person is told so: do not answer from memory";
+    ToolOutput::trusted(json!({ "status": "unreachable", "why": why })).with_verbatim(card::UNREACHABLE)
 }
 
 fn describe(query: &str, found: &SearchResult, grant: &Grant) -> ToolOutput {
