@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use nod_contract::vector_store::{Hits, VectorStore, VectorStoreError};
+use nod_contract::vector_store::{Hits, Reader, VectorStore, VectorStoreError};
 use nod_qdrant::QdrantStore;
 use nod_sandbox::Fault;
 use qdrant_client::qdrant::{
@@ -210,6 +210,21 @@ async fn indexes_come_before_points_even_if_whoever_made_the_collection_was_kill
     let store = open(&world.fake.url(), Some(KEY), SHORT);
     store.upsert(&space(), tenant, std::slice::from_ref(&point)).await.unwrap();
     assert_eq!(store.search(&space(), &query(tenant)).await.unwrap().dense.len(), 1);
+    world.finish();
+}
+
+#[tokio::test]
+async fn a_collection_that_is_still_being_made_is_empty() {
+    let world = FakeQdrant::start().await;
+    world.fake.faults().next_times("points.create_field_index", 2, &status(503));
+    assert_unavailable(world.store.prepare(&space()).await);
+    let (space, tenant) = (space(), tenant());
+    assert_eq!(world.store.search(&space, &query(tenant)).await.unwrap(), Hits::default());
+    let counts = world.store.count_chunks(&space, tenant, &[1]).await.unwrap();
+    assert_eq!((counts.all, counts.with_term), (0, vec![0]));
+    assert_eq!(world.store.count_readable(&space, tenant, &[Reader::Everyone]).await.unwrap(), 0);
+    assert_eq!(world.store.list_groups(&space, tenant).await.unwrap(), BTreeMap::new());
+    world.store.delete(&space, tenant, Uuid::now_v7(), None).await.unwrap();
     world.finish();
 }
 

@@ -81,6 +81,11 @@ pub fn indexes(name: &str) -> Vec<CreateFieldIndexCollectionBuilder> {
     ]
 }
 
+/// Returns whether a collection has all its indexes.
+pub fn has_indexes(info: &CollectionInfo) -> bool {
+    payload::FIELDS.iter().all(|field| info.payload_schema.contains_key(*field))
+}
+
 /// Returns how many numbers a vector of a collection has; 0 if it has none.
 pub fn read_dimension(info: &CollectionInfo) -> usize {
     let params = info.config.as_ref().and_then(|config| config.params.as_ref());

@@ -13,6 +13,9 @@ pub const TERMS: &str = "terms";
 /// 1 if it has vectors, else 0: Qdrant counts by fields alone.
 pub const EMBEDDED: &str = "embedded";
 
+/// Each has an index.
+pub const FIELDS: [&str; 7] = [TENANT, READER, DOCUMENT, GENERATION, GROUP, TERMS, EMBEDDED];
+
 pub fn reader_key(reader: &Reader) -> String {
     match reader {
         Reader::Everyone => "everyone".to_owned(),

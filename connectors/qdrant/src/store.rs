@@ -115,6 +115,41 @@ impl QdrantStore {
         }
     }
 
+    /// Returns whether a collection is there with all its indexes. One that is still being made refuses conditions, and
+    /// holds nothing yet.
+    async fn is_ready(&self, name: &str, dimension: usize) -> Result<bool, VectorStoreError> {
+        if self.prepared().contains(name) {
+            return Ok(true);
+        }
+        let info = match self.wait_for(self.client.collection_info(name)).await {
+            Ok(response) => response.result.unwrap_or_default(),
+            Err(error) if is_not_found(&error) => return Ok(false),
+            Err(error) => return Err(classify(&error)),
+        };
+        let is_ready = collection::has_indexes(&info) && collection::read_dimension(&info) == dimension;
+        if is_ready {
+            self.prepared().insert(name.to_owned());
+        }
+        Ok(is_ready)
+    }
+
+    /// Where there is no collection, nothing was stored.
+    fn or_missing<T>(
+        &self,
+        name: &str,
+        answer: Result<T, QdrantError>,
+        nothing: impl FnOnce() -> T,
+    ) -> Result<T, VectorStoreError> {
+        match answer {
+            Err(error) if is_not_found(&error) => {
+                // A server that lost its data.
+                self.prepared().remove(name);
+                Ok(nothing())
+            }
+            answer => answer.map_err(|error| classify(&error)),
+        }
+    }
+
     /// Creates a collection if it does not exist, and returns its dimension.
     async fn create_collection(&self, name: &str, dimension: usize) -> Result<usize, VectorStoreError> {
         if let Some(existing) = self.read_dimension(name).await? {
@@ -197,10 +232,13 @@ impl VectorStore for QdrantStore {
         terms: &[u32],
     ) -> Result<ChunkCounts, VectorStoreError> {
         let name = collection::name(space);
+        if !self.is_ready(&name, space.dimension).await? {
+            return Ok(ChunkCounts { with_term: vec![0; terms.len()], ..ChunkCounts::default() });
+        }
         let filters = [filter::tenant(tenant), filter::embedded(tenant)];
         let filters = filters.into_iter().chain(terms.iter().map(|term| filter::term(tenant, *term)));
         let counts = try_join_all(filters.map(|filter| self.count(&name, filter))).await;
-        let counts = or_missing(counts, || vec![0; terms.len() + 2])?;
+        let counts = self.or_missing(&name, counts, || vec![0; terms.len() + 2])?;
         let mut counts = counts.into_iter();
         let mut next = || counts.next().unwrap_or_default();
         Ok(ChunkCounts { all: next(), embedded: next(), with_term: counts.collect() })
@@ -212,11 +250,12 @@ impl VectorStore for QdrantStore {
         tenant: TenantId,
         readers: &[Reader],
     ) -> Result<u64, VectorStoreError> {
-        if readers.is_empty() {
+        let name = collection::name(space);
+        if readers.is_empty() || !self.is_ready(&name, space.dimension).await? {
             return Ok(0);
         }
-        let count = self.count(&collection::name(space), filter::readable(tenant, readers)).await;
-        or_missing(count, || 0)
+        let count = self.count(&name, filter::readable(tenant, readers)).await;
+        self.or_missing(&name, count, || 0)
     }
 
     async fn search(&self, space: &Space, query: &SearchQuery) -> Result<Hits, VectorStoreError> {
@@ -233,11 +272,14 @@ impl VectorStore for QdrantStore {
         if query.limit == 0 || has_no_reader || (dense.is_none() && lexical.is_none()) {
             return Ok(Hits::default());
         }
+        if !self.is_ready(&name, space.dimension).await? {
+            return Ok(Hits::default());
+        }
         let (has_dense, has_lexical) = (dense.is_some(), lexical.is_some());
         let queries: Vec<QueryPoints> = dense.into_iter().chain(lexical).collect();
         let answer =
             self.wait_for(self.client.query_batch(QueryBatchPointsBuilder::new(&name, queries))).await;
-        let answer = or_missing(answer, Default::default)?;
+        let answer = self.or_missing(&name, answer, Default::default)?;
         let mut lists = answer.result.iter().map(|list| list.result.iter().filter_map(points::decode_hit));
         let mut take = |has: bool| {
             if has { lists.next().into_iter().flatten().collect() } else { Vec::new() }
@@ -252,11 +294,14 @@ impl VectorStore for QdrantStore {
         document: Uuid,
         except: Option<i32>,
     ) -> Result<(), VectorStoreError> {
+        let name = collection::name(space);
+        if !self.is_ready(&name, space.dimension).await? {
+            return Ok(());
+        }
         let filter = filter::document(tenant, document, except);
-        let delete =
-            DeletePointsBuilder::new(collection::name(space)).points(filter).wait(true).ordering(strong());
+        let delete = DeletePointsBuilder::new(&name).points(filter).wait(true).ordering(strong());
         let answer = self.wait_for(self.client.delete_points(delete)).await;
-        or_missing(answer.and_then(require_completed), || ())
+        self.or_missing(&name, answer.and_then(require_completed), || ())
     }
 
     async fn list_groups(
@@ -264,11 +309,16 @@ impl VectorStore for QdrantStore {
         space: &Space,
         tenant: TenantId,
     ) -> Result<BTreeMap<PointGroup, u64>, VectorStoreError> {
-        let facet = FacetCountsBuilder::new(collection::name(space), payload::GROUP)
+        let name = collection::name(space);
+        if !self.is_ready(&name, space.dimension).await? {
+            return Ok(BTreeMap::new());
+        }
+        let facet = FacetCountsBuilder::new(&name, payload::GROUP)
             .filter(filter::tenant(tenant))
             .limit(MAX_GROUPS)
             .exact(true);
-        let answer = or_missing(self.wait_for(self.client.facet(facet)).await, Default::default)?;
+        let answer =
+            self.or_missing(&name, self.wait_for(self.client.facet(facet)).await, Default::default)?;
         if answer.hits.len() as u64 >= MAX_GROUPS {
             return Err(rejected(format!("it has more than {MAX_GROUPS} versions of documents")));
         }
@@ -280,14 +330,6 @@ impl VectorStore for QdrantStore {
         // The version is told without a key, this is not.
         let dimension = self.read_dimension(&collection::name(space)).await?;
         Ok(VectorStoreHealth { version, dimension })
-    }
-}
-
-/// Where there is no collection, nothing was stored.
-fn or_missing<T>(answer: Result<T, QdrantError>, nothing: impl FnOnce() -> T) -> Result<T, VectorStoreError> {
-    match answer {
-        Err(error) if is_not_found(&error) => Ok(nothing()),
-        answer => answer.map_err(|error| classify(&error)),
     }
 }
 
