@@ -34,6 +34,7 @@ pub(super) fn answer(request: &Value) -> Answer {
 }
 
 fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
+    let list = documents::find_list(&asked.text);
     let (intent, tool) = match &asked.intent {
         Intent::Send(_) => ("tool", Some("gmail_send_email")),
         Intent::Draft(_) => ("tool", Some("gmail_create_draft")),
@@ -50,6 +51,7 @@ fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
         Intent::Calendar(plan) => ("tool", Some(events::tool(plan))),
         // "the second one" can answer a question from the rules.
         Intent::SmallTalk if references::Reference::parse_exact(&asked.text).is_some() => ("tool", None),
+        Intent::SmallTalk if list.is_some() => ("metadata", list),
         Intent::SmallTalk if documents::is_question(&asked.text) => ("retrieval", None),
         Intent::SmallTalk => ("conversational", None),
     };

@@ -36,6 +36,21 @@ const EMPTY: &str = "a about allowed am an and any are at be can could do docume
 const MIN_QUOTED: usize = 3;
 const MAX_QUOTED: usize = 10;
 
+/// Returns the tool that lists what a question asks for, if it only asks what there is.
+pub(super) fn find_list(text: &str) -> Option<&'static str> {
+    const LISTS: [(&str, &[&str]); 4] = [
+        ("list_documents", &["which documents", "what documents", "list the documents"]),
+        ("list_approvals", &["waiting for me", "waits for me", "waits for my nod", "which approvals"]),
+        ("list_drafts", &["which drafts are", "what drafts are"]),
+        ("list_connections", &["accounts are connected", "which accounts", "is my mail connected"]),
+    ];
+    let text = text.to_lowercase();
+    LISTS
+        .iter()
+        .find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase)))
+        .map(|(tool, _)| *tool)
+}
+
 /// Returns whether a sentence asks something that documents might answer.
 pub(super) fn is_question(text: &str) -> bool {
     let lower = text.trim().to_lowercase();

@@ -276,6 +276,9 @@ async fn the_router_is_answered_in_its_schema() {
         ("hello", json!({"intent": "conversational", "tool": null})),
         ("archive the mail from Bo", json!({"intent": "tool", "tool": "gmail_organise"})),
         ("the second one", json!({"intent": "tool", "tool": null})),
+        ("Which documents do you know?", json!({"intent": "metadata", "tool": "list_documents"})),
+        ("what is waiting for me?", json!({"intent": "metadata", "tool": "list_approvals"})),
+        ("which accounts are connected?", json!({"intent": "metadata", "tool": "list_connections"})),
     ] {
         let answer = message(&world, &with_router_schema(super::user_request(text))).await;
         assert_eq!(serde_json::from_str::<Value>(answer["content"].as_str().unwrap()).unwrap(), route);
