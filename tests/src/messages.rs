@@ -41,13 +41,14 @@ impl FakeChat {
         }
     }
 
-    /// Sends a message with a file, and returns the message's id.
+    /// Sends a message with files, and returns the message's id.
     #[must_use]
-    pub fn share_file(&self, user: &str, channel: &str, text: &str, file: &SharedFile) -> String {
-        let (name, kind, bytes) = (file.name.as_str(), file.media_type, file.bytes.clone());
+    pub fn share_files(&self, user: &str, channel: &str, text: &str, files: &[&SharedFile]) -> String {
         let said = match self {
             Self::Slack(fake) => {
-                let files = vec![fake.upload(name, kind, bytes)];
+                let upload =
+                    |file: &&SharedFile| fake.upload(&file.name, file.media_type, file.bytes.clone());
+                let files = files.iter().map(upload).collect();
                 let subtype = Some("file_share".to_owned());
                 fake.post_message_with(slack::NewMessage {
                     files,
@@ -56,7 +57,9 @@ impl FakeChat {
                 })
             }
             Self::Discord(fake) => {
-                let files = vec![fake.upload(name, kind, bytes)];
+                let upload =
+                    |file: &&SharedFile| fake.upload(&file.name, file.media_type, file.bytes.clone());
+                let files = files.iter().map(upload).collect();
                 fake.post_message_with(discord::NewMessage {
                     files,
                     ..discord::NewMessage::new(user, channel, text)
@@ -262,7 +265,12 @@ pub enum MessageShortcut {
 impl World {
     /// Sends a message with a file.
     pub async fn share_file(&self, user: &str, channel: &str, text: &str, file: &SharedFile) -> String {
-        let message = self.chat.share_file(user, channel, text, file);
+        self.share_files(user, channel, text, &[file]).await
+    }
+
+    /// Sends a message with files, waits until Nod is done, and returns the message's id.
+    pub async fn share_files(&self, user: &str, channel: &str, text: &str, files: &[&SharedFile]) -> String {
+        let message = self.chat.share_files(user, channel, text, files);
         self.wait_until_idle().await;
         message
     }

@@ -76,7 +76,7 @@ async fn a_pdf_that_eats_memory_is_told_and_nod_lives(platform: Platform) {
     for _ in 0..2 {
         world.script_model("conversational", [Answer::text("I am here.")]);
     }
-    let _ = world.chat.share_file("ana", "dm:ana", "when does it end?", &bomb);
+    let _ = world.chat.share_files("ana", "dm:ana", "when does it end?", &[&bomb]);
     world.say("bo", "dm:bo", "are you there?").await;
     assert!(world.read_new("dm:bo").contains("nod: I am here."));
     const WHY: &str = "reading it took more memory than I give to a file";
@@ -94,9 +94,9 @@ async fn files_that_never_end_do_not_hold_up_others(platform: Platform) {
     for _ in 0..3 {
         world.script_model("conversational", [Answer::text("I have seen it.")]);
     }
-    let _ = world.chat.share_file("ana", "dm:ana", "look", &endless);
-    let _ = world.chat.share_file("cho", "dm:cho", "look", &endless);
-    let _ = world.chat.share_file("bo", "dm:bo", "look", &good);
+    let _ = world.chat.share_files("ana", "dm:ana", "look", &[&endless]);
+    let _ = world.chat.share_files("cho", "dm:cho", "look", &[&endless]);
+    let _ = world.chat.share_files("bo", "dm:bo", "look", &[&good]);
     world.wait_for_text("dm:bo", "I have seen it.").await;
     // If its turn had not come within the ten seconds, it would not have been read.
     world.wait_until_idle().await;

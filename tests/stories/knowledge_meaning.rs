@@ -12,6 +12,7 @@ on_each_platform!(
     a_document_that_the_model_refuses_says_so,
     a_model_whose_dimension_changed_says_so,
     unchanged_passages_are_not_embedded_again,
+    equal_files_of_one_message_are_kept_once,
     after_a_change_of_model_documents_are_found_by_words_and_then_by_meaning,
 );
 
@@ -67,6 +68,18 @@ async fn what_is_about_something_else_is_not_found(platform: Platform) {
     world.read_new("general");
     let asked = look_up(&mut world, "parking in the basement").await;
     assert!(asked.contains("nothing in these documents is about it"), "{asked}");
+    world.finish().await;
+}
+
+async fn equal_files_of_one_message_are_kept_once(platform: Platform) {
+    let mut world = world_with_model(platform).await;
+    let copy = SharedFile::new("copy.md", "text/markdown", HANDBOOK);
+    world.share_files("ana", "general", "@nod keep these", &[&handbook(HANDBOOK), &copy]).await;
+    let said = world.read_new("general");
+    assert!(said.contains("I have read this. Ask me about it."), "{said}");
+    assert!(said.contains("I have exactly this already"), "{said}");
+    assert_eq!(count(&world, "select count(*) from documents").await, 1);
+    assert_eq!(world.model.embedded_texts().len(), 2, "the two passages of one of them");
     world.finish().await;
 }
 

@@ -13,7 +13,7 @@ use crate::fetch;
 use crate::job::{KnowledgeJob, lane};
 use crate::points::Points;
 use crate::sql::Citation;
-use crate::{card, sql};
+use crate::{card, sql, version};
 use nod_contract::card::Action;
 use nod_contract::chat::{Attachment, InteractionResponse};
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
@@ -130,7 +130,6 @@ impl Knowledge {
         let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
         let known = known.iter().find(|document| document.title.to_lowercase() == name.to_lowercase());
         let new = NewDocument {
-            id: known.map_or_else(|| self.chat.ids.next(), |document| document.id),
             reader,
             added_by: Some(asker.person),
             platform: fetch::WEB,
@@ -139,15 +138,7 @@ impl Knowledge {
             delivery: None,
             now: asker.now,
         };
-        let generation = match known {
-            Some(_) => sql::begin_version(conn, tenant, &new).await?.unwrap_or(1),
-            None => {
-                sql::insert(conn, tenant, &new).await?;
-                1
-            }
-        };
-        let work = KnowledgeJob::IndexDocument { document: new.id, generation };
-        jobs::enqueue(conn, tenant, lane(tenant), &work, asker.now, asker.now).await?;
+        version::begin(conn, tenant, self.chat.ids.as_ref(), known, &new).await?;
         Ok(InteractionResponse::Ephemeral(card::reading_page(name)))
     }
 }

@@ -111,7 +111,6 @@ impl Document {
 
 /// A file to keep.
 pub(crate) struct NewDocument<'a> {
-    pub(crate) id: Uuid,
     pub(crate) reader: Reader,
     pub(crate) added_by: Option<PersonId>,
     pub(crate) platform: &'a str,
@@ -131,21 +130,6 @@ pub(crate) struct ReadVersion {
     pub(crate) pages: Option<i32>,
     /// It is longer than what is read of a document.
     pub(crate) is_partial: bool,
-}
-
-/// How reading a document ended.
-pub(crate) enum ReadOutcome {
-    Version {
-        version: ReadVersion,
-        chunks: Vec<NewChunk>,
-    },
-    /// The end of a sentence.
-    Failed(String),
-    /// The same version, or another document here, has the same bytes. `title` is that document's.
-    SameContent {
-        title: String,
-        digest: Vec<u8>,
-    },
 }
 
 /// A chunk with its weighted terms.

@@ -14,10 +14,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
-use crate::job::{KnowledgeJob, lane};
+use crate::job::{KnowledgeJob, complete, lane};
 use crate::points::{Points, PointsError};
 use crate::sql::BareChunk;
 use crate::vector::Windows;
+use crate::version::{Outcome, end_step, find_same_content};
 use crate::window::split_windows;
 use crate::{card, sql};
 
@@ -76,6 +77,10 @@ pub(crate) async fn embed_chunks(
         let document = sql::load(&mut conn, tenant, id).await?.filter(|found| is_wanted(found, &version));
         drop(conn);
         let Some(document) = document else { return complete(core, claim).await };
+        // It may have been published since this one was read: two equal files of one folder are both read first.
+        if let Some(outcome) = find_same_content(core, tenant, &document, &version.digest).await? {
+            return end_step(core, points, claim, &document, &outcome).await;
+        }
         let batch = match embedder {
             Some(embedder) => match embed_batch(core, embedder, claim, id, version.generation).await {
                 // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
@@ -89,8 +94,13 @@ pub(crate) async fn embed_chunks(
             None => Batch::Empty,
         };
         match batch {
-            Batch::Empty => return put_and_publish(core, points, claim, &document, &version).await,
-            Batch::Failed(reason) => return fail(core, points, claim, &document, &version, &reason).await,
+            Batch::Empty => {
+                let outcome = put_points(core, points, claim, &document, version).await?;
+                return end_step(core, points, claim, &document, &outcome).await;
+            }
+            Batch::Failed(reason) => {
+                return end_step(core, points, claim, &document, &Outcome::Failed(reason)).await;
+            }
             Batch::Stored if Instant::now() >= until => {
                 let Some(embedder) = embedder else { continue };
                 return go_on_later(core, embedder, claim, &document, version).await;
@@ -213,77 +223,27 @@ async fn embed(embedder: &dyn Embedder, chunks: &[BareChunk]) -> Result<Vec<(Uui
     Ok(all)
 }
 
-/// Has the store know a version, and publishes it. Killed in between, the same points are put again.
-async fn put_and_publish(
+/// Has the store know a version, and returns that it can be published. Killed in between, the same points are put again.
+async fn put_points(
     core: &Chat,
     points: &Points,
     claim: &Claim,
     document: &Document,
-    version: &ReadVersion,
-) -> Result<(), WorkError> {
+    version: ReadVersion,
+) -> Result<Outcome, WorkError> {
     match points.put_version(&core.pool, claim.tenant, document.id, version.generation).await {
-        Ok(()) => publish(core, points, claim, document, version).await,
+        Ok(()) => {
+            let mut conn = core.pool.acquire().await?;
+            let (_, count) =
+                sql::count_embedded(&mut conn, claim.tenant, document.id, version.generation, "").await?;
+            Ok(Outcome::Indexed { version, chunk_count: i32::try_from(count).unwrap_or(i32::MAX) })
+        }
         Err(PointsError::Store(error)) if claim.attempt >= MAX_ATTEMPTS => {
             tracing::error!(document = %document.id, %error, "could not put the points of a document");
-            let reason = "my index of documents did not answer; my operator can see why";
-            fail(core, points, claim, document, version, reason).await
+            Ok(Outcome::Failed("my index of documents did not answer; my operator can see why".to_owned()))
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Puts the version in the place of the earlier one.
-async fn publish(
-    core: &Chat,
-    points: &Points,
-    claim: &Claim,
-    document: &Document,
-    version: &ReadVersion,
-) -> Result<(), WorkError> {
-    let tenant = claim.tenant;
-    let mut conn = core.pool.acquire().await?;
-    let (_, count) = sql::count_embedded(&mut conn, tenant, document.id, version.generation, "").await?;
-    drop(conn);
-    let count = i32::try_from(count).unwrap_or(i32::MAX);
-    let shown = card::indexed(document, version, count);
-    let mut tx = core.begin().await?;
-    jobs::assert_lease(&mut tx, claim).await?;
-    // A message's lane is locked before the document's row, as everywhere.
-    card::show(&mut tx, tenant, document, &shown, core.now()).await?;
-    if sql::publish_version(&mut tx, tenant, document.id, version, core.now()).await?.is_none() {
-        // It was removed meanwhile, or there is a newer version: what was written of it is given up.
-        tx.rollback().await?;
-        return complete(core, claim).await;
-    }
-    points.enqueue_sweep(&mut tx, tenant, document.id, core.now()).await?;
-    jobs::complete(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
-}
-
-async fn fail(
-    core: &Chat,
-    points: &Points,
-    claim: &Claim,
-    document: &Document,
-    version: &ReadVersion,
-    reason: &str,
-) -> Result<(), WorkError> {
-    let (tenant, now) = (claim.tenant, core.now());
-    let shown = card::failed(document, reason);
-    let mut tx = core.begin().await?;
-    jobs::assert_lease(&mut tx, claim).await?;
-    card::show(&mut tx, tenant, document, &shown, now).await?;
-    if !sql::mark_failed(&mut tx, tenant, document.id, version.generation, reason, now).await? {
-        tx.rollback().await?;
-        return complete(core, claim).await;
-    }
-    points.enqueue_sweep(&mut tx, tenant, document.id, now).await?;
-    jobs::complete(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
 }
 
 /// Shows how far it is, and lets the lane's next job go first.
@@ -306,15 +266,6 @@ async fn go_on_later(
         return complete(core, claim).await;
     }
     enqueue(&mut tx, tenant, document.id, &version, now).await?;
-    jobs::complete(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
-}
-
-async fn complete(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
-    let mut tx = core.begin().await?;
-    jobs::assert_lease(&mut tx, claim).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();

@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::document::{Document, ReadOutcome};
+use crate::document::Document;
 use crate::job::MAX_ATTEMPTS;
 use crate::sql;
+use crate::version::{Outcome, find_same_content};
 use nod_contract::chat::Attachment;
 use nod_contract::ids::TenantId;
 use nod_contract::web::{WebError, WebFetcher, WebPage};
@@ -34,7 +35,7 @@ pub(crate) async fn load_or_download(
     web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
-) -> Result<Result<Fetched, ReadOutcome>, WorkError> {
+) -> Result<Result<Fetched, Outcome>, WorkError> {
     if let Some(digest) = &document.wanted_digest
         && let Some(bytes) = load(core, claim.tenant, document.id, digest).await?
     {
@@ -44,22 +45,6 @@ pub(crate) async fn load_or_download(
         });
     }
     download(core, web, claim, document).await
-}
-
-/// Returns that another document here says the same. A new version of a document takes the place of the earlier one even
-/// then.
-async fn find_same_content(
-    core: &Chat,
-    tenant: TenantId,
-    document: &Document,
-    digest: &[u8],
-) -> sqlx::Result<Option<ReadOutcome>> {
-    if document.generation > 0 {
-        return Ok(None);
-    }
-    let mut conn = core.pool.acquire().await?;
-    let title = sql::find_same_content(&mut conn, tenant, document, digest).await?;
-    Ok(title.map(|title| ReadOutcome::SameContent { title, digest: digest.to_vec() }))
 }
 
 /// Returns the bytes that an earlier attempt, or an earlier version, kept.
@@ -74,7 +59,7 @@ async fn download(
     web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
-) -> Result<Result<Fetched, ReadOutcome>, WorkError> {
+) -> Result<Result<Fetched, Outcome>, WorkError> {
     let fetched = if document.platform == WEB {
         fetch_page(web, document).await
     } else {
@@ -85,14 +70,14 @@ async fn download(
         Err(FetchError { is_transient: true, .. }) if claim.attempt < MAX_ATTEMPTS => {
             return Err("its bytes did not come".into());
         }
-        Err(error) => return Ok(Err(ReadOutcome::Failed(error.reason))),
+        Err(error) => return Ok(Err(Outcome::Failed(error.reason))),
     };
     let digest = blobs::digest_of(&bytes);
     if document.generation > 0
         && document.digest.as_ref() == Some(&digest)
         && load(core, claim.tenant, document.id, &digest).await?.is_some()
     {
-        return Ok(Err(ReadOutcome::SameContent { title: document.title.clone(), digest }));
+        return Ok(Err(Outcome::SameContent { title: document.title.clone(), digest }));
     }
     if let Some(outcome) = find_same_content(core, claim.tenant, document, &digest).await? {
         return Ok(Err(outcome));

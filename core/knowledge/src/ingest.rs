@@ -8,11 +8,12 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::analysis::weighted_terms;
-use crate::document::{Document, NewChunk, ReadOutcome, ReadVersion, Status};
+use crate::document::{Document, NewChunk, ReadVersion, Status};
 use crate::fetch::Fetched;
-use crate::job::MAX_ATTEMPTS;
+use crate::job::{MAX_ATTEMPTS, complete};
 use crate::points::Points;
-use crate::{card, chunk, embed, fetch, sql};
+use crate::version::{self, Outcome};
+use crate::{chunk, fetch, sql};
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::web::WebFetcher;
 use nod_contract::wire::Block;
@@ -21,7 +22,7 @@ use nod_people::context::Chat;
 use nod_people::reading::{Limits, Read, Whose};
 use nod_people::{delivery, people};
 use nod_store::blobs;
-use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError};
 
 /// The most that is read of a document.
 const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
@@ -42,86 +43,16 @@ pub(crate) async fn index_document(
     drop(conn);
     let is_wanted =
         |found: &Document| found.wanted_generation == generation && found.status == Status::Indexing;
-    let outcome = match document.filter(is_wanted) {
-        Some(document) => {
-            let outcome = match read(core, web, claim, &document).await {
-                // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
-                Err(error) if claim.attempt >= MAX_ATTEMPTS => {
-                    tracing::error!(document = %document.id, %error, "could not read a document");
-                    ReadOutcome::Failed("something of mine failed; my operator can see what".to_owned())
-                }
-                outcome => outcome?,
-            };
-            Some((outcome, document))
+    let Some(document) = document.filter(is_wanted) else { return complete(core, claim).await };
+    let outcome = match read(core, web, claim, &document).await {
+        // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
+        Err(error) if claim.attempt >= MAX_ATTEMPTS => {
+            tracing::error!(document = %document.id, %error, "could not read a document");
+            Outcome::Failed("something of mine failed; my operator can see what".to_owned())
         }
-        None => None,
+        outcome => outcome?,
     };
-    let mut tx = core.begin().await?;
-    jobs::assert_lease(&mut tx, claim).await?;
-    if let Some((outcome, document)) = &outcome
-        && !store(core, points, &mut tx, claim, document, outcome).await?
-    {
-        // It was removed meanwhile, or there is a newer version: what was written of it is given up.
-        tx.rollback().await?;
-        tx = core.begin().await?;
-        jobs::assert_lease(&mut tx, claim).await?;
-    }
-    jobs::complete(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
-}
-
-/// Stores how reading ended. Returns false if the version is not wanted any more.
-async fn store(
-    core: &Chat,
-    points: &Points,
-    tx: &mut sqlx::PgConnection,
-    claim: &Claim,
-    document: &Document,
-    outcome: &ReadOutcome,
-) -> Result<bool, WorkError> {
-    let (tenant, now, id) = (claim.tenant, core.now(), document.id);
-    let (title, generation) = (document.title.as_str(), document.wanted_generation);
-    let has_earlier = document.generation > 0;
-    // Otherwise vectors have to be computed, or a store must know it before it can be found.
-    let is_done = points.model().is_none() && !points.store.keeps_points();
-    let shown = match outcome {
-        ReadOutcome::Version { version, chunks } => match (is_done, i32::try_from(chunks.len())) {
-            (true, Ok(count)) => card::indexed(document, version, count),
-            _ => card::embedding(title, 0, i64::try_from(chunks.len()).unwrap_or(i64::MAX)),
-        },
-        ReadOutcome::Failed(reason) => card::failed(document, reason),
-        ReadOutcome::SameContent { title: existing, .. } => card::same_content(title, existing),
-    };
-    // A message's lane is locked before the document's row, as everywhere.
-    card::show(tx, tenant, document, &shown, now).await?;
-    Ok(match outcome {
-        ReadOutcome::Version { version, chunks } => {
-            if !sql::store_chunks(tx, tenant, id, generation, chunks).await? {
-                return Ok(false);
-            }
-            if is_done {
-                return Ok(sql::publish_version(tx, tenant, id, version, now).await?.is_some());
-            }
-            if let Some(model) = points.model() {
-                sql::copy_vectors(tx, tenant, id, generation, model).await?;
-            }
-            embed::enqueue(tx, tenant, id, version, now).await?;
-            true
-        }
-        ReadOutcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await?,
-        ReadOutcome::SameContent { .. } if has_earlier => {
-            sql::mark_unchanged(tx, tenant, id, generation).await?
-        }
-        ReadOutcome::SameContent { digest, .. } => {
-            // The other document might have been removed since; then this one is needed after all.
-            if sql::find_same_content(tx, tenant, document, digest).await?.is_none() {
-                return Err("the document with the same content is gone".into());
-            }
-            sql::delete(tx, tenant, id).await?
-        }
-    })
+    version::end_step(core, points, claim, &document, &outcome).await
 }
 
 /// Fetches and reads a document.
@@ -133,9 +64,9 @@ async fn read(
     web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
-) -> Result<ReadOutcome, WorkError> {
+) -> Result<Outcome, WorkError> {
     if !is_served(core, claim.tenant, document).await? {
-        return Ok(ReadOutcome::Failed("I keep files for members of this workspace only".to_owned()));
+        return Ok(Outcome::Failed("I keep files for members of this workspace only".to_owned()));
     }
     let Fetched { bytes, media_type } = match fetch::load_or_download(core, web, claim, document).await? {
         Ok(fetched) => fetched,
@@ -151,18 +82,18 @@ async fn read(
     let format = TextFormat::of_file(name, &media_type);
     let read = match attachment::read_blocks(session.as_mut(), bytes, format, LIMITS).await {
         Ok(read) => read,
-        Err(reason) => return Ok(ReadOutcome::Failed(reason)),
+        Err(reason) => return Ok(Outcome::Failed(reason)),
     };
     let title = document.title.clone();
     let is_partial = read.done.cut.is_some();
     // Cutting and stemming ten megabytes takes long enough to hold up others.
     let chunks = tokio::task::spawn_blocking(move || split(&title, &read)).await?;
     let Some((pages, chunks)) = chunks else {
-        return Ok(ReadOutcome::Failed("there is no text in it".to_owned()));
+        return Ok(Outcome::Failed("there is no text in it".to_owned()));
     };
     let chunks = chunks.into_iter().map(|chunk| NewChunk { id: core.id(), ..chunk }).collect();
     let version = ReadVersion { generation: document.wanted_generation, digest, pages, is_partial };
-    Ok(ReadOutcome::Version { version, chunks })
+    Ok(Outcome::Read { version, chunks })
 }
 
 /// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.

@@ -1,7 +1,8 @@
 //! The jobs of this crate, and the lane in which documents are read.
 
 use nod_contract::ids::{TenantId, named_lane_id};
-use nod_store::jobs::Job;
+use nod_people::context::Chat;
+use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -34,4 +35,13 @@ impl Job for KnowledgeJob {
 /// Returns the lane of a tenant's documents. They are read one after another, and no conversation waits for them.
 pub(crate) fn lane(tenant: TenantId) -> Uuid {
     named_lane_id(&["knowledge", &tenant.to_string()])
+}
+
+/// Ends a job that has nothing else to store.
+pub(crate) async fn complete(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
+    let mut tx = core.begin().await?;
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
 }

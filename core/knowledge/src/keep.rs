@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::document::{NewDocument, Readers, Status, reader_of_location};
-use crate::job::{KnowledgeJob, lane};
-use crate::{card, sql};
+use crate::document::{NewDocument, Readers, reader_of_location};
+use crate::job::lane;
+use crate::{card, sql, version};
 use nod_contract::chat::Attachment;
 use nod_contract::ids::DeliveryId;
 use nod_contract::vector_store::Reader;
@@ -15,7 +15,6 @@ use nod_people::attachment;
 use nod_people::context::Chat;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_store::ability::{AddressedMessage, Asker, MessageHandler};
-use nod_store::blobs::{self, BlobOwner};
 use nod_store::jobs::sql as jobs;
 
 /// What an admin adds to have it kept for all members of the organisation.
@@ -128,12 +127,7 @@ async fn keep(
     // A file of the same name is its next version: otherwise the old text would be found next to the new one.
     let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
     let known = known.iter().find(|document| document.title.to_lowercase() == file.name.to_lowercase());
-    if let Some(open) = known.filter(|document| document.status == Status::Indexing) {
-        let card = card::superseded(&open.title);
-        card::show(conn, tenant, open, &card, asker.now).await?;
-    }
-    let document = NewDocument {
-        id: known.map_or_else(|| core.ids.next(), |document| document.id),
+    let new = NewDocument {
         reader,
         added_by: Some(asker.person),
         platform: &location.platform,
@@ -142,25 +136,7 @@ async fn keep(
         delivery: Some(delivery),
         now: asker.now,
     };
-    let next = match known {
-        Some(known) => {
-            let next = sql::begin_version(conn, tenant, &document).await?;
-            // What could not be read, or was not read yet, is not wanted any more.
-            let owner = BlobOwner::document(known.id);
-            blobs::release_except(conn, tenant, owner, known.digest.as_slice()).await?;
-            next
-        }
-        None => None,
-    };
-    let generation = match next {
-        Some(generation) => generation,
-        None => {
-            sql::insert(conn, tenant, &document).await?;
-            1
-        }
-    };
-    let work = KnowledgeJob::IndexDocument { document: document.id, generation };
-    jobs::enqueue(conn, tenant, lane(tenant), &work, asker.now, asker.now).await?;
+    version::begin(conn, tenant, core.ids.as_ref(), known, &new).await?;
     Ok(())
 }
 

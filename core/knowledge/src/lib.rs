@@ -25,6 +25,7 @@ pub mod shelf;
 mod sql;
 mod tools;
 mod vector;
+mod version;
 mod window;
 
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::document::Status;
-use crate::job::KnowledgeJob;
+use crate::job::{KnowledgeJob, complete};
 use crate::sql::{self, VersionRow};
 
 /// How many points are loaded and put at once.
@@ -210,14 +210,6 @@ impl Points {
         }
         Ok(())
     }
-}
-
-async fn complete(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
-    let mut tx = core.begin().await?;
-    jobs::complete(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
 }
 
 /// Why points were not put.

@@ -9,10 +9,9 @@ use nod_store::jobs::sql as jobs;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::card;
 use crate::document::{Document, NewDocument, Readers, Status};
-use crate::job::{KnowledgeJob, lane};
-use crate::sql;
+use crate::job::lane;
+use crate::{sql, version};
 
 /// The largest file that is kept, in bytes.
 pub const MAX_BYTES: usize = crate::fetch::MAX_BYTES;
@@ -83,7 +82,6 @@ pub async fn add_file(
         url: None,
     };
     let new = NewDocument {
-        id: known.map_or_else(|| ids.next(), |document| document.id),
         reader: file.reader,
         added_by: None,
         platform: PLATFORM,
@@ -92,19 +90,8 @@ pub async fn add_file(
         delivery: None,
         now,
     };
-    match known {
-        Some(known) => {
-            if known.status == Status::Indexing {
-                card::show(conn, tenant, known, &card::superseded(&known.title), now).await?;
-            }
-            sql::begin_version(conn, tenant, &new).await?;
-        }
-        None => sql::insert(conn, tenant, &new).await?,
-    }
-    let document = sql::load(conn, tenant, new.id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let document = version::begin(conn, tenant, ids, known, &new).await?;
     sql::store_bytes(conn, tenant, &document, file.bytes, "", now).await?;
-    let work = KnowledgeJob::IndexDocument { document: document.id, generation: document.wanted_generation };
-    jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await?;
     Ok(Added::Queued(document.id))
 }
 

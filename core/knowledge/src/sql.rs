@@ -211,6 +211,7 @@ pub(crate) async fn list_memberships(
 pub(crate) async fn insert(
     conn: &mut PgConnection,
     tenant: TenantId,
+    id: Uuid,
     new: &NewDocument<'_>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -218,7 +219,7 @@ pub(crate) async fn insert(
              delivery_id, status, created_at, updated_at)
          values ($1, $2, $3, case when $5::uuid is null then $4::uuid end, $5, $6, $7, $8, $9, $10, 'indexing', $11, $11)",
         tenant.0,
-        new.id,
+        id,
         new.file.name.replace('\0', "\u{FFFD}"),
         channel_of(new.reader),
         person_of(new.reader),
@@ -234,26 +235,28 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Begins the next version of a document from another file. Returns its number, or `None` if the document was removed.
+/// Begins the next version of a document from another file.
 pub(crate) async fn begin_version(
     conn: &mut PgConnection,
     tenant: TenantId,
+    id: Uuid,
     new: &NewDocument<'_>,
-) -> sqlx::Result<Option<i32>> {
-    sqlx::query_scalar!(
+) -> sqlx::Result<()> {
+    sqlx::query!(
         "update documents set wanted_generation = wanted_generation + 1, status = 'indexing', reason = null,
              platform = $3, url = $4, media_type = $5, delivery_id = $6, updated_at = $7, wanted_digest = null
-         where tenant_id = $1 and id = $2 returning wanted_generation",
+         where tenant_id = $1 and id = $2",
         tenant.0,
-        new.id,
+        id,
         new.platform,
         new.url,
         new.file.media_type.replace('\0', "\u{FFFD}"),
         new.delivery.map(|delivery| delivery.0),
         new.now
     )
-    .fetch_optional(conn)
-    .await
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Begins the next version of a document from the bytes that are kept, or from what its address on the web gives now. Returns its number, or `None` if one is being
@@ -387,21 +390,20 @@ async fn delete_unpublished_chunks(
     Ok(())
 }
 
-/// Makes a version the one that can be found, in the place of the earlier one. Returns the number of its chunks, or
-/// `None` and changes nothing if it is no longer wanted.
+/// Makes a version the one that can be found, in the place of the earlier one. Returns false and changes nothing if it is
+/// no longer wanted.
 pub(crate) async fn publish_version(
     conn: &mut PgConnection,
     tenant: TenantId,
     document: Uuid,
     version: &ReadVersion,
     now: Timestamp,
-) -> sqlx::Result<Option<i32>> {
-    let count = sqlx::query_scalar!(
+) -> sqlx::Result<bool> {
+    let updated = sqlx::query!(
         "update documents d set generation = $3, digest = $4, pages = $5, status = 'indexed', reason = null,
              updated_at = $6, published_at = $6, chunk_count = (select count(*) from document_chunks c
                  where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3)
-         where d.tenant_id = $1 and d.id = $2 and d.wanted_generation = $3 and d.status = 'indexing'
-         returning chunk_count",
+         where d.tenant_id = $1 and d.id = $2 and d.wanted_generation = $3 and d.status = 'indexing'",
         tenant.0,
         document,
         version.generation,
@@ -409,15 +411,16 @@ pub(crate) async fn publish_version(
         version.pages,
         now
     )
-    .fetch_optional(&mut *conn)
+    .execute(&mut *conn)
     .await?;
-    if count.is_some() {
+    let is_wanted = updated.rows_affected() > 0;
+    if is_wanted {
         delete_unpublished_chunks(conn, tenant, document).await?;
         increment_revision(conn, tenant).await?;
         let kept = std::slice::from_ref(&version.digest);
         blobs::release_except(conn, tenant, BlobOwner::document(document), kept).await?;
     }
-    Ok(count)
+    Ok(is_wanted)
 }
 
 /// A chunk that has no vectors yet.

@@ -69,7 +69,7 @@ async fn killed_while_it_is_embedded_it_goes_on_there(platform: Platform) {
     let file = SharedFile::new("rules.md", "text/markdown", text);
     (1..=5).for_each(|_| world.model.embeddings_will(Answer::empty()));
     world.model.embeddings_will(Answer::hang());
-    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &file);
+    let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&file]);
     assert!(world.model.wait_for(|model| model.list_unused().is_empty(), max_wait()).await);
     world.kill_program(nod).await;
     // Four passages were committed, the fifth and the sixth were not; nothing can be found yet.
@@ -93,7 +93,7 @@ async fn killed_once_the_bytes_are_kept_nothing_is_fetched_again(platform: Platf
     let nod = world.start_program(NOD).await;
     let text: String = (0..10_000).map(|n| format!("## Rule {n}\nIt is about subject {n}.\n")).collect();
     let file = SharedFile::new("rules.md", "text/markdown", text);
-    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &file);
+    let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&file]);
     wait_for_count(&world, "select count(*) from blobs", 1).await;
     world.kill_program(nod).await;
     world.chat.forget_files();
@@ -109,7 +109,7 @@ async fn killed_once_the_bytes_are_kept_nothing_is_fetched_again(platform: Platf
 async fn killed_while_it_is_read_again_it_is_kept_once(platform: Platform) {
     let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
-    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&handbook()]);
     world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
     world.wait_until_idle().await;
     world.chat.forget_files();
@@ -136,7 +136,7 @@ async fn keep_and_crash(platform: Platform, at: CrashPoint) {
     let nod = world.start_program(NOD).await;
     let death = killed_case("while it keeps a document", UserAction::Ask, at);
     let drops = || {
-        let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+        let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&handbook()]);
     };
     let nod = run_until_crash(&world, nod, &death, drops).await;
     wait_for_count(&world, "select count(*) from documents where status = 'indexed'", 1).await;
@@ -151,7 +151,7 @@ async fn keep_and_crash(platform: Platform, at: CrashPoint) {
 async fn killed_while_it_is_removed_it_is_gone(platform: Platform) {
     let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
-    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&handbook()]);
     world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
     world.wait_until_idle().await;
     world.click("ana", "dm:ana", "Remove").await;
@@ -174,7 +174,7 @@ async fn killed_between_its_points_and_its_publication_it_is_kept_once(platform:
     world.use_qdrant().await;
     let nod = world.start_program(NOD).await;
     world.qdrant().faults().next("points.upsert", Fault::HangAfter);
-    let _ = world.chat.share_file("ana", "dm:ana", "keep this", &handbook());
+    let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&handbook()]);
     let until = tokio::time::Instant::now() + max_wait();
     while world.qdrant().point_count() == 0 && tokio::time::Instant::now() < until {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
