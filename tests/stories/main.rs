@@ -57,6 +57,7 @@ mod knowledge;
 mod knowledge_access;
 mod knowledge_meaning;
 mod knowledge_qdrant;
+mod knowledge_search;
 mod knowledge_web;
 mod lists;
 mod long_answers;

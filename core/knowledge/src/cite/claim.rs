@@ -1,11 +1,9 @@
 //! A sentence of an answer, and what it says.
 
-use std::collections::HashSet;
-
 use super::dates::is_numbered_month;
-use super::language::{LANGUAGES, Language, detect_language, stem_all};
 use super::quote::is_negation;
 use super::words::{compared_words, has_digit};
+use crate::language::{Language, detect_language, stem_all};
 
 /// The passage's page may be named behind these.
 pub(super) const PAGE_WORDS: [&str; 7] = ["p", "pp", "page", "pages", "s", "seite", "página"];
@@ -64,7 +62,7 @@ impl Claim {
 }
 
 fn content_words(words: &[String], language: Option<Language>) -> Vec<String> {
-    let stop_words: HashSet<&str> = language.unwrap_or(LANGUAGES[0]).stop_words.split_whitespace().collect();
+    let stop_words = language.unwrap_or_default().stop_words();
     let says_nothing = |word: &str| {
         has_digit(word)
             || EMPTY_WORDS.contains(&word)

@@ -7,7 +7,6 @@
 
 mod claim;
 mod dates;
-mod language;
 mod markers;
 mod numerals;
 mod passage;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Source;
-use super::language::{Language, detect_language, stem_all};
 use super::markers::list_prefix;
 use super::words::{compared_words, has_digit};
 use crate::chunk::sentences;
+use crate::language::{Language, detect_language, stem_all};
 
 /// A shorter line is no line of a paragraph that goes on in the next: it is a title, or the row of a table.
 const MIN_WRAPPED_CHARS: usize = 40;

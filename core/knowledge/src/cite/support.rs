@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use super::claim::{Claim, Clause, PAGE_WORDS};
 use super::dates::is_numbered_month;
-use super::language::{LANGUAGES, detect_language, stem_all};
 use super::passage::{Passage, Sentence};
 use super::quote::is_negation;
 use super::words::has_digit;
+use crate::language::{Language, detect_language, stem_all};
 
 /// How many sentences before and after a proof belong to it.
 const MAX_DISTANCE: usize = 2;
@@ -181,12 +181,9 @@ pub(super) fn is_foreign_to_one(contexts: &[Context<'_, '_>], claim: &Claim, que
 /// Returns whether a claim is in another language than a passage, so that their words cannot be compared. A passage that
 /// does not tell its language, such as a table, may be in any; an English claim is compared with it.
 fn is_foreign(passage: &Passage<'_>, claim: &Claim, question: &Claim) -> bool {
-    let english = LANGUAGES[0].stop_words;
-    let theirs =
-        claim.language.or_else(|| detect_language(&question.words)).map(|language| language.stop_words);
-    match (passage.language.map(|language| language.stop_words), theirs) {
+    match (passage.language, claim.language.or_else(|| detect_language(&question.words))) {
         (Some(ours), Some(theirs)) => ours != theirs,
-        (None, Some(theirs)) => theirs != english,
+        (None, Some(theirs)) => theirs != Language::English,
         (_, None) => false,
     }
 }
