@@ -38,7 +38,7 @@ pub(crate) async fn index_document(
     points: &Points,
     claim: &Claim,
     id: Uuid,
-    generation: i32,
+    (generation, asked_by): (i32, Option<PersonId>),
 ) -> Result<(), WorkError> {
     let tenant = claim.tenant;
     let mut conn = core.pool.acquire().await?;
@@ -47,7 +47,7 @@ pub(crate) async fn index_document(
     let is_wanted =
         |found: &Document| found.wanted_generation == generation && found.status == Status::Indexing;
     let Some(document) = document.filter(is_wanted) else { return complete(core, claim).await };
-    let outcome = match read(core, web, claim, &document).await {
+    let outcome = match read(core, web, claim, &document, asked_by).await {
         // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
         Err(error) if claim.attempt >= MAX_ATTEMPTS => {
             tracing::error!(document = %document.id, %error, "could not read a document");
@@ -67,8 +67,9 @@ async fn read(
     web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
+    asked_by: Option<PersonId>,
 ) -> Result<Outcome, WorkError> {
-    if !is_served(core, claim.tenant, document).await? {
+    if !is_served(core, claim.tenant, document, asked_by).await? {
         return Ok(Outcome::Failed("I keep files for members of this workspace only".to_owned()));
     }
     let Fetched { bytes, media_type } = match fetch::load_or_download(core, web, claim, document).await? {
@@ -99,9 +100,14 @@ async fn read(
     Ok(Outcome::Read { version, chunks })
 }
 
-/// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.
-async fn is_served(core: &Chat, tenant: TenantId, document: &Document) -> Result<bool, WorkError> {
-    let Some(person) = document.added_by else { return Ok(true) };
+/// Returns whether Nod serves the person who asked for a version. When the file came they might not have been known yet.
+async fn is_served(
+    core: &Chat,
+    tenant: TenantId,
+    document: &Document,
+    asked_by: Option<PersonId>,
+) -> Result<bool, WorkError> {
+    let Some(person) = asked_by else { return Ok(true) };
     let mut conn = core.pool.acquire().await?;
     let Some(delivery) = document.delivery else {
         let person = people::sql::load(&mut conn, tenant, person).await?;

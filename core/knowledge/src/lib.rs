@@ -97,14 +97,15 @@ impl JobHandler for Indexing {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         let (chat, embedder, points) = (&self.chat, self.embedder.as_ref(), &self.points);
         match claim.job()? {
-            KnowledgeJob::IndexDocument { document, generation } => {
-                ingest::index_document(chat, self.web.as_ref(), points, claim, document, generation).await
+            KnowledgeJob::IndexDocument { document, generation, asked_by } => {
+                let version = (generation, asked_by);
+                ingest::index_document(chat, self.web.as_ref(), points, claim, document, version).await
             }
             KnowledgeJob::EmbedChunks { document, version } => {
                 embed::embed_chunks(chat, embedder, points, claim, document, version).await
             }
-            KnowledgeJob::EmbedMissing { model } => {
-                embed::embed_missing(chat, embedder, points, claim, &model).await
+            KnowledgeJob::EmbedMissing { model, after } => {
+                embed::embed_missing(chat, embedder, points, claim, &model, after).await
             }
             KnowledgeJob::SweepPoints { document, model, dimension } => {
                 points.sweep(chat, claim, document, &Space { model, dimension }).await

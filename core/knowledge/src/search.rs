@@ -46,6 +46,8 @@ const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 const STORE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long it counts that the points were compared with the rows.
 const COMPARED_FOR: TimeDelta = TimeDelta::days(1);
+/// How long it counts that missing vectors were asked for.
+const ASKED_FOR: TimeDelta = TimeDelta::hours(1);
 
 /// A passage that fits a query.
 #[derive(Debug)]
@@ -115,8 +117,9 @@ pub(crate) struct Searcher {
     points: Points,
     memory: Arc<MemoryStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    /// When this replica last had the points compared.
+    /// When this replica last had the points compared, and missing vectors computed.
     compared: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
+    asked_missing: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
 }
 
 /// What answers a search, and what it has.
@@ -128,7 +131,7 @@ struct Source<'a> {
 
 impl Searcher {
     pub(crate) fn new(points: Points, memory: Arc<MemoryStore>, embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { points, memory, embedder, compared: Arc::default() }
+        Self { points, memory, embedder, compared: Arc::default(), asked_missing: Arc::default() }
     }
 
     /// Searches the documents of these readers. No connection is held while the store or the embedding model is asked.
@@ -165,10 +168,7 @@ impl Searcher {
         let source = self.choose_source(core, tenant, space, readers, chunk_count, &terms).await?;
         let Source { store, space, counts } = &source;
         if let Some(model) = self.model_id().filter(|_| counts.embedded < counts.all) {
-            let mut tx = core.begin().await?;
-            embed::enqueue_missing(&mut tx, tenant, model, core.now()).await?;
-            tx.commit().await?;
-            core.jobs.wake();
+            self.embed_missing(core, tenant, model).await?;
         }
         let vector = match query.vector.take() {
             Some(vector) => vector,
@@ -256,7 +256,7 @@ impl Searcher {
     /// Has the points compared with the rows, if it is time or must be.
     async fn compare_points(&self, core: &Chat, tenant: TenantId, must: bool) -> sqlx::Result<()> {
         let now = core.now();
-        let is_known = self.lock().get(&tenant).is_some_and(|at| now - *at < COMPARED_FOR);
+        let is_known = lock(&self.compared).get(&tenant).is_some_and(|at| now - *at < COMPARED_FOR);
         if is_known && !must {
             return Ok(());
         }
@@ -264,12 +264,22 @@ impl Searcher {
         self.points.enqueue_reconcile(&mut tx, tenant, now).await?;
         tx.commit().await?;
         core.jobs.wake();
-        self.lock().insert(tenant, now);
+        lock(&self.compared).insert(tenant, now);
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Timestamp>> {
-        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Has missing vectors computed. What the model refuses stays without them, so not at each search.
+    async fn embed_missing(&self, core: &Chat, tenant: TenantId, model: &str) -> sqlx::Result<()> {
+        let now = core.now();
+        if lock(&self.asked_missing).get(&tenant).is_some_and(|at| now - *at < ASKED_FOR) {
+            return Ok(());
+        }
+        let mut tx = core.begin().await?;
+        embed::enqueue_missing(&mut tx, tenant, model, Uuid::nil(), now).await?;
+        tx.commit().await?;
+        core.jobs.wake();
+        lock(&self.asked_missing).insert(tenant, now);
+        Ok(())
     }
 
     fn model_id(&self) -> Option<&str> {
@@ -314,6 +324,10 @@ impl Searcher {
         }
         best_window(&chunk.text, chunk.language, wanted)
     }
+}
+
+fn lock(times: &Mutex<HashMap<TenantId, Timestamp>>) -> MutexGuard<'_, HashMap<TenantId, Timestamp>> {
+    times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits for a store no longer than a person would.

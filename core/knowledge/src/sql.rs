@@ -621,9 +621,9 @@ pub(crate) async fn delete_other_vectors(
     model: &str,
 ) -> sqlx::Result<()> {
     sqlx::query!("delete from chunk_vectors where tenant_id = $1 and model <> $2", tenant.0, model)
-        .execute(&mut *conn)
+        .execute(conn)
         .await?;
-    increment_revision(conn, tenant).await
+    Ok(())
 }
 
 /// One statement stores them all, because it holds the lane of the document's message meanwhile.
@@ -674,7 +674,8 @@ pub(crate) async fn delete(conn: &mut PgConnection, tenant: TenantId, document: 
     Ok(deleted.rows_affected() > 0)
 }
 
-async fn increment_revision(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
+/// Tells the replicas that the text that can be found, or its vectors, has changed.
+pub(crate) async fn increment_revision(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into knowledge_revisions (tenant_id, revision) values ($1, 1)
          on conflict (tenant_id) do update set revision = knowledge_revisions.revision + 1",
@@ -951,24 +952,29 @@ pub(crate) async fn load_candidates(
     Ok(all)
 }
 
-/// Ends a version whose bytes are those of the current one.
+/// Ends a version whose bytes are those of the current one. Its number is not used again: a store of vectors may have points
+/// of it.
 pub(crate) async fn mark_unchanged(
     conn: &mut PgConnection,
     tenant: TenantId,
-    document: Uuid,
-    generation: i32,
+    document: &Document,
 ) -> sqlx::Result<bool> {
     let updated = sqlx::query!(
-        "update documents set status = 'indexed', reason = null, wanted_generation = generation, wanted_digest = digest
+        "update documents set status = 'indexed', reason = null, wanted_digest = digest
          where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
         tenant.0,
-        document,
-        generation
+        document.id,
+        document.wanted_generation
     )
     .execute(&mut *conn)
     .await?;
-    delete_unpublished_chunks(conn, tenant, document).await?;
-    Ok(updated.rows_affected() > 0)
+    let is_wanted = updated.rows_affected() > 0;
+    if is_wanted {
+        delete_unpublished_chunks(conn, tenant, document.id).await?;
+        let owner = BlobOwner::document(document.id);
+        blobs::release_except(conn, tenant, owner, document.digest.as_slice()).await?;
+    }
+    Ok(is_wanted)
 }
 
 /// Stores a citation of an answer; of one passage, a run has one.
