@@ -21,6 +21,7 @@ mod language;
 pub mod memory_store;
 mod points;
 mod rarity;
+mod scoring;
 mod search;
 mod sentence;
 pub mod shelf;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
+use nod_contract::model::Model;
 use nod_contract::vector_store::{Space, VectorStore};
 use nod_contract::web::WebFetcher;
 
@@ -41,6 +43,7 @@ use crate::access::Access;
 use crate::job::KnowledgeJob;
 use crate::memory_store::MemoryStore;
 use crate::points::Points;
+use crate::scoring::Scorer;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;
@@ -48,18 +51,20 @@ use nod_store::ability::Ability;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Plugs in the documents. Without an embedding model they are found by their words alone, without a store of vectors by
-/// an index in memory.
+/// an index in memory. A scoring model, if there is one, orders the best passages of each search.
 pub fn plug(
     embedder: Option<Arc<dyn Embedder>>,
     store: Option<Arc<dyn VectorStore>>,
     web: Arc<dyn WebFetcher>,
+    scoring_model: Option<Arc<dyn Model>>,
 ) -> Plug {
     Box::new(move |chat| {
         let access = Access::new(chat);
         let memory = Arc::new(MemoryStore::new(chat.pool.clone()));
         let store = store.unwrap_or_else(|| memory.clone());
         let points = Points::new(store, embedder.as_ref().map(|embedder| embedder.model().id.as_str()));
-        let searcher = Searcher::new(points.clone(), memory, embedder.clone());
+        let scorer = scoring_model.map(|model| Scorer::new(model, chat));
+        let searcher = Searcher::new(points.clone(), memory, embedder.clone(), scorer);
         Ability {
             tools: tools::list_tools(chat, &access, searcher),
             jobs: vec![Arc::new(Indexing {

@@ -10,6 +10,8 @@ use chrono::TimeDelta;
 use nod_contract::clock::Timestamp;
 use nod_contract::embedding::{Embedder, TextKind};
 use nod_contract::ids::TenantId;
+use nod_contract::privacy::Audience;
+use nod_contract::scope::Scope;
 use nod_contract::vector_store::{ChunkCounts, Hits, SearchQuery, Space, VectorStore, VectorStoreError};
 use nod_people::context::Chat;
 use tokio::time::timeout;
@@ -25,6 +27,7 @@ use crate::language::Language;
 use crate::memory_store::MemoryStore;
 use crate::points::Points;
 use crate::rarity::QueryTerms;
+use crate::scoring::{HybridResult, MAX_SCORED, Scorer, ScoringContext, ScoringHit};
 use crate::sql::{self, CandidateRow, FoundChunk, ReadableCounts};
 use crate::vector::{QueryVector, Windows};
 use crate::window::window_ranges;
@@ -58,11 +61,17 @@ pub(crate) struct Passage {
     pub(crate) heading: String,
     pub(crate) text: String,
     pub(crate) published_at: Timestamp,
+    /// Why it stands where it stands, if a model said so.
+    pub(crate) reason: Option<String>,
 }
 
 impl Passage {
     pub(crate) fn place(&self) -> String {
         place_text(self.page, &self.heading)
+    }
+
+    fn to_scoring_hit(&self) -> ScoringHit<'_> {
+        ScoringHit { title: &self.title, place: self.place(), text: &self.text }
     }
 }
 
@@ -117,6 +126,7 @@ pub(crate) struct Searcher {
     points: Points,
     memory: Arc<MemoryStore>,
     embedder: Option<Arc<dyn Embedder>>,
+    scorer: Option<Scorer>,
     /// When this replica last had the points compared, and missing vectors computed.
     compared: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
     asked_missing: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
@@ -130,8 +140,13 @@ struct Source<'a> {
 }
 
 impl Searcher {
-    pub(crate) fn new(points: Points, memory: Arc<MemoryStore>, embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { points, memory, embedder, compared: Arc::default(), asked_missing: Arc::default() }
+    pub(crate) fn new(
+        points: Points,
+        memory: Arc<MemoryStore>,
+        embedder: Option<Arc<dyn Embedder>>,
+        scorer: Option<Scorer>,
+    ) -> Self {
+        Self { points, memory, embedder, scorer, compared: Arc::default(), asked_missing: Arc::default() }
     }
 
     /// Searches the documents of these readers. No connection is held while the store or the embedding model is asked.
@@ -196,22 +211,44 @@ impl Searcher {
         let means: Vec<Option<Vec<f32>>> = candidates.iter().map(mean).collect();
         fuse::lift(&mut candidates, &means);
         candidates.retain(|candidate| is_about_query(candidate, vector.is_some()));
-        let best = candidates.iter().take(MAX_PASSAGES).filter_map(|c| found.remove(&c.chunk));
         let vector = vector.map(|vector| QueryVector::pack(&vector));
-        let passages = best.map(|row| Passage {
-            chunk: row.chunk.id,
-            text: self.best_text(&row, vector.as_ref(), &wanted),
-            title: row.chunk.title,
-            page: row.chunk.page,
-            heading: row.chunk.heading,
-            published_at: row.chunk.published_at,
-        });
-        Ok(SearchResult {
-            passages: passages.collect(),
-            document_count,
-            is_none_meant: false,
-            by_words_alone,
-        })
+        let count = if self.scorer.is_some() { MAX_SCORED } else { MAX_PASSAGES };
+        let best = candidates.iter().take(count).filter_map(|candidate| found.remove(&candidate.chunk));
+        let passages: Vec<Passage> = best
+            .map(|row| Passage {
+                chunk: row.chunk.id,
+                text: self.best_text(&row, vector.as_ref(), &wanted),
+                title: row.chunk.title,
+                page: row.chunk.page,
+                heading: row.chunk.heading,
+                published_at: row.chunk.published_at,
+                reason: None,
+            })
+            .collect();
+        Ok(SearchResult { passages, document_count, is_none_meant: false, by_words_alone })
+    }
+
+    /// Returns the passages to show, the best first: in the order of a model, if there is one to score them.
+    pub(crate) async fn choose(
+        &self,
+        scope: &Scope,
+        audience: Audience,
+        question: &str,
+        mut passages: Vec<Passage>,
+    ) -> Vec<Passage> {
+        if let Some(scorer) = self.scorer.as_ref().filter(|_| passages.len() > 1) {
+            let context =
+                ScoringContext { question, hits: passages.iter().map(Passage::to_scoring_hit).collect() };
+            let results = scorer.score(scope, audience, &context).await;
+            let mut scored: Vec<Option<Passage>> = passages.into_iter().map(Some).collect();
+            let take = |result: HybridResult| {
+                let passage = scored.get_mut(result.rank).and_then(Option::take)?;
+                Some(Passage { reason: result.reason, ..passage })
+            };
+            passages = results.into_iter().filter_map(take).collect();
+        }
+        passages.truncate(MAX_PASSAGES);
+        passages
     }
 
     /// Asks the store what it has, and takes the index in memory if that is less than `chunk_count`, what the readers'

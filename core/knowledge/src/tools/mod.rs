@@ -17,7 +17,7 @@ use crate::document::{Document, Readers};
 use crate::filter::match_titles;
 use crate::search::{Searcher, place_text};
 use crate::sql::{self, FoundChunk};
-use nod_contract::privacy::Provenance;
+use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::scope::RunOrIngestion;
 use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput};
 use nod_contract::vector_store::Reader;
@@ -184,8 +184,15 @@ impl Shown<'_> {
 }
 
 fn limit_audience(output: ToolOutput, audience: Reader) -> ToolOutput {
-    match audience {
-        Reader::Person(person) => output.private_to(person),
-        Reader::Everyone | Reader::Channel(_) => output,
+    match audience_of(audience) {
+        Audience::Person(person) => output.private_to(person),
+        Audience::Channel => output,
+    }
+}
+
+fn audience_of(reader: Reader) -> Audience {
+    match reader {
+        Reader::Person(person) => Audience::Person(person),
+        Reader::Everyone | Reader::Channel(_) => Audience::Channel,
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Grant, Library, Shown, database_error, handle};
+use super::{Grant, Library, Shown, audience_of, database_error, handle};
 use crate::card;
 use crate::check;
 use crate::filter::Filter;
@@ -68,7 +68,7 @@ impl ReadTool for Retrieve {
         let query = args["query"].as_str().unwrap_or_default();
         let filter =
             Filter::deserialize(args).map_err(|_| ToolError::invalid("a day is written as 2026-03-01"))?;
-        let (grant, found) = match self.search(cx, query, &filter).await {
+        let (grant, mut found) = match self.search(cx, query, &filter).await {
             Ok(found) => found,
             Err(SearchError::Database(error)) => return Err(database_error(error)),
             Err(SearchError::Store(error)) => {
@@ -76,6 +76,8 @@ impl ReadTool for Retrieve {
                 return Ok(unreachable_output());
             }
         };
+        let audience = audience_of(grant.audience);
+        found.passages = self.searcher.choose(&cx.scope, audience, query, found.passages).await;
         let chunks = found.passages.iter().map(|passage| passage.chunk).collect();
         let shown = Shown {
             grant: &grant,
@@ -158,13 +160,17 @@ fn describe_found(query: &str, found: &SearchResult) -> ToolOutput {
         }));
     }
     let passage = |passage: &Passage| {
-        json!({
+        let mut shown = json!({
             "handle": handle(passage.chunk),
             "document": passage.title,
             "place": passage.place(),
             "changed": passage.published_at.date_naive().to_string(),
             "text": passage.text,
-        })
+        });
+        if let Some(reason) = &passage.reason {
+            shown["why"] = json!(reason);
+        }
+        shown
     };
     let content = json!({
         "searched": query,
