@@ -4,6 +4,7 @@
 mod autocomplete;
 mod catch_up;
 mod presses;
+mod private_threads;
 mod servers;
 mod shards;
 mod threads;
