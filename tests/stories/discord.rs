@@ -3,6 +3,7 @@
 
 mod autocomplete;
 mod catch_up;
+mod memberships;
 mod presses;
 mod private_threads;
 mod servers;

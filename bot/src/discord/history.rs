@@ -125,8 +125,8 @@ impl DiscordAdapter {
         if kind == Some(ThreadKind::Private) && !self.is_in_thread(channel, user).await? {
             return Ok(false);
         }
-        let Some(member) = self.guilds.fetch_member(guild, user).await? else { return Ok(false) };
-        let guild = self.web.get(&format!("guilds/{guild}"), &[]).await?;
+        let Some(member) = self.guilds.find_member(guild, user).await? else { return Ok(false) };
+        let Some(guild) = self.guilds.find_guild(guild).await? else { return Ok(false) };
         // A thread has no permissions of its own.
         let judged = match (kind, told["parent_id"].as_str()) {
             (None, _) => told,
