@@ -73,7 +73,7 @@ impl Fetcher {
 #[async_trait]
 impl WebFetcher for Fetcher {
     fn normalise(&self, address: &str) -> Result<String, WebError> {
-        parse(address).map(Into::into)
+        parse(strip_link_marks(address)).map(Into::into)
     }
 
     async fn fetch(&self, address: &str, max_bytes: usize) -> Result<WebPage, WebError> {
@@ -101,11 +101,16 @@ impl WebFetcher for Fetcher {
     }
 }
 
-/// Parses an address that people write. What is behind `#` is a place in the page.
+/// Strips the marks of a link: Slack writes <https://acme.test|acme.test>, and `|` only there.
+fn strip_link_marks(written: &str) -> &str {
+    let written = written.trim();
+    let Some(link) = written.strip_prefix('<') else { return written };
+    let link = link.strip_suffix('>').unwrap_or(link);
+    link.split_once('|').map_or(link, |(address, _)| address)
+}
+
+/// Parses an address. What is behind `#` is a place in the page.
 fn parse(address: &str) -> Result<Url, WebError> {
-    // Slack writes <https://acme.test|acme.test>.
-    let address = address.trim().trim_start_matches('<').trim_end_matches('>');
-    let address = address.split('|').next().unwrap_or_default();
     let mut url = Url::parse(address).map_err(|_| WebError::NotAnAddress)?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
     if !is_web || !url.username().is_empty() || url.password().is_some() {
@@ -183,9 +188,13 @@ mod tests {
 
     #[test]
     fn addresses_have_one_form() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let fetcher = Fetcher::new(Vec::new()).unwrap();
         for (written, expected) in [
             ("https://acme.test", Ok("https://acme.test/")),
             ("<https://acme.test/a|acme.test>", Ok("https://acme.test/a")),
+            ("<https://acme.test/a>", Ok("https://acme.test/a")),
+            ("https://acme.test/a|b?c=d|e", Ok("https://acme.test/a|b?c=d|e")),
             (" HTTP://ACME.test:80/a?b#c ", Ok("http://acme.test/a?b")),
             ("http://0x7f.1/", Ok("http://127.0.0.1/")),
             ("file:///etc/passwd", Err(WebError::NotAnAddress)),
@@ -193,7 +202,7 @@ mod tests {
             ("acme.test", Err(WebError::NotAnAddress)),
             ("", Err(WebError::NotAnAddress)),
         ] {
-            assert_eq!(parse(written).map(String::from), expected.map(str::to_owned), "{written}");
+            assert_eq!(fetcher.normalise(written), expected.map(str::to_owned), "{written}");
         }
     }
 
