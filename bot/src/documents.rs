@@ -91,12 +91,13 @@ async fn run(pool: &PgPool, files: &[PathBuf], audience: &Audience, as_json: boo
     let mut failed = 0;
     for path in files {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        if bytes.len() > shelf::MAX_BYTES {
+        let unreadable = || format!("cannot read {}", path.display());
+        if std::fs::metadata(path).with_context(unreadable)?.len() > shelf::MAX_BYTES as u64 {
             failed += 1;
             report(&name, "failed", "it is larger than 20 MB", as_json);
             continue;
         }
+        let bytes = std::fs::read(path).with_context(unreadable)?;
         let mut tx = store::begin(pool).await?;
         let file = NewFile { name: &name, reader, bytes: &bytes };
         let added = shelf::add_file(&mut tx, tenant, ids, &file, clock.now()).await.map_err(explain)?;

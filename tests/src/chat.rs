@@ -548,7 +548,7 @@ impl FakeChat {
         }
     }
 
-    /// Returns the ids of the channels in which Nod has posted; threads count as part of their channel.
+    /// Returns the ids of the channels in which Nod has posted; public threads count as part of their channel.
     #[must_use]
     pub fn list_channels_with_nod(&self) -> Vec<String> {
         match self {
@@ -558,7 +558,8 @@ impl FakeChat {
             }
             Self::Discord(fake) => {
                 let all: Vec<String> = fake.read(|world| {
-                    world.channels.values().filter(|c| c.parent.is_none()).map(|c| c.id.clone()).collect()
+                    let places = world.channels.values().filter(|c| c.kind != discord::ChannelKind::Thread);
+                    places.map(|c| c.id.clone()).collect()
                 });
                 all.into_iter().filter(|id| fake.messages(id).iter().any(|m| m.is_from_bot)).collect()
             }

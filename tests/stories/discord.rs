@@ -3,7 +3,9 @@
 
 mod autocomplete;
 mod catch_up;
+mod memberships;
 mod presses;
+mod private_threads;
 mod servers;
 mod shards;
 mod threads;

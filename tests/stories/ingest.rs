@@ -61,6 +61,21 @@ async fn a_folder_is_kept_for_everyone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_too_large_is_not_opened() {
+    let world = World::with_real_clock().await;
+    let nod = world.start_program(NOD).await;
+    let folder = tempfile::tempdir().unwrap();
+    // No memory holds it, and it takes no place on the disk.
+    std::fs::File::create(folder.path().join("dump.csv")).unwrap().set_len(1 << 42).unwrap();
+    std::fs::write(folder.path().join("leave.md"), "25 days").unwrap();
+    let (done, text) = ingest(&world, folder.path(), "everyone").await;
+    assert!(!done && text.contains("dump.csv: failed (it is larger than 20 MB)"), "{text}");
+    assert!(text.contains("leave.md: indexed (1 passage)"), "{text}");
+    nod.stop().await;
+    world.discard().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_kept_is_said() {
     let world = World::with_real_clock().await;
     let nod = world.start_program(NOD).await;

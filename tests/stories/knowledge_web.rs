@@ -5,9 +5,11 @@ use nod_tests::World;
 use nod_tests::chat::Platform;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 on_each_platform!(
     a_page_is_added_by_its_address,
+    an_address_is_asked_as_it_was_written,
     a_page_is_read_again,
     what_is_not_public_is_not_read,
     a_page_with_the_same_bytes_says_so,
@@ -15,17 +17,25 @@ on_each_platform!(
 
 /// Serves these answers, one after another and then the last one again, and returns the origin.
 async fn serve(answers: Vec<String>) -> String {
+    serve_with_requests(answers).await.0
+}
+
+/// The same, and the first line of each request as it comes.
+async fn serve_with_requests(answers: Vec<String>) -> (String, UnboundedReceiver<String>) {
+    let (requests, asked) = unbounded_channel();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         for at in 0.. {
             let Ok((mut stream, _)) = listener.accept().await else { return };
             let mut request = [0; 4096];
-            let _ = stream.read(&mut request).await;
+            let length = stream.read(&mut request).await.unwrap_or_default();
+            let text = String::from_utf8_lossy(&request[..length]);
+            let _ = requests.send(text.lines().next().unwrap_or_default().to_owned());
             let _ = stream.write_all(answers[at.min(answers.len() - 1)].as_bytes()).await;
         }
     });
-    origin
+    (origin, asked)
 }
 
 fn page(text: &str) -> String {
@@ -56,6 +66,19 @@ async fn a_page_is_added_by_its_address(platform: Platform) {
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("25 days of annual leave"), "{asked}");
     world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// The sign with which Slack divides an address from its text is also one of addresses.
+async fn an_address_is_asked_as_it_was_written(platform: Platform) {
+    let redirect =
+        "HTTP/1.1 302 Found\r\nlocation: /b?cols=x|y\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let (origin, mut asked) = serve_with_requests(vec![redirect.to_owned(), page("25 days.")]).await;
+    let mut world = world_that_reads(platform, &origin).await;
+    world.run_command("ana", "dm:ana", &format!("knowledge add {origin}/a?title=Leave|2026")).await;
+    world.wait_until_idle().await;
+    assert_eq!(asked.recv().await.unwrap(), "GET /a?title=Leave|2026 HTTP/1.1");
+    assert_eq!(asked.recv().await.unwrap(), "GET /b?cols=x|y HTTP/1.1");
     world.finish().await;
 }
 

@@ -70,6 +70,14 @@ async fn drafts_are_listed_without_a_model(platform: Platform) {
     assert!(told.contains("1 open draft:") && told.contains("Lunch"), "{told}");
     assert_eq!(ask(&world, "bo", "dm:bo", "which drafts are open?", "list_drafts").await, 1);
     assert!(world.read_new("dm:bo").contains("You have no open drafts here."));
+    // All are counted, also where only the first are shown.
+    let more = "insert into drafts select (jsonb_populate_record(one, \
+                jsonb_build_object('id', gen_random_uuid(), 'draft_ref', n))).* \
+                from drafts one, generate_series(1, 72) n";
+    sqlx::query(more).execute(&world.pool).await.unwrap();
+    assert_eq!(ask(&world, "ana", "dm:ana", "which drafts are open?", "list_drafts").await, 1);
+    let told = world.read_new("dm:ana");
+    assert!(told.contains("73 open drafts:") && told.contains("and 53 more"), "{told}");
     world.finish().await;
 }
 

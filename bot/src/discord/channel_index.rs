@@ -10,13 +10,30 @@ use super::web::ApiClient;
 
 /// Kinds of channels, by Discord's numbers.
 const DM_TYPES: [u64; 2] = [1, 3];
-const THREADS: [u64; 3] = [10, 11, 12];
-/// A thread that is visible only to the users who were added to it.
-const PRIVATE: u64 = 12;
 /// Channels in which people write: text, announcements, and the chat of voice and stage channels.
 const TEXT_TYPES: [u64; 4] = [0, 5, 2, 13];
 /// Channels in which people write only in threads: forums and media channels.
 const FORUM_TYPES: [u64; 2] = [15, 16];
+
+/// Who sees a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ThreadKind {
+    /// Whoever sees its channel.
+    Public,
+    /// Only the users who were added to it.
+    Private,
+}
+
+impl ThreadKind {
+    /// Returns `None` if the channel is no thread.
+    pub(super) fn parse(channel: &Value) -> Option<Self> {
+        match channel["type"].as_u64()? {
+            10 | 11 => Some(Self::Public),
+            12 => Some(Self::Private),
+            _ => None,
+        }
+    }
+}
 
 /// What is known about a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,13 +54,13 @@ impl Channel {
     fn read(channel: &Value, guild: Option<&str>) -> Option<(String, Self)> {
         let text = |name: &str| channel[name].as_str().map(str::to_owned);
         let kind = channel["type"].as_u64()?;
-        let thread = THREADS.contains(&kind);
+        let thread = ThreadKind::parse(channel);
         Some((
             text("id")?,
             Self {
                 guild: text("guild_id").or_else(|| guild.map(str::to_owned)),
-                parent: text("parent_id").filter(|_| thread && kind != PRIVATE),
-                private: kind == PRIVATE,
+                parent: text("parent_id").filter(|_| thread == Some(ThreadKind::Public)),
+                private: thread == Some(ThreadKind::Private),
                 direct: DM_TYPES.contains(&kind),
                 is_text: TEXT_TYPES.contains(&kind),
                 posts: FORUM_TYPES.contains(&kind),
@@ -86,9 +103,7 @@ impl ChannelIndex {
             read.parent = read.parent.or_else(|| known.parent.clone());
             read.guild = read.guild.or_else(|| known.guild.clone());
         }
-        let orphan = read.parent.is_none()
-            && !read.private
-            && channel["type"].as_u64().is_some_and(|kind| THREADS.contains(&kind));
+        let orphan = read.parent.is_none() && ThreadKind::parse(channel) == Some(ThreadKind::Public);
         if !orphan {
             all.insert(id, read);
         }

@@ -8,6 +8,7 @@ use nod_contract::chat::{ChatError, Membership, Profile};
 use serde_json::Value;
 
 use super::adapter::strange;
+use super::recent_answers::{RecentAnswers, guild_path, member_path};
 use super::web::ApiClient;
 
 /// The page size for members.
@@ -23,11 +24,12 @@ pub(super) struct Guilds {
     web: Arc<ApiClient>,
     /// The ids of the servers to serve; all if empty.
     served: Vec<String>,
+    recent: RecentAnswers,
 }
 
 impl Guilds {
     pub(super) fn new(web: Arc<ApiClient>, served: Vec<String>) -> Self {
-        Self { web, served }
+        Self { web, served, recent: RecentAnswers::default() }
     }
 
     /// Returns whether a server is served.
@@ -82,8 +84,32 @@ impl Guilds {
     }
 
     pub(super) async fn fetch_member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
-        match self.web.get(&format!("guilds/{guild}/members/{user}"), &[]).await {
-            Ok(member) => Ok(Some(member)),
+        self.fetch(&member_path(guild, user)).await
+    }
+
+    /// Returns a member, as Discord said within the last two minutes.
+    pub(super) async fn find_member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
+        self.find(&member_path(guild, user)).await
+    }
+
+    /// Returns a server with its roles, as Discord said within the last two minutes.
+    pub(super) async fn find_guild(&self, guild: &str) -> Result<Option<Value>, ChatError> {
+        self.find(&guild_path(guild)).await
+    }
+
+    async fn find(&self, path: &str) -> Result<Option<Value>, ChatError> {
+        let answer = self.recent.find(path, self.web.now());
+        answer.get_or_try_init(|| self.fetch(path)).await.cloned()
+    }
+
+    /// Forgets what an event says has changed.
+    pub(super) fn apply_event(&self, kind: &str, event: &Value) {
+        self.recent.apply_event(kind, event);
+    }
+
+    async fn fetch(&self, path: &str) -> Result<Option<Value>, ChatError> {
+        match self.web.get(path, &[]).await {
+            Ok(told) => Ok(Some(told)),
             Err(error) if is_unknown_user_error(&error) => Ok(None),
             Err(error) => Err(error),
         }

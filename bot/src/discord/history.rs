@@ -9,6 +9,7 @@ use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::adapter::{DiscordAdapter, strange};
+use super::channel_index::ThreadKind;
 use super::inbound::{ParseOutcome, first_id, id_time, parse_edit, parse_message};
 use super::{incoming_text, permissions};
 
@@ -120,9 +121,30 @@ impl DiscordAdapter {
             let people = told["recipients"].as_array().into_iter().flatten();
             return Ok(people.into_iter().any(|person| person["id"] == *user));
         };
-        let Some(member) = self.guilds.fetch_member(guild, user).await? else { return Ok(false) };
-        let guild = self.web.get(&format!("guilds/{guild}"), &[]).await?;
-        Ok(permissions::may_read(&guild, &told, &member))
+        let kind = ThreadKind::parse(&told);
+        if kind == Some(ThreadKind::Private) && !self.is_in_thread(channel, user).await? {
+            return Ok(false);
+        }
+        let Some(member) = self.guilds.find_member(guild, user).await? else { return Ok(false) };
+        let Some(guild) = self.guilds.find_guild(guild).await? else { return Ok(false) };
+        // A thread has no permissions of its own.
+        let judged = match (kind, told["parent_id"].as_str()) {
+            (None, _) => told,
+            (Some(_), Some(parent)) => self.web.get(&format!("channels/{parent}"), &[]).await?,
+            (Some(_), None) => return Ok(false),
+        };
+        Ok(permissions::may_read(&guild, &judged, &member))
+    }
+
+    /// Returns whether a user was added to a thread. Moderators see private threads without that; they are not read for
+    /// them.
+    async fn is_in_thread(&self, thread: &str, user: &str) -> Result<bool, ChatError> {
+        match self.web.get(&format!("channels/{thread}/thread-members/{user}"), &[]).await {
+            Ok(member) => Ok(member["user_id"] == *user),
+            // Discord documents a 404 and no code for it; no refusal shows that they are in the thread.
+            Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns who can read a channel. Everybody in a served guild is a member of the organisation.

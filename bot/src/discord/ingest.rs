@@ -84,6 +84,7 @@ impl Ingestor {
             }
             return;
         }
+        self.adapter.guilds.apply_event(kind, &event);
         match kind {
             "INTERACTION_CREATE" => drop(interactions.spawn(self.clone().handle_interaction(event))),
             "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {

@@ -25,6 +25,7 @@ mod limits;
 mod links;
 mod markdown;
 mod permissions;
+mod recent_answers;
 pub mod render;
 mod rich_text;
 mod shard_lease;

@@ -57,6 +57,10 @@ impl ApiClient {
         Ok(Self { client, base, token, clock, limits: Mutex::default() })
     }
 
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, ChatError> {
         let request = self.request(Method::GET, path)?.query(query);
         self.send_limited(&format!("GET {}", route(path)), request).await

@@ -11,13 +11,14 @@ use nod_contract::web::{WebError, WebFetcher, WebPage};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
+use tokio::time::timeout;
 use url::{Host, Url};
 
 use crate::addresses::is_public;
 use crate::resolver::{PrivateNetworkError, PublicResolver};
 
 const MAX_REDIRECTS: usize = 5;
-/// How long one answer can take, from the connection to its last byte.
+/// How long it can take until the last byte of a page, redirects and all: others wait meanwhile.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const USER_AGENT: &str = concat!("Nod/", env!("CARGO_PKG_VERSION"));
 
@@ -41,6 +42,7 @@ pub struct Fetcher {
     public: Client,
     private: Client,
     private_origins: Vec<Origin>,
+    timeout: Duration,
 }
 
 impl Fetcher {
@@ -49,13 +51,13 @@ impl Fetcher {
     /// # Errors
     /// If TLS cannot be set up.
     pub fn new(private_origins: Vec<Origin>) -> Result<Self, String> {
-        let builder =
-            || Client::builder().no_proxy().redirect(Policy::none()).timeout(TIMEOUT).user_agent(USER_AGENT);
+        let builder = || Client::builder().no_proxy().redirect(Policy::none()).user_agent(USER_AGENT);
         let error = |error: reqwest::Error| error.to_string();
         Ok(Self {
             public: builder().dns_resolver(Arc::new(PublicResolver)).build().map_err(error)?,
             private: builder().build().map_err(error)?,
             private_origins,
+            timeout: TIMEOUT,
         })
     }
 
@@ -68,15 +70,9 @@ impl Fetcher {
         let client = if is_allowed { &self.private } else { &self.public };
         client.get(url.clone()).send().await.map_err(into_web_error)
     }
-}
 
-#[async_trait]
-impl WebFetcher for Fetcher {
-    fn normalise(&self, address: &str) -> Result<String, WebError> {
-        parse(address).map(Into::into)
-    }
-
-    async fn fetch(&self, address: &str, max_bytes: usize) -> Result<WebPage, WebError> {
+    /// Reads an address, and those to which it redirects.
+    async fn follow(&self, address: &str, max_bytes: usize) -> Result<WebPage, WebError> {
         let mut url = parse(address)?;
         for _ in 0..=MAX_REDIRECTS {
             let answer = self.request(&url).await?;
@@ -101,11 +97,28 @@ impl WebFetcher for Fetcher {
     }
 }
 
-/// Parses an address that people write. What is behind `#` is a place in the page.
+#[async_trait]
+impl WebFetcher for Fetcher {
+    fn normalise(&self, address: &str) -> Result<String, WebError> {
+        parse(strip_link_marks(address)).map(Into::into)
+    }
+
+    async fn fetch(&self, address: &str, max_bytes: usize) -> Result<WebPage, WebError> {
+        let late = |_| WebError::Unavailable(format!("no whole answer within {:?}", self.timeout));
+        timeout(self.timeout, self.follow(address, max_bytes)).await.map_err(late)?
+    }
+}
+
+/// Strips the marks of a link: Slack writes <https://acme.test|acme.test>, and `|` only there.
+fn strip_link_marks(written: &str) -> &str {
+    let written = written.trim();
+    let Some(link) = written.strip_prefix('<') else { return written };
+    let link = link.strip_suffix('>').unwrap_or(link);
+    link.split_once('|').map_or(link, |(address, _)| address)
+}
+
+/// Parses an address. What is behind `#` is a place in the page.
 fn parse(address: &str) -> Result<Url, WebError> {
-    // Slack writes <https://acme.test|acme.test>.
-    let address = address.trim().trim_start_matches('<').trim_end_matches('>');
-    let address = address.split('|').next().unwrap_or_default();
     let mut url = Url::parse(address).map_err(|_| WebError::NotAnAddress)?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
     if !is_web || !url.username().is_empty() || url.password().is_some() {
@@ -161,6 +174,10 @@ mod tests {
 
     /// Answers each connection with the next of these answers, and returns its origin.
     async fn serve(answers: &[&str]) -> String {
+        serve_slowly(answers, Duration::ZERO).await
+    }
+
+    async fn serve_slowly(answers: &[&str], pause: Duration) -> String {
         let answers: Vec<String> = answers.iter().map(|answer| (*answer).to_owned()).collect();
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -170,6 +187,7 @@ mod tests {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let mut request = [0; 4096];
                 let _ = stream.read(&mut request).await;
+                tokio::time::sleep(pause).await;
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         });
@@ -183,9 +201,13 @@ mod tests {
 
     #[test]
     fn addresses_have_one_form() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let fetcher = Fetcher::new(Vec::new()).unwrap();
         for (written, expected) in [
             ("https://acme.test", Ok("https://acme.test/")),
             ("<https://acme.test/a|acme.test>", Ok("https://acme.test/a")),
+            ("<https://acme.test/a>", Ok("https://acme.test/a")),
+            ("https://acme.test/a|b?c=d|e", Ok("https://acme.test/a|b?c=d|e")),
             (" HTTP://ACME.test:80/a?b#c ", Ok("http://acme.test/a?b")),
             ("http://0x7f.1/", Ok("http://127.0.0.1/")),
             ("file:///etc/passwd", Err(WebError::NotAnAddress)),
@@ -193,7 +215,7 @@ mod tests {
             ("acme.test", Err(WebError::NotAnAddress)),
             ("", Err(WebError::NotAnAddress)),
         ] {
-            assert_eq!(parse(written).map(String::from), expected.map(str::to_owned), "{written}");
+            assert_eq!(fetcher.normalise(written), expected.map(str::to_owned), "{written}");
         }
     }
 
@@ -224,6 +246,16 @@ mod tests {
         let found = WebPage { bytes: b"hello".to_vec(), media_type: "text/html".to_owned() };
         assert_eq!(fetch(&[on, page]).await, Ok(found));
         assert_eq!(fetch(&[on; 6]).await, Err(WebError::TooManyRedirects));
+    }
+
+    #[tokio::test]
+    async fn an_address_has_one_time_for_all_its_redirects() {
+        let pause = Duration::from_millis(100);
+        let on = "HTTP/1.1 301 Moved\r\nlocation: /b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        let origin = serve_slowly(&[on; 6], pause).await;
+        let fetcher = Fetcher::new(vec![origin.parse().unwrap()]).unwrap();
+        let read = Fetcher { timeout: pause * 3, ..fetcher }.fetch(&origin, 10).await;
+        assert!(matches!(read, Err(WebError::Unavailable(_))), "{read:?}");
     }
 
     #[tokio::test]

@@ -77,6 +77,9 @@ pub enum ChannelKind {
     Dm,
     /// A public thread; its id is that of the message from which it was opened.
     Thread,
+    /// A thread that only those see who were added to it.
+    #[serde(rename = "private-thread")]
+    PrivateThread,
 }
 
 impl ChannelKind {
@@ -86,7 +89,14 @@ impl ChannelKind {
             Self::Forum => 15,
             Self::Dm => 1,
             Self::Thread => 11,
+            Self::PrivateThread => 12,
         }
+    }
+
+    /// Returns whether it is a thread of either kind.
+    #[must_use]
+    pub fn is_thread(self) -> bool {
+        matches!(self, Self::Thread | Self::PrivateThread)
     }
 }
 
@@ -100,7 +110,7 @@ pub struct Channel {
     /// The channel's type.
     pub kind: ChannelKind,
     /// Ids of the users who see it (handles in [`Channel::new`]); if empty, all members of the guild. A thread is
-    /// visible to those who see its parent.
+    /// visible to those who see its parent; a private one only to those among them who are listed here.
     pub members: Vec<String>,
     /// Whether the bot sees it.
     pub bot_views: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::clicks::ForgedClick;
-use super::entities::{Channel, ChannelKind, User};
+use super::entities::{Channel, User};
 use super::interactions::{Delivery, Interaction};
 use super::people::NewMessage;
 use super::world::World;
@@ -176,6 +176,25 @@ impl Discord {
         expect_allowed(self.change(|w| w.post(user, forum, title, text)))
     }
 
+    /// Opens a private thread with a user and those whom they add to it, the bot among them if it is named; returns its
+    /// id.
+    ///
+    /// # Panics
+    /// If that user cannot.
+    #[track_caller]
+    pub fn open_private_thread(&self, user: &str, channel: &str, title: &str, others: &[&str]) -> String {
+        expect_allowed(self.change(|w| w.open_private_thread(user, channel, title, others)))
+    }
+
+    /// Removes a user from a private thread.
+    ///
+    /// # Panics
+    /// If there is no such private thread.
+    #[track_caller]
+    pub fn remove_from_thread(&self, thread: &str, user: &str) {
+        expect_allowed(self.change(|w| w.remove_from_thread(thread, user)));
+    }
+
     /// Archives a thread and sets its lock; the app receives the event.
     ///
     /// # Panics
@@ -183,7 +202,7 @@ impl Discord {
     #[track_caller]
     pub fn archive(&self, thread: &str, locked: bool) {
         expect_allowed(self.change(|w| {
-            let found = w.channels.get_mut(thread).filter(|c| c.kind == ChannelKind::Thread);
+            let found = w.channels.get_mut(thread).filter(|c| c.kind.is_thread());
             let found = found.ok_or("There is no such thread.")?;
             (found.archived, found.locked) = (true, locked);
             let found = found.clone();

@@ -54,7 +54,7 @@ impl World {
         if self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Forum) {
             return Err("In a forum people write posts.".into());
         }
-        let in_thread = self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Thread);
+        let in_thread = self.channels.get(&channel).is_some_and(|c| c.kind.is_thread());
         let content = if say.raw { say.text } else { self.convert_typed_text(&say.text) };
         let message = Message {
             id: self.next_id(),
@@ -112,6 +112,41 @@ impl World {
             extra: Value::Null,
         });
         Ok(id)
+    }
+
+    /// Opens a private thread with a user and those whom they add to it.
+    pub(super) fn open_private_thread(
+        &mut self,
+        who: &str,
+        channel: &str,
+        title: &str,
+        others: &[&str],
+    ) -> Result<String, String> {
+        let (user, parent) = (self.actor(who)?, self.channel_id(channel)?);
+        if self.channels.get(&parent).is_none_or(|c| c.kind != ChannelKind::Text) {
+            return Err("Only text channels have private threads.".into());
+        }
+        for added in others.iter().chain([&who]) {
+            if !self.can_see(&parent, &self.user_id(added)?) {
+                return Err(format!("{added} does not see {channel}."));
+            }
+        }
+        let mut thread = Channel::new(title, &[others, &[who]].concat());
+        thread.id = self.next_id();
+        (thread.kind, thread.parent, thread.owner) = (ChannelKind::PrivateThread, Some(parent), Some(user));
+        let id = self.insert_channel(thread);
+        if let Some(thread) = self.channels.get(&id).cloned() {
+            self.tell_channel("THREAD_CREATE", &thread);
+        }
+        Ok(id)
+    }
+
+    /// Removes a user from a private thread.
+    pub(super) fn remove_from_thread(&mut self, thread: &str, who: &str) -> Result<(), String> {
+        let user = self.user_id(who)?;
+        let thread = self.channels.get_mut(thread).filter(|c| c.kind == ChannelKind::PrivateThread);
+        thread.ok_or("There is no such private thread.")?.members.retain(|member| *member != user);
+        Ok(())
     }
 
     /// Returns the thread of a message, or the thread that contains the message.

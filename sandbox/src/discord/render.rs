@@ -103,7 +103,7 @@ impl World {
                 "permission_overwrites": self.overwrites(channel), "topic": null, "nsfw": false,
                 "rate_limit_per_user": 0, "parent_id": null,
             }),
-            ChannelKind::Thread => self.thread_json(channel),
+            ChannelKind::Thread | ChannelKind::PrivateThread => self.thread_json(channel),
         };
         merge_all(&mut shown, more);
         shown
@@ -112,15 +112,37 @@ impl World {
     fn thread_json(&self, thread: &Channel) -> Value {
         let at = self.message(&thread.id).map_or_else(|| self.now(), |m| m.created_at).to_rfc3339();
         let count = self.messages_in(&thread.id).iter().filter(|m| m.kind != 21).count();
-        json!({
+        let mut shown = json!({
             "guild_id": self.config.guild.id, "parent_id": thread.parent, "owner_id": thread.owner,
-            "name": thread.name, "rate_limit_per_user": 0, "message_count": count, "member_count": 1,
+            "name": thread.name, "rate_limit_per_user": 0, "message_count": count,
+            "member_count": self.thread_members(thread).len(),
             "total_message_sent": count,
             "thread_metadata": {
                 "archived": thread.archived, "auto_archive_duration": 1440, "archive_timestamp": at,
                 "locked": thread.locked, "create_timestamp": at,
             },
-        })
+        });
+        if thread.kind == ChannelKind::PrivateThread {
+            shown["thread_metadata"]["invitable"] = json!(true);
+        }
+        shown
+    }
+
+    /// Returns who is in a thread: those who were added to a private one, and who opened a public one or wrote in it.
+    pub(super) fn thread_members(&self, thread: &Channel) -> Vec<String> {
+        let mut all = thread.members.clone();
+        if thread.kind == ChannelKind::Thread {
+            let spoke = self.messages_in(&thread.id).iter().filter(|m| m.kind != 21).map(|m| &m.user);
+            all.extend(thread.owner.iter().chain(spoke).cloned());
+        }
+        all.retain(|user| self.users.get(user).is_some_and(|u| u.is_member || u.id == self.bot()));
+        all.sort_by_key(|user| number(user));
+        all.dedup();
+        all
+    }
+
+    pub(super) fn thread_member_json(&self, thread: &Channel, user: &str) -> Value {
+        json!({"id": thread.id, "user_id": user, "join_timestamp": self.now().to_rfc3339(), "flags": 0})
     }
 
     pub(super) fn guild_json(&self) -> Value {
@@ -159,7 +181,7 @@ impl World {
         let more = json!({
             "joined_at": JOINED, "large": false, "unavailable": false, "member_count": members.len(),
             "voice_states": [], "members": members, "channels": of(Channel::is_guild_channel),
-            "threads": of(|c| c.kind == ChannelKind::Thread), "presences": [], "stage_instances": [],
+            "threads": of(|c| c.kind.is_thread()), "presences": [], "stage_instances": [],
             "guild_scheduled_events": [], "soundboard_sounds": [],
         });
         merge_all(&mut guild, more);

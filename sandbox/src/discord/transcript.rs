@@ -27,13 +27,14 @@ impl World {
         format!("({reader} only) {}: {}", self.config.app.name, self.message_text(whisper))
     }
 
-    /// Returns the messages in a channel that all its readers see, threads indented below their parent.
+    /// Returns the messages in a channel that all its readers see, public threads indented below their parent.
     #[must_use]
     pub fn channel_text(&self, channel: &str) -> String {
         let mut out = String::new();
         let messages = self.messages_in(channel).iter().filter(|m| m.kind != 21);
         // A thread outlives the message from which it was opened.
-        let threads = self.channels.values().filter(|c| c.parent.as_deref() == Some(channel));
+        let threads = self.channels.values().filter(|c| c.kind == ChannelKind::Thread);
+        let threads = threads.filter(|c| c.parent.as_deref() == Some(channel));
         let mut heads: Vec<&String> = messages.map(|m| &m.id).chain(threads.map(|c| &c.id)).collect();
         heads.sort_by_key(|id| number(id));
         heads.dedup();

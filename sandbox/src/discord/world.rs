@@ -204,6 +204,9 @@ impl World {
     #[must_use]
     pub fn can_see(&self, channel: &str, user: &str) -> bool {
         let Some(root) = self.root(channel) else { return false };
+        if self.is_shut_out(channel, user) {
+            return false;
+        }
         if user == self.bot() {
             return root.bot_views;
         }
@@ -217,18 +220,23 @@ impl World {
         }
     }
 
+    /// Returns whether it is a private thread to which this user was not added.
+    fn is_shut_out(&self, channel: &str, user: &str) -> bool {
+        let thread = self.channels.get(channel).filter(|c| c.kind == ChannelKind::PrivateThread);
+        thread.is_some_and(|thread| !thread.members.iter().any(|m| m == user))
+    }
+
     /// Returns the messages of a channel or thread itself, oldest first.
     #[must_use]
     pub fn messages_in(&self, channel: &str) -> &[Message] {
         self.messages.get(channel).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a channel's messages and those of its threads, oldest first, without thread starter messages.
+    /// Returns a channel's messages and those of its public threads, oldest first, without thread starter messages.
     #[must_use]
     pub fn messages(&self, channel: &str) -> Vec<&Message> {
-        let hangs = |id: &&String| {
-            *id == channel || self.channels.get(*id).is_some_and(|c| c.parent.as_deref() == Some(channel))
-        };
+        let is_in = |c: &Channel| c.kind == ChannelKind::Thread && c.parent.as_deref() == Some(channel);
+        let hangs = |id: &&String| *id == channel || self.channels.get(*id).is_some_and(is_in);
         let places: Vec<&String> = self.messages.keys().filter(hangs).collect();
         let mut all: Vec<&Message> = places.into_iter().flat_map(|id| self.messages_in(id)).collect();
         all.retain(|m| m.kind != 21);

@@ -204,7 +204,7 @@ pub(crate) async fn list_open(
 ) -> sqlx::Result<Vec<ListedDraft>> {
     let rows = sqlx::query!(
         "select draft, untrusted_sources, updated_at from drafts
-         where tenant_id = $1 and person_id = $2 and status = 'open' order by updated_at desc limit 50",
+         where tenant_id = $1 and person_id = $2 and status = 'open' order by updated_at desc",
         tenant.0,
         person.0
     )

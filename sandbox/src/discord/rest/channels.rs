@@ -1,6 +1,6 @@
 //! Channels, DM channels and threads.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::entities::{Channel, ChannelKind, HAS_THREAD, Message};
 use super::super::rejection::Rejection;
@@ -25,6 +25,15 @@ impl World {
         }
         self.keep_head(message, owner);
         id
+    }
+
+    /// Returns a thread that the bot sees; no other channel has members of its own.
+    fn seen_thread(&self, id: &str) -> Result<&Channel, Rejection> {
+        let channel = self.seen_channel(id)?;
+        if !channel.kind.is_thread() {
+            return Err(Rejection::violation(400, 50024, "Cannot execute action on this channel type"));
+        }
+        Ok(channel)
     }
 
     /// Adds the starter message of a thread, which refers to the message from which it was opened.
@@ -62,7 +71,7 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let kind = w.seen_channel(request.param(0))?.kind;
     check_fields(&request.body, &["archived", "locked"])?;
-    if kind != ChannelKind::Thread {
+    if !kind.is_thread() {
         return Err(Rejection::violation(403, 50013, "Missing Permissions"));
     }
     let locked = w.channels.get(request.param(0)).is_some_and(|thread| thread.locked);
@@ -136,9 +145,24 @@ pub(super) fn join(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn members(w: &mut World, request: &Request) -> Answer {
-    let thread = w.seen_channel(request.param(0))?;
-    request.limit("limit", 100, 100)?;
-    let (id, owner) = (&thread.id, &thread.owner);
-    let told = json!({"id": id, "user_id": owner, "join_timestamp": w.now().to_rfc3339(), "flags": 0});
-    Ok((200, json!([told])))
+    let thread = w.seen_thread(request.param(0))?;
+    let limit = request.limit("limit", 100, 100)?;
+    let members = w.thread_members(thread);
+    Ok((200, members.iter().take(limit).map(|user| w.thread_member_json(thread, user)).collect()))
+}
+
+/// Says that a user is in a thread; who is not in it is unknown.
+pub(super) fn member(w: &mut World, request: &Request) -> Answer {
+    let (thread, user) = (w.seen_thread(request.param(0))?, request.param(1));
+    if user.parse::<u64>().is_err() {
+        return Err(Rejection::field("user_id", &format!("Value \"{user}\" is not snowflake.")));
+    }
+    if !w.thread_members(thread).iter().any(|member| member == user) {
+        return Err(Rejection::unknown_resource("Member", 10007));
+    }
+    let mut told = w.thread_member_json(thread, user);
+    if request.query.get("with_member").is_some_and(|wanted| wanted == "true") {
+        told["member"] = w.member_json(user);
+    }
+    Ok((200, told))
 }

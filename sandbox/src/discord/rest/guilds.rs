@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::config::Guild;
-use super::super::entities::{ChannelKind, User};
+use super::super::entities::User;
 use super::super::rejection::Rejection;
 use super::super::world::{World, number};
 use super::{Answer, Request};
@@ -159,7 +159,7 @@ pub(super) fn member(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn threads(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
-    let open = w.channels.values().filter(|c| c.kind == ChannelKind::Thread && !c.archived);
+    let open = w.channels.values().filter(|c| c.kind.is_thread() && !c.archived);
     let seen: Vec<Value> = open.filter(|c| w.can_see(&c.id, w.bot())).map(|c| w.channel_json(c)).collect();
     Ok((200, json!({"threads": seen, "members": []})))
 }

@@ -85,7 +85,7 @@ impl World {
 
     /// Creates a message of the bot that is not in a channel yet.
     pub(super) fn build_bot_message(&mut self, channel: &str, said: &Content, files: &[File]) -> Message {
-        let thread = self.channels.get(channel).filter(|c| c.kind == ChannelKind::Thread);
+        let thread = self.channels.get(channel).filter(|c| c.kind.is_thread());
         let thread = thread.map(|c| c.id.clone());
         Message {
             id: self.next_id(),

@@ -69,7 +69,7 @@ const ORIGINAL: &str = "/webhooks/{}/{}/messages/@original";
 const FOLLOW_UP: &str = "/webhooks/{}/{}/messages/{}";
 
 /// Paths without placeholders come before those with placeholders.
-static OPERATIONS: [Operation; 40] = [
+static OPERATIONS: [Operation; 41] = [
     open(get("get_gateway", "/gateway", &[], guilds::gateway), &[]),
     get("get_bot_gateway", "/gateway/bot", &[], guilds::gateway_bot),
     Operation { auth: Auth::Either, ..get("get_my_user", "/users/@me", &[], guilds::me) },
@@ -132,6 +132,7 @@ static OPERATIONS: [Operation; 40] = [
         &["with_member", "limit", "after"],
         channels::members,
     ),
+    get("get_thread_member", "/channels/{}/thread-members/{}", &["with_member"], channels::member),
     with_body("create_application_command", "POST", "/applications/{}/commands", commands::create),
     without_body("delete_application_command", "DELETE", "/applications/{}/commands/{}", commands::delete),
     get(

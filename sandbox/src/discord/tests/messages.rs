@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::{Raw, V2, acme, button, text, v2};
 use crate::Fault;
+use crate::discord::NewMessage;
 
 #[tokio::test]
 async fn the_same_nonce_gives_one_message() {
@@ -112,6 +113,32 @@ async fn history_pages_and_threads_hang_on_messages() {
     assert_eq!(raw.call("GET", &format!("{path}?limit=101"), Value::Null).await.0, 400);
     assert_eq!(raw.call("GET", &format!("{path}?odd=1"), Value::Null).await.0, 400);
     assert_eq!(raw.discord.violations().len(), 2);
+}
+
+#[tokio::test]
+async fn a_private_thread_is_seen_by_those_who_were_added() {
+    let raw = Raw::start(acme()).await;
+    let (ana, bo) = (raw.user("ana"), raw.user("bo"));
+    let without_bot = raw.discord.open_private_thread("ana", "lobby", "alone", &[]);
+    let (status, refused) = raw.call("GET", &format!("/channels/{without_bot}"), Value::Null).await;
+    assert_eq!((status, refused["code"].as_u64()), (403, Some(50001)));
+    let thread = raw.discord.open_private_thread("ana", "lobby", "two", &["nod"]);
+    let path = format!("/channels/{thread}");
+    let shown = raw.get(&path).await;
+    assert_eq!((&shown["type"], &shown["parent_id"]), (&json!(12), &json!(raw.channel("lobby"))));
+    // It inherits its channel's permissions and states none itself.
+    assert!(shown.get("permission_overwrites").is_none(), "{shown}");
+    let member = raw.get(&format!("{path}/thread-members/{ana}?with_member=true")).await;
+    assert_eq!((&member["user_id"], &member["member"]["nick"]), (&json!(ana), &json!("Ana")));
+    let (status, unknown) = raw.call("GET", &format!("{path}/thread-members/{bo}"), Value::Null).await;
+    assert_eq!((status, unknown["code"].as_u64()), (404, Some(10007)));
+    assert_eq!(raw.get(&format!("{path}/thread-members")).await.as_array().unwrap().len(), 2);
+    let said = NewMessage::new("bo", &thread, "hello");
+    assert!(raw.discord.post_message_with(said).is_err());
+    assert!(!raw.discord.channel_text("lobby").contains("two"));
+    raw.clean();
+    let lobby = format!("/channels/{}/thread-members/{ana}", raw.channel("lobby"));
+    assert_eq!(raw.call("GET", &lobby, Value::Null).await.0, 400);
 }
 
 #[tokio::test]
