@@ -11,9 +11,10 @@ use crate::access::{Access, find_channel};
 use crate::document::{Document, NewDocument, Readers, STUCK_AFTER, Status};
 use crate::fetch;
 use crate::job::{KnowledgeJob, lane};
+use crate::keep::begin_version;
 use crate::points::Points;
 use crate::sql::Citation;
-use crate::{card, sql, version};
+use crate::{card, sql};
 use nod_contract::card::Action;
 use nod_contract::chat::{Attachment, InteractionResponse};
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
@@ -127,8 +128,6 @@ impl Knowledge {
         let name = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
         let file = Attachment { name: name.to_owned(), media_type: String::new(), size: 0, url: None };
         jobs::lock_lane(conn, tenant, lane(tenant)).await?;
-        let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
-        let known = known.iter().find(|document| document.title.to_lowercase() == name.to_lowercase());
         let new = NewDocument {
             reader,
             added_by: Some(asker.person),
@@ -138,7 +137,7 @@ impl Knowledge {
             delivery: None,
             now: asker.now,
         };
-        version::begin(conn, tenant, self.chat.ids.as_ref(), known, &new).await?;
+        begin_version(&self.chat, conn, tenant, &new).await?;
         Ok(InteractionResponse::Ephemeral(card::reading_page(name)))
     }
 }

@@ -17,6 +17,7 @@ mod ingest;
 mod job;
 mod keep;
 pub mod memory_store;
+mod menu;
 mod points;
 mod rarity;
 mod search;
@@ -38,6 +39,7 @@ use nod_contract::web::WebFetcher;
 use crate::access::Access;
 use crate::job::KnowledgeJob;
 use crate::memory_store::MemoryStore;
+pub use crate::menu::KEEP_ENTRY;
 use crate::points::Points;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
@@ -72,6 +74,7 @@ pub fn plug(
                 points,
             })],
             commands: vec![Arc::new(command::Knowledge { chat: chat.clone(), access, web })],
+            menu: vec![Arc::new(menu::KeepFiles(chat.clone()))],
             checks: vec![Arc::new(check::CitationCheck)],
             messages: vec![Arc::new(keep::Keep(chat.clone()))],
             ..Ability::with_name("knowledge")
