@@ -15,6 +15,9 @@ on_each_platform!(
     only_an_admin_keeps_for_everyone,
     everyones_document_is_listed_for_members_and_removed_by_admins,
     a_platform_that_does_not_answer_is_said,
+    of_two_documents_with_one_title_the_right_one_is_removed,
+    who_added_a_document_may_leave,
+    a_shared_answer_offers_no_passage_that_others_may_not_read,
 );
 
 /// The planted words, each in a document of its own.
@@ -169,5 +172,59 @@ async fn everyones_document_is_not_told_where_a_guest_reads() {
     let told = world.read_new("general");
     assert!(told.contains("Answered Cho Park privately."), "{told}");
     assert!(world.read_new("dm:cho").contains("Looked up in everyone.txt"));
+    world.finish().await;
+}
+
+async fn of_two_documents_with_one_title_the_right_one_is_removed(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.chat.add_channel("launch", &["ana", "bo", "dana"]);
+    let file = |stone: &str| stone_file("stone.txt", stone);
+    world.share_file("dana", "dm:dana", "keep this for everyone", &file(EVERYONES)).await;
+    world.share_file("dana", "launch", "@nod keep this", &file(CHANNELS)).await;
+    let listed = world.run_command("dana", "launch", "knowledge").await;
+    assert!(
+        listed.contains("everyone's, 1 passage") && listed.contains("a channel's, 1 passage"),
+        "{listed}"
+    );
+    let asked = world.run_command("dana", "launch", "knowledge remove stone.txt").await;
+    assert!(asked.contains("Several documents are called that."), "{asked}");
+    world.click_newest_ephemeral("dana", "stone.txt (a channel's)").await;
+    assert!(world.read_ephemerals("dana").contains("The channel's"));
+    world.click_newest_ephemeral("dana", "Yes, remove it").await;
+    world.read_new("launch");
+    assert_eq!(ask(&mut world, "bo", "launch").await, [EVERYONES]);
+    world.read_new("launch");
+    world.read_new("dm:dana");
+    world.read_ephemerals("dana");
+    world.finish().await;
+}
+
+async fn who_added_a_document_may_leave(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &stone_file("stone.txt", ANAS)).await;
+    world.read_new("general");
+    world.chat.remove_user("ana");
+    world.advance(TimeDelta::days(2)).await;
+    world.share_file("bo", "general", "@nod keep this", &stone_file("stone.txt", CHANNELS)).await;
+    let said = world.read_new("general");
+    assert!(said.contains("It takes the place of the earlier one."), "{said}");
+    assert_eq!(ask(&mut world, "bo", "general").await, [CHANNELS]);
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn a_shared_answer_offers_no_passage_that_others_may_not_read(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.chat.add_channel("launch", &["ana", "bo"]);
+    world.share_file("ana", "dm:ana", "keep this", &stone_file("own.txt", ANAS)).await;
+    world.read_new("dm:ana");
+    world.script_model("retrieval", [Answer::text("The stone of the house is Obsidian.")]);
+    world.say("ana", "launch", "@nod which is the stone of the house?").await;
+    assert!(world.read_new("launch").contains("Answered Ana Silva privately."));
+    let own = world.read_new("dm:ana");
+    assert!(own.contains("[1] own.txt"), "{own}");
+    world.click("ana", "launch", "Share here").await;
+    let shared = world.read_new("launch");
+    assert!(shared.contains("is Obsidian [1].") && !shared.contains("<[1] own.txt>"), "{shared}");
     world.finish().await;
 }

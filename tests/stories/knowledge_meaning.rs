@@ -14,6 +14,7 @@ on_each_platform!(
     unchanged_passages_are_not_embedded_again,
     equal_files_of_one_message_are_kept_once,
     after_a_change_of_model_documents_are_found_by_words_and_then_by_meaning,
+    what_a_new_model_refuses_is_not_sent_again_by_each_search,
 );
 
 const HANDBOOK: &str = "# Leave\nEverybody has 25 days of annual leave.\n# Travel\nWe go by train.";
@@ -153,6 +154,24 @@ async fn after_a_change_of_model_documents_are_found_by_words_and_then_by_meanin
     let asked = look_up(&mut world, "vacation days").await;
     assert!(asked.contains("25 days of annual leave"), "{asked}");
     assert_eq!(count(&world, "select count(distinct model) from chunk_vectors").await, 1);
+    world.finish().await;
+}
+
+async fn what_a_new_model_refuses_is_not_sent_again_by_each_search(platform: Platform) {
+    let mut world = world_with_model(platform).await;
+    world.share_file("ana", "general", "@nod keep this", &handbook(HANDBOOK)).await;
+    world.read_new("general");
+    world.stop().await;
+    use_model(&mut world, "meaning-2");
+    world.start().await;
+    world.model.embeddings_will(Answer::status(400, None));
+    look_up(&mut world, "annual leave").await;
+    let passages = |world: &World| {
+        world.model.embedded_texts().iter().filter(|texts| texts[0].starts_with("handbook.md")).count()
+    };
+    let before = passages(&world);
+    look_up(&mut world, "annual leave").await;
+    assert_eq!(passages(&world), before);
     world.finish().await;
 }
 

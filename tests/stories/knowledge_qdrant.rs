@@ -15,6 +15,9 @@ on_each_platform!(
     one_persons_document_is_not_found_by_another,
     a_question_in_other_words_finds_the_passage_in_qdrant,
     a_qdrant_that_is_away_is_said_and_answers_later,
+    a_removed_document_loses_its_points_of_an_earlier_model,
+    the_points_of_an_earlier_model_go_when_all_are_there_of_the_new_one,
+    a_number_of_a_version_is_not_used_again,
 );
 
 const HANDBOOK: &str = "# Leave\nEverybody has 25 days of annual leave.\n# Travel\nWe go by train.";
@@ -46,6 +49,29 @@ async fn keep(world: &mut World, user: &str, channel: &str, text: &str) {
     world.share_file(user, channel, &format!("{mention}keep this"), &handbook(text)).await;
     let kept = world.read_new(channel);
     assert!(kept.contains(KEPT), "{kept}");
+}
+
+fn use_model(world: &mut World, name: &str) {
+    let key = "sk-embeddings".to_owned();
+    for (setting, value) in
+        [("BASE_URL", world.model.base_url()), ("API_KEY", key), ("MODEL", name.to_owned())]
+    {
+        world.env.insert(format!("NOD_EMBEDDINGS__{setting}"), value);
+    }
+}
+
+/// Keeps the handbook with one model, and then begins to use another.
+async fn world_with_a_new_model(platform: Platform) -> World {
+    let mut world = World::without_nod_on(platform).await;
+    world.use_qdrant().await;
+    use_model(&mut world, "meaning-1");
+    world.start().await;
+    keep(&mut world, "ana", "general", HANDBOOK).await;
+    world.stop().await;
+    use_model(&mut world, "meaning-2");
+    world.start().await;
+    assert_eq!(world.qdrant().point_count(), 2);
+    world
 }
 
 /// Returns how many searches reached Qdrant.
@@ -118,13 +144,7 @@ async fn one_persons_document_is_not_found_by_another(platform: Platform) {
 async fn a_question_in_other_words_finds_the_passage_in_qdrant(platform: Platform) {
     let mut world = World::without_nod_on(platform).await;
     world.use_qdrant().await;
-    for (setting, value) in [
-        ("BASE_URL", world.model.base_url()),
-        ("API_KEY", "sk-embeddings".to_owned()),
-        ("MODEL", "meaning-1".to_owned()),
-    ] {
-        world.env.insert(format!("NOD_EMBEDDINGS__{setting}"), value);
-    }
+    use_model(&mut world, "meaning-1");
     world.start().await;
     keep(&mut world, "ana", "general", HANDBOOK).await;
     let asked = ask(&mut world, "how many vacation days do we have?").await;
@@ -230,4 +250,43 @@ async fn change_rows(world: &World, change: &'static str) {
     for statement in [change, "update knowledge_revisions set revision = revision + 1"] {
         sqlx::query(statement).execute(&world.pool).await.unwrap();
     }
+}
+
+async fn a_removed_document_loses_its_points_of_an_earlier_model(platform: Platform) {
+    let mut world = world_with_a_new_model(platform).await;
+    world.run_command("ana", "general", "knowledge remove handbook.md").await;
+    world.click_newest_ephemeral("ana", "Yes, remove it").await;
+    world.read_new("general");
+    world.read_ephemerals("ana");
+    assert_eq!(world.qdrant().point_count(), 0);
+    world.advance(TimeDelta::minutes(61)).await;
+    world.finish().await;
+}
+
+async fn the_points_of_an_earlier_model_go_when_all_are_there_of_the_new_one(platform: Platform) {
+    let mut world = world_with_a_new_model(platform).await;
+    ask(&mut world, LEAVE).await;
+    assert_eq!(world.qdrant().point_count(), 2, "those of the new model alone");
+    let asked = ask(&mut world, "how many vacation days do we have?").await;
+    assert!(asked.contains("25 days of annual leave"), "{asked}");
+    world.advance(TimeDelta::minutes(61)).await;
+    world.finish().await;
+}
+
+async fn a_number_of_a_version_is_not_used_again(platform: Platform) {
+    let mut world = world_with_qdrant(platform).await;
+    keep(&mut world, "ana", "general", HANDBOOK).await;
+    // Qdrant has half of the second version when the first file is dropped again.
+    let away = Fault::Status { code: 504, retry_after: None };
+    world.qdrant().faults().next_times("points.upsert", 2, &away);
+    world.share_file("bo", "general", "@nod keep this", &handbook("# Leave\n28 days of annual leave.")).await;
+    world.share_file("bo", "general", "@nod keep this", &handbook(HANDBOOK)).await;
+    world.advance(TimeDelta::minutes(10)).await;
+    world.share_file("bo", "general", "@nod keep this", &handbook("# Leave\n30 days of annual leave.")).await;
+    world.advance(TimeDelta::minutes(61)).await;
+    world.read_new("general");
+    let versions: Vec<i32> =
+        sqlx::query_scalar("select generation from documents").fetch_all(&world.pool).await.unwrap();
+    assert_eq!((versions, world.qdrant().point_count()), (vec![4], 1));
+    world.finish().await;
 }

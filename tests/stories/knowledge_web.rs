@@ -6,7 +6,12 @@ use nod_tests::chat::Platform;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-on_each_platform!(a_page_is_added_by_its_address, a_page_is_read_again, what_is_not_public_is_not_read);
+on_each_platform!(
+    a_page_is_added_by_its_address,
+    a_page_is_read_again,
+    what_is_not_public_is_not_read,
+    a_page_with_the_same_bytes_says_so,
+);
 
 /// Serves these answers, one after another and then the last one again, and returns the origin.
 async fn serve(answers: Vec<String>) -> String {
@@ -96,5 +101,17 @@ async fn what_is_not_public_is_not_read(platform: Platform) {
     }
     let answered = world.run_command("ana", "dm:ana", "knowledge add file:///etc/passwd").await;
     assert!(answered.contains("Nothing was added: that is no web address."), "{answered}");
+    world.finish().await;
+}
+
+async fn a_page_with_the_same_bytes_says_so(platform: Platform) {
+    let origin = serve(vec![page("Everybody has 25 days of annual leave.")]).await;
+    let mut world = world_that_reads(platform, &origin).await;
+    for path in ["Leave", "leave"] {
+        world.run_command("ana", "dm:ana", &format!("knowledge add {origin}/{path}")).await;
+        world.wait_until_idle().await;
+    }
+    let listed = world.run_command("ana", "dm:ana", "knowledge").await;
+    assert!(listed.contains("failed: it says exactly what") && listed.contains("1 passage"), "{listed}");
     world.finish().await;
 }

@@ -58,6 +58,7 @@ mod knowledge_access;
 mod knowledge_meaning;
 mod knowledge_menu;
 mod knowledge_qdrant;
+mod knowledge_search;
 mod knowledge_web;
 mod lists;
 mod long_answers;

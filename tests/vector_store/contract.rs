@@ -482,6 +482,24 @@ pub async fn what_was_never_prepared_is_empty(subject: Subject<'_>) {
     assert_eq!(store.check(&space).await.unwrap().dimension, None, "none of these creates it");
 }
 
+pub async fn earlier_spaces_are_cleared(subject: Subject<'_>) {
+    let (now, ours, theirs) = (space(), tenant(), tenant());
+    let earlier = Space { model: Some("an earlier model".to_owned()), ..now.clone() };
+    let (kept, gone) = (chunk(Uuid::now_v7()), chunk(Uuid::now_v7()));
+    let foreign = chunk(Uuid::now_v7());
+    let store = subject.store();
+    for space in [&earlier, &now] {
+        subject.publish(space, ours, &[kept.clone(), gone.clone()]).await.unwrap();
+        subject.publish(space, theirs, std::slice::from_ref(&foreign)).await.unwrap();
+    }
+    store.delete_elsewhere(&now, ours, Some(gone.document)).await.unwrap();
+    assert_found(&store.search(&earlier, &query(ours)).await.unwrap(), &[&kept]);
+    store.delete_elsewhere(&now, ours, None).await.unwrap();
+    assert_eq!(store.search(&earlier, &query(ours)).await.unwrap(), Hits::default());
+    assert_found(&store.search(&now, &query(ours)).await.unwrap(), &[&kept, &gone]);
+    assert_found(&store.search(&earlier, &query(theirs)).await.unwrap(), &[&foreign]);
+}
+
 pub async fn preparing_twice_keeps_the_points(subject: Subject<'_>) {
     let (space, tenant) = (space(), tenant());
     let store = subject.store();

@@ -68,4 +68,5 @@ on_each_store!(
     words_alone_are_a_space_too,
     a_wrong_dimension_writes_nothing,
     preparing_twice_keeps_the_points,
+    earlier_spaces_are_cleared,
 );

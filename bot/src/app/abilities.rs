@@ -27,7 +27,9 @@ pub(super) fn abilities(
     store: Option<Arc<dyn VectorStore>>,
     web: Arc<dyn WebFetcher>,
 ) -> Vec<Plug> {
-    let mut all = vec![nod_memory::ability::plug(model), nod_knowledge::plug(embedder, store, web)];
+    let scoring_model = config.knowledge.scoring.then(|| model.clone());
+    let knowledge = nod_knowledge::plug(embedder, store, web, scoring_model);
+    let mut all = vec![nod_memory::ability::plug(model), knowledge];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));

@@ -61,6 +61,8 @@ pub struct Config {
     pub reading: Reading,
     /// `embeddings.*`
     pub embeddings: Option<Embeddings>,
+    /// `knowledge.*`
+    pub knowledge: Knowledge,
     /// `qdrant.*`
     pub qdrant: Option<Qdrant>,
     /// `web.*`
@@ -86,6 +88,13 @@ pub enum Embeddings {
     Endpoint(nod_embeddings::EndpointSettings),
     /// A folder with the files of a model.
     Folder(PathBuf),
+}
+
+/// How documents are searched.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Knowledge {
+    /// Whether a model orders the best passages of each search.
+    pub scoring: bool,
 }
 
 /// The Qdrant that ranks the pieces of documents.

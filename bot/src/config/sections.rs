@@ -22,8 +22,8 @@ use super::value::{
     ZeroableDuration,
 };
 use super::{
-    Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Llm, Log, Qdrant, Reading,
-    Replies, Secrets, Server, Slack, Tier, Web, delegated_access, policy,
+    Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Knowledge, Llm, Log, Qdrant,
+    Reading, Replies, Secrets, Server, Slack, Tier, Web, delegated_access, policy,
 };
 
 type Env = BTreeMap<String, String>;
@@ -51,6 +51,7 @@ pub(super) fn read(reader: &mut ConfigReader, env: &Env) -> Config {
             discord: reader.or_default("admin.discord", Vec::new()),
         },
         embeddings: embeddings(reader),
+        knowledge: Knowledge { scoring: reader.or_default("knowledge.scoring", false) },
         qdrant: qdrant(reader),
         web: Web {
             allow_private: reader.maybe("web.allow_private").map(|Origins(all)| all).unwrap_or_default(),

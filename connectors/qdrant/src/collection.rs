@@ -17,7 +17,8 @@ pub const DENSE: &str = "dense";
 /// The terms of a chunk, with their weights.
 pub const LEXICAL: &str = "lexical";
 
-/// How many letters of the digest name a collection.
+/// How the name of a collection begins, and how many letters of a digest follow.
+const PREFIX: &str = "nod_";
 const NAME_LENGTH: usize = 12;
 /// How many neighbours a point has in the graph of its tenant.
 const TENANT_NEIGHBOURS: u64 = 16;
@@ -26,7 +27,13 @@ const TENANT_NEIGHBOURS: u64 = 16;
 pub fn name(space: &Space) -> String {
     let model = space.model.as_deref().unwrap_or_default();
     let digest = hex::encode(Sha256::digest(format!("{model}\n{}", space.dimension)));
-    format!("nod_{}", &digest[..NAME_LENGTH])
+    format!("{PREFIX}{}", &digest[..NAME_LENGTH])
+}
+
+/// Returns whether a collection has a name that a space has.
+pub fn is_ours(name: &str) -> bool {
+    let digest = name.strip_prefix(PREFIX).unwrap_or_default();
+    digest.len() == NAME_LENGTH && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns the request that creates a collection.

@@ -170,6 +170,12 @@ impl QdrantStore {
         require_completed(self.wait_for(self.client.upsert_points(upsert)).await?)
     }
 
+    async fn delete_points(&self, name: &str, filter: Filter) -> Result<(), VectorStoreError> {
+        let delete = DeletePointsBuilder::new(name).points(filter).wait(true).ordering(strong());
+        let answer = self.wait_for(self.client.delete_points(delete)).await;
+        self.or_missing(name, answer.and_then(require_completed), || ())
+    }
+
     async fn count(&self, name: &str, filter: Filter) -> Result<u64, QdrantError> {
         let count = CountPointsBuilder::new(name).filter(filter).exact(true);
         let response = self.wait_for(self.client.count(count)).await?;
@@ -298,10 +304,31 @@ impl VectorStore for QdrantStore {
         if !self.is_ready(&name, space.dimension).await? {
             return Ok(());
         }
-        let filter = filter::document(tenant, document, except);
-        let delete = DeletePointsBuilder::new(&name).points(filter).wait(true).ordering(strong());
-        let answer = self.wait_for(self.client.delete_points(delete)).await;
-        self.or_missing(&name, answer.and_then(require_completed), || ())
+        self.delete_points(&name, filter::document(tenant, document, except)).await
+    }
+
+    async fn delete_elsewhere(
+        &self,
+        space: &Space,
+        tenant: TenantId,
+        document: Option<Uuid>,
+    ) -> Result<(), VectorStoreError> {
+        let list = self.wait_for(self.client.list_collections()).await.map_err(|error| classify(&error))?;
+        let own = collection::name(space);
+        let names = list.collections.into_iter().map(|collection| collection.name);
+        for name in names.filter(|name| collection::is_ours(name) && *name != own) {
+            // Without its indexes it would refuse the condition. What this version did not make is left alone.
+            let info = self.wait_for(self.client.collection_info(&name)).await;
+            let info = self.or_missing(&name, info, Default::default)?.result.unwrap_or_default();
+            if collection::has_indexes(&info) {
+                let filter = match document {
+                    Some(document) => filter::document(tenant, document, None),
+                    None => filter::tenant(tenant),
+                };
+                self.delete_points(&name, filter).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn list_groups(

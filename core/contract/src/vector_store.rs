@@ -169,6 +169,17 @@ pub trait VectorStore: Send + Sync {
         except: Option<i32>,
     ) -> Result<(), VectorStoreError>;
 
+    /// Deletes what other spaces than this one hold of a tenant, or of one of its documents: those of earlier models.
+    ///
+    /// # Errors
+    /// If the store does not answer or refuses.
+    async fn delete_elsewhere(
+        &self,
+        space: &Space,
+        tenant: TenantId,
+        document: Option<Uuid>,
+    ) -> Result<(), VectorStoreError>;
+
     /// Returns how many points there are of each group.
     ///
     /// # Errors

@@ -1,9 +1,11 @@
 //! How a text becomes search terms. The same function serves documents and queries.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use rust_stemmers::{Algorithm, Stemmer};
+use rust_stemmers::Stemmer;
 use unicode_normalization::UnicodeNormalization;
+
+use crate::language::{Language, detect_language};
 
 /// The length of a chunk, in words, whose terms are neither raised nor lowered.
 const AVERAGE_WORDS: f32 = 220.0;
@@ -17,12 +19,6 @@ pub(crate) const WEIGHT_SCALE: f32 = 1_000.0;
 /// How often a word of the title or the heading counts.
 const TITLE_COUNT: u16 = 2;
 
-/// Words that say nothing about what a question is about. Only queries lose them.
-pub(crate) const STOP_WORDS: &str = "a about again am an and any are as at be been but by can could did do does for from had has \
-    have he her here his how i if in into is it its may me my no not of on or our shall she should so such than that \
-    the their them then there these they this those to us was we were what when where which who whom whose why will \
-    with would you your";
-
 /// Returns the words of a text, normalised but not stemmed.
 pub(crate) fn split_words(text: &str) -> Vec<String> {
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
@@ -31,33 +27,38 @@ pub(crate) fn split_words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns the terms of a text, in order. A term is a hash of a stem, and never negative.
-pub(crate) fn terms(text: &str) -> Vec<i32> {
-    let stemmer = Stemmer::create(Algorithm::English);
+/// Returns the terms of a text in its language, in order. A term is a hash of a stem, and never negative.
+pub(crate) fn terms(text: &str, language: Language) -> Vec<i32> {
+    let stemmer = language.stemmer();
     split_words(text).iter().map(|word| term(&stemmer.stem(word))).collect()
 }
 
-/// Returns the distinct terms of a query without stop words; all of them if there are only stop words.
-pub(crate) fn query_terms(query: &str) -> Vec<i32> {
-    let stop: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
-    let stemmer = Stemmer::create(Algorithm::English);
+/// Returns the distinct words of a query without stop words (all of them if there are only stop words), each as the terms
+/// that it can be in these languages.
+pub(crate) fn query_words(query: &str, languages: &[Language]) -> Vec<Vec<i32>> {
     let all = split_words(query);
-    let telling: Vec<&String> = all.iter().filter(|word| !stop.contains(word.as_str())).collect();
+    let stop_words = detect_language(&all).unwrap_or_default().stop_words();
+    let telling: Vec<&String> = all.iter().filter(|word| !stop_words.contains(word.as_str())).collect();
     let chosen = if telling.is_empty() { all.iter().collect() } else { telling };
+    let stemmers: Vec<Stemmer> = languages.iter().map(|language| language.stemmer()).collect();
     let mut seen = HashSet::new();
-    chosen.into_iter().map(|word| term(&stemmer.stem(word))).filter(|term| seen.insert(*term)).collect()
+    let forms = |word: &String| {
+        let forms: BTreeSet<i32> = stemmers.iter().map(|stemmer| term(&stemmer.stem(word))).collect();
+        forms.into_iter().collect::<Vec<_>>()
+    };
+    chosen.into_iter().map(forms).filter(|forms| seen.insert(forms.clone())).collect()
 }
 
 /// Returns the terms of a chunk with their BM25 weights, by term.
-pub(crate) fn weighted_terms(title: &str, heading: &str, text: &str) -> Vec<(i32, i16)> {
-    let body = terms(text);
+pub(crate) fn weighted_terms(title: &str, heading: &str, text: &str, language: Language) -> Vec<(i32, i16)> {
+    let body = terms(text, language);
     let length = body.len() as f32;
     let mut counts: BTreeMap<i32, u16> = BTreeMap::new();
     for term in body {
         let count = counts.entry(term).or_default();
         *count = count.saturating_add(1);
     }
-    for term in terms(title).into_iter().chain(terms(heading)) {
+    for term in terms(title, language).into_iter().chain(terms(heading, language)) {
         let count = counts.entry(term).or_default();
         *count = count.saturating_add(TITLE_COUNT);
     }
@@ -80,25 +81,40 @@ fn term(stem: &str) -> i32 {
 mod tests {
     use super::*;
 
+    fn english(text: &str) -> Vec<i32> {
+        terms(text, Language::English)
+    }
+
     #[test]
     fn forms_of_a_word_are_one_term() {
-        assert_eq!(terms("Holidays"), terms("holiday"));
-        assert_eq!(terms("ﬁling, FILED!"), terms("file filing"));
-        assert_eq!(terms("don’t"), terms("DON'T"));
+        assert_eq!(english("Holidays"), english("holiday"));
+        assert_eq!(english("ﬁling, FILED!"), english("file filing"));
+        assert_eq!(english("don’t"), english("DON'T"));
+        assert_eq!(terms("Verträge", Language::German), terms("Vertrag", Language::German));
     }
 
     #[test]
     fn a_query_loses_what_says_nothing() {
-        assert_eq!(query_terms("How many days of leave do we have?"), terms("many days leave"));
-        assert_eq!(query_terms("leave, Leave and leaves"), terms("leave"));
-        assert_eq!(query_terms("what is it?").len(), 3);
+        let words = |query: &str| query_words(query, &[Language::English]).concat();
+        assert_eq!(words("How many days of leave do we have?"), english("many days leave"));
+        assert_eq!(words("leave, Leave and leaves"), english("leave"));
+        assert_eq!(words("what is it?").len(), 3);
+        assert_eq!(words("Wie lange ist die Frist?"), english("lange frist"));
+    }
+
+    #[test]
+    fn a_word_of_a_query_has_a_form_in_each_language() {
+        let words = query_words("Verträge 2026", &[Language::English, Language::German]);
+        let german = terms("Vertrag", Language::German)[0];
+        assert!(words[0].len() == 2 && words[0].contains(&german), "{words:?}");
+        assert_eq!(words[1], english("2026"));
     }
 
     #[test]
     fn titles_count_twice_and_long_texts_count_less() {
         let weight = |title: &str, text: &str, word: &str| {
-            let all = weighted_terms(title, "", text);
-            all.iter().find(|(term, _)| terms(word)[0] == *term).map(|(_, weight)| *weight).unwrap()
+            let all = weighted_terms(title, "", text, Language::English);
+            all.iter().find(|(term, _)| english(word)[0] == *term).map(|(_, weight)| *weight).unwrap()
         };
         assert!(weight("Leave", "days", "leave") > weight("Days", "leave", "leave"));
         let long = format!("leave {}", "x ".repeat(400));

@@ -8,6 +8,7 @@ use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
+use nod_contract::vector_store::Reader;
 use nod_people::delivery;
 
 /// The actions of the buttons.
@@ -239,10 +240,40 @@ pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>)
     }
 }
 
+/// Returns whose a document is, for a list.
+pub(crate) fn reader_text(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Everyone => "everyone's",
+        Reader::Channel(_) => "a channel's",
+        Reader::Person(_) => "yours",
+    }
+}
+
+/// Asks which of several documents of one title is to be removed or read again.
+pub(crate) fn ask_which(documents: &[&Document], is_again: bool) -> Card {
+    /// The most documents that are offered.
+    const MAX_OFFERED: usize = 5;
+    let (question, kind) = match is_again {
+        true => ("Several documents are called that. Which one do I read again?", READ_AGAIN),
+        false => ("Several documents are called that. Which one do you want to remove?", ASK_REMOVE),
+    };
+    let offered = documents.iter().take(MAX_OFFERED);
+    offered.fold(Card::from_markdown(question), |card, document| {
+        let label = format!("{} ({})", shorten(&document.title), reader_text(document.reader));
+        card.with_button(&label, Style::Plain, OnClick::Action(Action::new(kind, document.id)))
+    })
+}
+
 /// Asks whether to remove a document.
 pub(crate) fn ask_remove(document: &Document) -> Card {
+    let whose = match document.reader {
+        Reader::Everyone => "Everyone's",
+        Reader::Channel(_) => "The channel's",
+        Reader::Person(_) => "Yours alone",
+    };
+    let fields = [("Document", shorten(&document.title)), ("Whose", whose.to_owned())];
     Card::from_markdown("Remove this document? I will know nothing of it any more.")
-        .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
+        .with_block(Block::Fields(fields.map(|(name, text)| (name.to_owned(), text)).to_vec()))
         .with_button("Yes, remove it", Style::Danger, OnClick::Action(Action::new(REMOVE, document.id)))
 }
 
@@ -251,7 +282,10 @@ pub(crate) fn list(mut documents: Vec<Document>, now: Timestamp) -> Card {
     /// The most documents that are listed.
     const MAX_LISTED: usize = 20;
     documents.sort_by_key(|document| document.status != Status::Failed && !document.is_stuck(now));
-    let line = |document: &Document| (shorten(&document.title), status_text(document, now));
+    let line = |document: &Document| {
+        let whose = reader_text(document.reader);
+        (shorten(&document.title), format!("{whose}, {}", status_text(document, now)))
+    };
     let mut card = Card::from_markdown("The documents that I know here:")
         .with_block(Block::Fields(documents.iter().take(MAX_LISTED).map(line).collect()));
     if let Some(more) = documents.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {

@@ -11,10 +11,9 @@ use crate::access::{Access, find_channel};
 use crate::document::{Document, NewDocument, Readers, STUCK_AFTER, Status};
 use crate::fetch;
 use crate::job::{KnowledgeJob, lane};
-use crate::keep::begin_version;
 use crate::points::Points;
 use crate::sql::Citation;
-use crate::{card, sql};
+use crate::{card, sql, version};
 use nod_contract::card::Action;
 use nod_contract::chat::{Attachment, InteractionResponse};
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
@@ -77,11 +76,13 @@ impl Command for Knowledge {
         let named = |document: &&Document| {
             document.title.to_lowercase() == name.to_lowercase() || document.id.to_string() == name
         };
-        Ok(match documents.iter().find(named) {
-            Some(document) if again.is_some() => read_again(conn, asker, document.id).await?,
-            Some(document) if !may_remove(&self.chat, asker, document) => not_theirs(),
-            Some(document) => InteractionResponse::Ephemeral(card::ask_remove(document)),
-            None => InteractionResponse::ephemeral(UNKNOWN),
+        let named: Vec<&Document> = documents.iter().filter(named).collect();
+        Ok(match (named.as_slice(), again.is_some()) {
+            ([document], true) => read_again(conn, asker, document.id).await?,
+            ([document], false) if !may_remove(&self.chat, asker, document) => not_theirs(),
+            ([document], false) => InteractionResponse::Ephemeral(card::ask_remove(document)),
+            ([], _) => InteractionResponse::ephemeral(UNKNOWN),
+            (several, is_again) => InteractionResponse::Ephemeral(card::ask_which(several, is_again)),
         })
     }
 
@@ -96,8 +97,8 @@ impl Command for Knowledge {
         let typed = typed.to_lowercase();
         let fits = documents.into_iter().filter(|document| document.title.to_lowercase().contains(&typed));
         let choice = |document: Document| {
-            let label = document.title.chars().take(MAX_LABEL_CHARS).collect();
-            (label, document.id.to_string())
+            let label = format!("{} · {}", document.title, card::reader_text(document.reader));
+            (label.chars().take(MAX_LABEL_CHARS).collect(), document.id.to_string())
         };
         Ok(fits.take(MAX_CHOICES).map(choice).collect())
     }
@@ -128,6 +129,9 @@ impl Knowledge {
         let name = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
         let file = Attachment { name: name.to_owned(), media_type: String::new(), size: 0, url: None };
         jobs::lock_lane(conn, tenant, lane(tenant)).await?;
+        let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
+        // Other capitals may be another page.
+        let known = known.iter().find(|document| document.platform == fetch::WEB && document.url == url);
         let new = NewDocument {
             reader,
             added_by: Some(asker.person),
@@ -137,7 +141,7 @@ impl Knowledge {
             delivery: None,
             now: asker.now,
         };
-        begin_version(&self.chat, conn, tenant, &new).await?;
+        version::begin(conn, tenant, self.chat.ids.as_ref(), known, &new).await?;
         Ok(InteractionResponse::Ephemeral(card::reading_page(name)))
     }
 }
@@ -186,6 +190,8 @@ async fn show_passage(
     readers: &Readers,
 ) -> sqlx::Result<InteractionResponse> {
     let channel = find_channel(conn, asker).await?;
+    // They alone see it, wherever they press.
+    let readers = &Readers { person: Some(asker.person.0), ..readers.clone() };
     Ok(match sql::load_citation(conn, asker.tenant, id, readers, channel).await? {
         Some(Citation { title, place, quote, text }) => {
             InteractionResponse::Ephemeral(card::passage(&title, &place, &quote, text.as_deref()))
@@ -239,7 +245,7 @@ async fn read_again(
     let Some(generation) = next else {
         return Ok(InteractionResponse::ephemeral("I am reading it already."));
     };
-    let work = KnowledgeJob::IndexDocument { document: document.id, generation };
+    let work = KnowledgeJob::IndexDocument { document: document.id, generation, asked_by: None };
     jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await?;
     Ok(InteractionResponse::Ephemeral(shown))
 }

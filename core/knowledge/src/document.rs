@@ -9,6 +9,8 @@ use nod_people::delivery::ConversationLocation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::language::Language;
+
 /// How long reading a document can take, with all attempts.
 pub(crate) const STUCK_AFTER: TimeDelta = TimeDelta::minutes(10);
 
@@ -100,6 +102,8 @@ pub(crate) struct Document {
     pub(crate) reason: Option<String>,
     /// When its status changed.
     pub(crate) updated_at: Timestamp,
+    /// When the version that can be found was read.
+    pub(crate) published_at: Option<Timestamp>,
 }
 
 impl Document {
@@ -130,6 +134,8 @@ pub(crate) struct ReadVersion {
     pub(crate) pages: Option<i32>,
     /// It is longer than what is read of a document.
     pub(crate) is_partial: bool,
+    #[serde(default)]
+    pub(crate) language: Language,
 }
 
 /// A chunk with its weighted terms.

@@ -50,15 +50,16 @@ pub(crate) async fn enqueue(
     jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await
 }
 
-/// Has the vectors computed that are missing because there is another model now.
+/// Has the vectors computed that are missing because there is another model now, of the documents after this one.
 pub(crate) async fn enqueue_missing(
     conn: &mut PgConnection,
     tenant: TenantId,
     model: &str,
+    after: Uuid,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let lane = named_lane_id(&["knowledge", "missing", &tenant.to_string()]);
-    let work = KnowledgeJob::EmbedMissing { model: model.to_owned() };
+    let work = KnowledgeJob::EmbedMissing { model: model.to_owned(), after };
     jobs::enqueue_once(conn, tenant, lane, &work, now).await
 }
 
@@ -114,56 +115,62 @@ fn is_wanted(document: &Document, version: &ReadVersion) -> bool {
     document.wanted_generation == version.generation && document.status == Status::Indexing
 }
 
-/// Computes missing vectors of all documents of a tenant. Replicas that have another model leave them alone.
+/// Computes missing vectors of the documents of a tenant after one. Replicas that have another model leave them alone.
 pub(crate) async fn embed_missing(
     core: &Chat,
     embedder: Option<&Arc<dyn Embedder>>,
     points: &Points,
     claim: &Claim,
     model: &str,
+    mut after: Uuid,
 ) -> Result<(), WorkError> {
     let (tenant, until) = (claim.tenant, Instant::now() + SLICE);
     let Some(embedder) = embedder.filter(|embedder| embedder.model().id == model) else {
         return complete(core, claim).await;
     };
-    let mut after = Uuid::nil();
-    let mut has_stored = false;
     loop {
         let mut conn = core.pool.acquire().await?;
         let found = sql::find_bare_version(&mut conn, tenant, model, after).await?;
         drop(conn);
         let Some((document, generation)) = found else {
-            let mut tx = core.begin().await?;
-            jobs::assert_lease(&mut tx, claim).await?;
-            sql::delete_other_vectors(&mut tx, tenant, model).await?;
-            if has_stored {
-                points.enqueue_reconcile(&mut tx, tenant, core.now()).await?;
-            }
-            jobs::complete(&mut tx, claim).await?;
-            return Ok(tx.commit().await?);
+            return end_missing(core, points, claim, model).await;
         };
-        match embed_batch(core, embedder, claim, document, generation).await? {
-            Batch::Failed(reason) => {
-                // Its words can still be found.
-                tracing::error!(%document, reason, "could not index a document with the new embedding model");
-                after = document;
+        loop {
+            match embed_batch(core, embedder, claim, document, generation).await? {
+                Batch::Stored if Instant::now() < until => {}
+                Batch::Stored => {
+                    let mut tx = core.begin().await?;
+                    jobs::assert_lease(&mut tx, claim).await?;
+                    enqueue_missing(&mut tx, tenant, model, after, core.now()).await?;
+                    jobs::complete(&mut tx, claim).await?;
+                    tx.commit().await?;
+                    core.jobs.wake();
+                    return Ok(());
+                }
+                Batch::Empty => break,
+                Batch::Failed(reason) => {
+                    // Its words can still be found.
+                    tracing::error!(%document, reason, "could not index a document with the new embedding model");
+                    break;
+                }
             }
-            Batch::Stored => has_stored = true,
-            Batch::Empty => {}
         }
-        if Instant::now() >= until {
-            let mut tx = core.begin().await?;
-            jobs::assert_lease(&mut tx, claim).await?;
-            enqueue_missing(&mut tx, tenant, model, core.now()).await?;
-            if has_stored {
-                points.enqueue_reconcile(&mut tx, tenant, core.now()).await?;
-            }
-            jobs::complete(&mut tx, claim).await?;
-            tx.commit().await?;
-            core.jobs.wake();
-            return Ok(());
-        }
+        after = document;
     }
+}
+
+/// Gives up the vectors of earlier models.
+async fn end_missing(core: &Chat, points: &Points, claim: &Claim, model: &str) -> Result<(), WorkError> {
+    points.delete_earlier(&core.pool, claim.tenant).await?;
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    sql::delete_other_vectors(&mut tx, claim.tenant, model).await?;
+    sql::increment_revision(&mut tx, claim.tenant).await?;
+    points.enqueue_reconcile(&mut tx, claim.tenant, core.now()).await?;
+    jobs::complete(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
 }
 
 /// Computes and commits the vectors of the next chunks.

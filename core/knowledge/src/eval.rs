@@ -12,10 +12,11 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::analysis::{query_terms, weighted_terms};
+use crate::analysis::{query_words, split_words, weighted_terms};
 use crate::chunk;
 use crate::fuse::{self, Candidate};
 use crate::index::{Index, IndexedChunk, IndexedVersion};
+use crate::language::{Language, detect_language};
 use crate::rarity::QueryTerms;
 use crate::search::{MAX_CANDIDATES, is_supported};
 use crate::vector::{QueryVector, Windows};
@@ -131,6 +132,7 @@ struct Searchable {
     documents: HashMap<Uuid, usize>,
     means: HashMap<Uuid, Vec<f32>>,
     readable: HashSet<Uuid>,
+    languages: Vec<Language>,
     windows: usize,
 }
 
@@ -236,14 +238,15 @@ fn chunks(candidates: &[Candidate]) -> Vec<Uuid> {
 }
 
 fn search(searchable: &Searchable, query: &str, vector: Option<&QueryVector>) -> Legs {
-    let Searchable { index, readable, .. } = searchable;
-    let terms = query_terms(query);
-    let terms = QueryTerms::new(&terms, &index.count_chunks(&terms));
-    let lexical = index.search_terms(terms.as_slice(), readable, MAX_CANDIDATES);
+    let Searchable { index, readable, languages, .. } = searchable;
+    let words = query_words(query, languages);
+    let counts = index.count_chunks(&words.concat());
+    let terms = QueryTerms::new(words, &counts);
+    let lexical = index.search_terms(&terms.list(), readable, MAX_CANDIDATES);
     let highest = terms.highest_score();
     Legs {
         dense: vector.map_or_else(Vec::new, |v| index.search_vector(v, readable, MAX_CANDIDATES)),
-        lexical: lexical.into_iter().map(|(chunk, score)| (chunk, score / highest)).collect(),
+        lexical: lexical.into_iter().map(|(chunk, score)| (chunk, (score / highest).min(1.0))).collect(),
     }
 }
 
@@ -264,6 +267,7 @@ async fn build_index(
         documents: HashMap::new(),
         means: HashMap::new(),
         readable: HashSet::new(),
+        languages: Vec::new(),
         windows: 0,
     };
     let mut next: u128 = 0;
@@ -271,6 +275,10 @@ async fn build_index(
     for (at, document) in collection.documents.iter().enumerate() {
         let id = Uuid::from_u128(1 << 64 | at as u128);
         let blocks = [Block::Text { text: document.text.clone(), page: None }];
+        let language = detect_language(&split_words(&document.text)).unwrap_or_default();
+        if !searchable.languages.contains(&language) {
+            searchable.languages.push(language);
+        }
         let mut chunks = chunk::split(&blocks);
         if chunks.is_empty() {
             // Its title can still be found.
@@ -293,7 +301,7 @@ async fn build_index(
                 searchable.means.insert(key, windows.mean());
             }
             searchable.documents.insert(key, at);
-            let terms = weighted_terms(&document.title, &chunk.heading, &chunk.text);
+            let terms = weighted_terms(&document.title, &chunk.heading, &chunk.text, language);
             indexed.push(IndexedChunk { chunk: key, terms, windows });
         }
         all.push(IndexedVersion { document: id, generation: 1, reader: Reader::Everyone, chunks: indexed });

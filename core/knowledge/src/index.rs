@@ -220,7 +220,8 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{query_terms, weighted_terms};
+    use crate::analysis::{query_words, terms, weighted_terms};
+    use crate::language::Language;
     use crate::rarity::QueryTerms;
 
     fn id(n: usize) -> Uuid {
@@ -229,7 +230,7 @@ mod tests {
 
     fn chunk(at: usize, text: &str, vector: Option<&[f32]>) -> IndexedChunk {
         let windows = vector.map(|vector| Windows::pack(&[vector.to_vec()]));
-        IndexedChunk { chunk: id(at), terms: weighted_terms("", "", text), windows }
+        IndexedChunk { chunk: id(at), terms: weighted_terms("", "", text, Language::English), windows }
     }
 
     fn replace(index: &mut Index, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
@@ -238,9 +239,10 @@ mod tests {
     }
 
     fn search(index: &Index, query: &str, documents: &HashSet<Uuid>) -> Vec<(Uuid, f32)> {
-        let terms = query_terms(query);
-        let terms = QueryTerms::new(&terms, &index.count_chunks(&terms));
-        let hits = index.search_terms(terms.as_slice(), documents, 10);
+        let words = query_words(query, &[Language::English]);
+        let counts = index.count_chunks(&words.concat());
+        let terms = QueryTerms::new(words, &counts);
+        let hits = index.search_terms(&terms.list(), documents, 10);
         hits.into_iter().map(|(chunk, score)| (chunk, score / terms.highest_score())).collect()
     }
 
@@ -294,7 +296,7 @@ mod tests {
         replace(&mut index, id(0), 2, vec![chunk(7, "we rest", None)]);
         assert_eq!(search(&index, "annual leave", &all(&index)), []);
         assert_eq!(chunk_numbers(&search(&index, "rest", &all(&index))), [7]);
-        let terms = query_terms("rest");
+        let terms = terms("rest", Language::English);
         assert_eq!(index.count_chunks(&terms), fresh.count_chunks(&terms));
         let versions =
             index.count_groups().into_iter().map(|(group, n)| (group.document, group.generation, n));

@@ -7,10 +7,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::analysis::weighted_terms;
+use crate::analysis::{split_words, weighted_terms};
 use crate::document::{Document, NewChunk, ReadVersion, Status};
 use crate::fetch::Fetched;
 use crate::job::{MAX_ATTEMPTS, complete};
+use crate::language::{Language, detect_language};
 use crate::points::Points;
 use crate::version::{self, Outcome};
 use crate::{chunk, fetch, sql};
@@ -26,6 +27,8 @@ use nod_store::jobs::{Claim, WorkError};
 
 /// The most that is read of a document.
 const LIMITS: Limits = Limits { pages: 1_500, bytes_out: 10 * 1024 * 1024 };
+/// How many chunks from its beginning tell a document's language.
+const LANGUAGE_CHUNKS: usize = 20;
 /// How long reading one document can take.
 const READ_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -35,7 +38,7 @@ pub(crate) async fn index_document(
     points: &Points,
     claim: &Claim,
     id: Uuid,
-    generation: i32,
+    (generation, asked_by): (i32, Option<PersonId>),
 ) -> Result<(), WorkError> {
     let tenant = claim.tenant;
     let mut conn = core.pool.acquire().await?;
@@ -44,7 +47,7 @@ pub(crate) async fn index_document(
     let is_wanted =
         |found: &Document| found.wanted_generation == generation && found.status == Status::Indexing;
     let Some(document) = document.filter(is_wanted) else { return complete(core, claim).await };
-    let outcome = match read(core, web, claim, &document).await {
+    let outcome = match read(core, web, claim, &document, asked_by).await {
         // What fails again and again must not keep the next documents waiting, nor its reader in the dark.
         Err(error) if claim.attempt >= MAX_ATTEMPTS => {
             tracing::error!(document = %document.id, %error, "could not read a document");
@@ -64,8 +67,9 @@ async fn read(
     web: &dyn WebFetcher,
     claim: &Claim,
     document: &Document,
+    asked_by: Option<PersonId>,
 ) -> Result<Outcome, WorkError> {
-    if !is_served(core, claim.tenant, document).await? {
+    if !is_served(core, claim.tenant, document, asked_by).await? {
         return Ok(Outcome::Failed("I keep files for members of this workspace only".to_owned()));
     }
     let Fetched { bytes, media_type } = match fetch::load_or_download(core, web, claim, document).await? {
@@ -88,17 +92,22 @@ async fn read(
     let is_partial = read.done.cut.is_some();
     // Cutting and stemming ten megabytes takes long enough to hold up others.
     let chunks = tokio::task::spawn_blocking(move || split(&title, &read)).await?;
-    let Some((pages, chunks)) = chunks else {
+    let Some(Split { pages, language, chunks }) = chunks else {
         return Ok(Outcome::Failed("there is no text in it".to_owned()));
     };
     let chunks = chunks.into_iter().map(|chunk| NewChunk { id: core.id(), ..chunk }).collect();
-    let version = ReadVersion { generation: document.wanted_generation, digest, pages, is_partial };
+    let version = ReadVersion { generation: document.wanted_generation, digest, pages, is_partial, language };
     Ok(Outcome::Read { version, chunks })
 }
 
-/// Returns whether Nod serves the person who added a document. When the file came they might not have been known yet.
-async fn is_served(core: &Chat, tenant: TenantId, document: &Document) -> Result<bool, WorkError> {
-    let Some(person) = document.added_by else { return Ok(true) };
+/// Returns whether Nod serves the person who asked for a version. When the file came they might not have been known yet.
+async fn is_served(
+    core: &Chat,
+    tenant: TenantId,
+    document: &Document,
+    asked_by: Option<PersonId>,
+) -> Result<bool, WorkError> {
+    let Some(person) = asked_by else { return Ok(true) };
     let mut conn = core.pool.acquire().await?;
     let Some(delivery) = document.delivery else {
         let person = people::sql::load(&mut conn, tenant, person).await?;
@@ -115,24 +124,34 @@ async fn is_served(core: &Chat, tenant: TenantId, document: &Document) -> Result
     Ok(core.welcome.admits(person.membership))
 }
 
-/// Returns the pages and the chunks of a document, still without ids; `None` if it has no text.
-fn split(title: &str, read: &Read) -> Option<(Option<i32>, Vec<NewChunk>)> {
+/// What a document consists of. Its chunks have no ids yet.
+struct Split {
+    pages: Option<i32>,
+    language: Language,
+    chunks: Vec<NewChunk>,
+}
+
+/// Splits a document; `None` if it has no text.
+fn split(title: &str, read: &Read) -> Option<Split> {
     let page = |block: &Block| match block {
         Block::Heading { page, .. } | Block::Text { page, .. } => *page,
         Block::Row { .. } | Block::Field { .. } => None,
     };
     let number = |page: u32| i32::try_from(page).ok();
     let pages = read.blocks.iter().filter_map(page).max().and_then(number);
-    let chunks: Vec<NewChunk> = chunk::split(&read.blocks)
+    let chunks = chunk::split(&read.blocks);
+    let sample = chunks.iter().take(LANGUAGE_CHUNKS).flat_map(|chunk| split_words(&chunk.text));
+    let language = detect_language(&sample.collect::<Vec<_>>()).unwrap_or_default();
+    let chunks: Vec<NewChunk> = chunks
         .into_iter()
         .map(|chunk| NewChunk {
             id: Uuid::nil(),
             page: chunk.page.and_then(number),
-            terms: weighted_terms(title, &chunk.heading, &chunk.text),
+            terms: weighted_terms(title, &chunk.heading, &chunk.text, language),
             // Postgres stores no such character.
             heading: chunk.heading.replace('\0', "\u{FFFD}"),
             text: chunk.text.replace('\0', "\u{FFFD}"),
         })
         .collect();
-    (!chunks.is_empty()).then_some((pages, chunks))
+    (!chunks.is_empty()).then_some(Split { pages, language, chunks })
 }

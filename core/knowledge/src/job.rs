@@ -1,6 +1,6 @@
 //! The jobs of this crate, and the lane in which documents are read.
 
-use nod_contract::ids::{TenantId, named_lane_id};
+use nod_contract::ids::{PersonId, TenantId, named_lane_id};
 use nod_people::context::Chat;
 use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,22 @@ pub(crate) const MAX_ATTEMPTS: i32 = 4;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum KnowledgeJob {
-    /// Reads a version of a document.
-    IndexDocument { document: Uuid, generation: i32 },
+    /// Reads a version of a document. Whoever asked for it must be served; the operator, and who asked by a button or a
+    /// command, is.
+    IndexDocument {
+        document: Uuid,
+        generation: i32,
+        #[serde(default)]
+        asked_by: Option<PersonId>,
+    },
     /// Computes the vectors of a version that was read, has the store know it, and publishes it.
     EmbedChunks { document: Uuid, version: ReadVersion },
-    /// Computes the vectors that are missing because there is another model now.
-    EmbedMissing { model: String },
+    /// Computes the vectors that are missing because there is another model now, of the documents after this one.
+    EmbedMissing {
+        model: String,
+        #[serde(default)]
+        after: Uuid,
+    },
     /// Deletes the points of a document in a space that are not of its current version.
     SweepPoints { document: Uuid, model: Option<String>, dimension: usize },
     /// Makes the points those that the rows ask for.

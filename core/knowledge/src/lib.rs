@@ -11,15 +11,18 @@ mod document;
 mod embed;
 pub mod eval;
 mod fetch;
+mod filter;
 mod fuse;
 mod index;
 mod ingest;
 mod job;
 mod keep;
+mod language;
 pub mod memory_store;
 mod menu;
 mod points;
 mod rarity;
+mod scoring;
 mod search;
 mod sentence;
 pub mod shelf;
@@ -33,6 +36,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_contract::embedding::Embedder;
+use nod_contract::model::Model;
 use nod_contract::vector_store::{Space, VectorStore};
 use nod_contract::web::WebFetcher;
 
@@ -41,6 +45,7 @@ use crate::job::KnowledgeJob;
 use crate::memory_store::MemoryStore;
 pub use crate::menu::KEEP_ENTRY;
 use crate::points::Points;
+use crate::scoring::Scorer;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;
@@ -48,18 +53,20 @@ use nod_store::ability::Ability;
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Plugs in the documents. Without an embedding model they are found by their words alone, without a store of vectors by
-/// an index in memory.
+/// an index in memory. A scoring model, if there is one, orders the best passages of each search.
 pub fn plug(
     embedder: Option<Arc<dyn Embedder>>,
     store: Option<Arc<dyn VectorStore>>,
     web: Arc<dyn WebFetcher>,
+    scoring_model: Option<Arc<dyn Model>>,
 ) -> Plug {
     Box::new(move |chat| {
         let access = Access::new(chat);
         let memory = Arc::new(MemoryStore::new(chat.pool.clone()));
         let store = store.unwrap_or_else(|| memory.clone());
         let points = Points::new(store, embedder.as_ref().map(|embedder| embedder.model().id.as_str()));
-        let searcher = Searcher::new(points.clone(), memory, embedder.clone());
+        let scorer = scoring_model.map(|model| Scorer::new(model, chat));
+        let searcher = Searcher::new(points.clone(), memory, embedder.clone(), scorer);
         Ability {
             tools: tools::list_tools(chat, &access, searcher),
             jobs: vec![Arc::new(Indexing {
@@ -98,14 +105,15 @@ impl JobHandler for Indexing {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         let (chat, embedder, points) = (&self.chat, self.embedder.as_ref(), &self.points);
         match claim.job()? {
-            KnowledgeJob::IndexDocument { document, generation } => {
-                ingest::index_document(chat, self.web.as_ref(), points, claim, document, generation).await
+            KnowledgeJob::IndexDocument { document, generation, asked_by } => {
+                let version = (generation, asked_by);
+                ingest::index_document(chat, self.web.as_ref(), points, claim, document, version).await
             }
             KnowledgeJob::EmbedChunks { document, version } => {
                 embed::embed_chunks(chat, embedder, points, claim, document, version).await
             }
-            KnowledgeJob::EmbedMissing { model } => {
-                embed::embed_missing(chat, embedder, points, claim, &model).await
+            KnowledgeJob::EmbedMissing { model, after } => {
+                embed::embed_missing(chat, embedder, points, claim, &model, after).await
             }
             KnowledgeJob::SweepPoints { document, model, dimension } => {
                 points.sweep(chat, claim, document, &Space { model, dimension }).await

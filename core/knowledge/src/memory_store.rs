@@ -149,6 +149,15 @@ impl VectorStore for MemoryStore {
         Ok(())
     }
 
+    async fn delete_elsewhere(
+        &self,
+        _: &Space,
+        _: TenantId,
+        _: Option<Uuid>,
+    ) -> Result<(), VectorStoreError> {
+        Ok(())
+    }
+
     async fn list_groups(
         &self,
         space: &Space,

@@ -110,8 +110,11 @@ impl Points {
         if !self.store.keeps_points() {
             return Ok(());
         }
-        // Once its rows are gone, they might not tell any more.
-        let Some(Space { model, dimension }) = self.find_space(conn, tenant).await? else { return Ok(()) };
+        // Once its rows are gone, they might not tell any more. Without a vector there is no space yet, but those of earlier
+        // models.
+        let space = self.find_space(conn, tenant).await?;
+        let Space { model, dimension } =
+            space.unwrap_or_else(|| Space { model: self.model.clone(), dimension: 0 });
         let work = KnowledgeJob::SweepPoints { document, model, dimension };
         // In a lane of their own, those of an hour later do not keep the others waiting.
         for (lane, at) in [("sweep", now), ("sweep again", now + SWEEP_AGAIN)] {
@@ -119,6 +122,20 @@ impl Points {
             jobs::enqueue(conn, tenant, lane, &work, at, now).await?;
         }
         Ok(())
+    }
+
+    /// Deletes the points of earlier models, once the rows have no vectors of these any more.
+    pub(crate) async fn delete_earlier(&self, pool: &PgPool, tenant: TenantId) -> Result<(), PointsError> {
+        if !self.store.keeps_points() {
+            return Ok(());
+        }
+        let mut conn = pool.acquire().await?;
+        let space = self.find_space(&mut conn, tenant).await?;
+        drop(conn);
+        match space {
+            Some(space) => Ok(self.store.delete_elsewhere(&space, tenant, None).await?),
+            None => Ok(()),
+        }
     }
 
     /// Has the points compared with the rows.
@@ -151,7 +168,10 @@ impl Points {
             // The next version may be put at this moment; when it is there, or has failed, they are swept again.
             Some(row) if row.status == Status::Indexing => {}
             Some(row) => self.store.delete(space, tenant, document, Some(row.generation)).await?,
-            None => self.store.delete(space, tenant, document, None).await?,
+            None => {
+                self.store.delete(space, tenant, document, None).await?;
+                self.store.delete_elsewhere(space, tenant, Some(document)).await?;
+            }
         }
         complete(core, claim).await
     }

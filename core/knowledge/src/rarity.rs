@@ -1,41 +1,56 @@
-//! How much the terms of a query distinguish: a rare one more than a common one. Pure, and the same for each store.
+//! How much the words of a query distinguish: a rare one more than a common one. Pure, and the same for each store.
+
+use std::collections::HashSet;
 
 use nod_contract::vector_store::ChunkCounts;
 
 use crate::analysis::MAX_WEIGHT;
 
-/// The terms of a query, each with its inverse document frequency.
+/// The words of a query, each with its inverse document frequency.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct QueryTerms(Vec<(i32, f32)>);
+pub(crate) struct QueryTerms(Vec<QueryWord>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct QueryWord {
+    /// What it can be in the languages of the documents.
+    terms: Vec<i32>,
+    idf: f32,
+}
 
 impl QueryTerms {
-    /// `counts` are of these terms, in their order.
-    pub(crate) fn new(terms: &[i32], counts: &ChunkCounts) -> Self {
-        let idf = |(term, with): (&i32, &u64)| (*term, idf(counts.all, *with));
-        Self(terms.iter().zip(&counts.with_term).map(idf).collect())
+    /// `counts` are of the terms of all these words, in their order.
+    pub(crate) fn new(words: Vec<Vec<i32>>, counts: &ChunkCounts) -> Self {
+        let mut with_term = counts.with_term.iter();
+        let word = |terms: Vec<i32>| {
+            let with: u64 = with_term.by_ref().take(terms.len()).sum();
+            QueryWord { terms, idf: idf(counts.all, with.min(counts.all)) }
+        };
+        Self(words.into_iter().map(word).collect())
     }
 
-    pub(crate) fn as_slice(&self) -> &[(i32, f32)] {
-        &self.0
+    /// Returns each term with how much its word distinguishes.
+    pub(crate) fn list(&self) -> Vec<(i32, f32)> {
+        self.0.iter().flat_map(|word| word.terms.iter().map(|term| (*term, word.idf))).collect()
     }
 
-    /// Returns how much a term distinguishes; 0 if the query does not have it.
-    pub(crate) fn idf(&self, term: i32) -> f32 {
-        self.0.iter().find(|(other, _)| *other == term).map_or(0.0, |(_, idf)| *idf)
+    /// Returns how much those of the words distinguish that a text has, by its terms.
+    pub(crate) fn weigh(&self, there: &HashSet<i32>) -> f32 {
+        let found = self.0.iter().filter(|word| word.terms.iter().any(|term| there.contains(term)));
+        found.map(|word| word.idf).sum()
     }
 
     pub(crate) fn contains(&self, term: i32) -> bool {
-        self.0.iter().any(|(other, _)| *other == term)
+        self.0.iter().any(|word| word.terms.contains(&term))
     }
 
-    /// Returns the sum over all terms.
+    /// Returns the sum over all words.
     pub(crate) fn total(&self) -> f32 {
-        self.0.iter().map(|(_, idf)| idf).sum()
+        self.0.iter().map(|word| word.idf).sum()
     }
 
     /// Returns the highest score that any text could have.
     pub(crate) fn highest_score(&self) -> f32 {
-        self.0.iter().fold(0.0, |sum, (_, idf)| sum + idf * MAX_WEIGHT)
+        self.total() * MAX_WEIGHT
     }
 }
 
@@ -50,11 +65,18 @@ mod tests {
 
     #[test]
     fn a_rare_term_distinguishes_more() {
-        let counts = ChunkCounts { all: 10, embedded: 0, with_term: vec![1, 9, 0] };
-        let terms = QueryTerms::new(&[7, 8, 9], &counts);
-        assert!(terms.idf(9) > terms.idf(7) && terms.idf(7) > terms.idf(8) && terms.idf(8) > 0.0);
-        assert_eq!((terms.idf(1), terms.contains(1), terms.contains(8)), (0.0, false, true));
-        assert!((terms.highest_score() - terms.total() * MAX_WEIGHT).abs() < 1e-5);
+        let counts = ChunkCounts { all: 10, embedded: 0, with_term: vec![1, 5, 4, 0] };
+        let words = QueryTerms::new(vec![vec![6], vec![7, 8], vec![9]], &counts);
+        let weight = |term: i32| words.weigh(&HashSet::from([term]));
+        assert!(weight(9) > weight(6) && weight(6) > weight(7) && weight(7) > 0.0);
+        assert_eq!(
+            (weight(8), words.weigh(&HashSet::from([7, 8]))),
+            (weight(7), weight(7)),
+            "one word, in two forms"
+        );
+        assert_eq!((weight(1), words.contains(1), words.contains(8)), (0.0, false, true));
+        assert_eq!(words.list().len(), 4);
+        assert!((words.highest_score() - words.total() * MAX_WEIGHT).abs() < 1e-5);
         // A store that is counted while it changes may have more with a term than there are.
         assert!(idf(0, 1).is_finite());
     }

@@ -10,20 +10,25 @@ use chrono::TimeDelta;
 use nod_contract::clock::Timestamp;
 use nod_contract::embedding::{Embedder, TextKind};
 use nod_contract::ids::TenantId;
+use nod_contract::privacy::Audience;
+use nod_contract::scope::Scope;
 use nod_contract::vector_store::{ChunkCounts, Hits, SearchQuery, Space, VectorStore, VectorStoreError};
 use nod_people::context::Chat;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::analysis::{query_terms, terms};
+use crate::analysis::{query_words, terms};
 use crate::chunk::sentences;
 use crate::document::Readers;
 use crate::embed;
+use crate::filter::Filter;
 use crate::fuse::{self, Candidate};
+use crate::language::Language;
 use crate::memory_store::MemoryStore;
 use crate::points::Points;
 use crate::rarity::QueryTerms;
-use crate::sql::{self, CandidateRow};
+use crate::scoring::{HybridResult, MAX_SCORED, Scorer, ScoringContext, ScoringHit};
+use crate::sql::{self, CandidateRow, FoundChunk, ReadableCounts};
 use crate::vector::{QueryVector, Windows};
 use crate::window::window_ranges;
 
@@ -44,6 +49,8 @@ const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 const STORE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long it counts that the points were compared with the rows.
 const COMPARED_FOR: TimeDelta = TimeDelta::days(1);
+/// How long it counts that missing vectors were asked for.
+const ASKED_FOR: TimeDelta = TimeDelta::hours(1);
 
 /// A passage that fits a query.
 #[derive(Debug)]
@@ -54,11 +61,17 @@ pub(crate) struct Passage {
     pub(crate) heading: String,
     pub(crate) text: String,
     pub(crate) published_at: Timestamp,
+    /// Why it stands where it stands, if a model said so.
+    pub(crate) reason: Option<String>,
 }
 
 impl Passage {
     pub(crate) fn place(&self) -> String {
         place_text(self.page, &self.heading)
+    }
+
+    fn to_scoring_hit(&self) -> ScoringHit<'_> {
+        ScoringHit { title: &self.title, place: self.place(), text: &self.text }
     }
 }
 
@@ -76,6 +89,8 @@ pub(crate) struct SearchResult {
     pub(crate) passages: Vec<Passage>,
     /// The documents that were searched.
     pub(crate) document_count: usize,
+    /// There are documents, but the filter fits none of them.
+    pub(crate) is_none_meant: bool,
     /// There was no embedding model, or it did not answer.
     pub(crate) by_words_alone: bool,
 }
@@ -83,14 +98,14 @@ pub(crate) struct SearchResult {
 /// What is looked for, perhaps in several searches.
 pub(crate) struct Query<'a> {
     text: &'a str,
-    terms: Vec<i32>,
+    filter: &'a Filter,
     /// `None` until the embedding model was asked.
     vector: Option<Option<Vec<f32>>>,
 }
 
 impl<'a> Query<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, terms: query_terms(text), vector: None }
+    pub(crate) fn new(text: &'a str, filter: &'a Filter) -> Self {
+        Self { text, filter, vector: None }
     }
 }
 
@@ -111,8 +126,10 @@ pub(crate) struct Searcher {
     points: Points,
     memory: Arc<MemoryStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    /// When this replica last had the points compared.
+    scorer: Option<Scorer>,
+    /// When this replica last had the points compared, and missing vectors computed.
     compared: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
+    asked_missing: Arc<Mutex<HashMap<TenantId, Timestamp>>>,
 }
 
 /// What answers a search, and what it has.
@@ -123,8 +140,13 @@ struct Source<'a> {
 }
 
 impl Searcher {
-    pub(crate) fn new(points: Points, memory: Arc<MemoryStore>, embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { points, memory, embedder, compared: Arc::default() }
+    pub(crate) fn new(
+        points: Points,
+        memory: Arc<MemoryStore>,
+        embedder: Option<Arc<dyn Embedder>>,
+        scorer: Option<Scorer>,
+    ) -> Self {
+        Self { points, memory, embedder, scorer, compared: Arc::default(), asked_missing: Arc::default() }
     }
 
     /// Searches the documents of these readers. No connection is held while the store or the embedding model is asked.
@@ -139,21 +161,29 @@ impl Searcher {
         query: &mut Query<'_>,
     ) -> Result<SearchResult, SearchError> {
         let mut conn = core.pool.acquire().await?;
-        let (document_count, chunk_count) = sql::count_readable(&mut conn, tenant, readers).await?;
-        let document_count = usize::try_from(document_count).unwrap_or_default();
+        let counts = sql::count_readable(&mut conn, tenant, readers).await?;
+        let ReadableCounts { documents, chunks: chunk_count, languages } = counts;
+        let mut document_count = usize::try_from(documents).unwrap_or_default();
         if document_count == 0 {
             return Ok(SearchResult::default());
         }
+        let mut only = None;
+        if !query.filter.is_empty() {
+            let meant = query.filter.select(&sql::list(&mut conn, tenant, readers).await?);
+            if meant.is_empty() {
+                return Ok(SearchResult { document_count, is_none_meant: true, ..SearchResult::default() });
+            }
+            document_count = meant.len();
+            only = Some(meant);
+        }
         let space = self.points.find_space(&mut conn, tenant).await?;
         drop(conn);
-        let terms: Vec<u32> = query.terms.iter().map(|term| term.cast_unsigned()).collect();
+        let words = query_words(query.text, &languages);
+        let terms: Vec<u32> = words.iter().flatten().map(|term| term.cast_unsigned()).collect();
         let source = self.choose_source(core, tenant, space, readers, chunk_count, &terms).await?;
         let Source { store, space, counts } = &source;
         if let Some(model) = self.model_id().filter(|_| counts.embedded < counts.all) {
-            let mut tx = core.begin().await?;
-            embed::enqueue_missing(&mut tx, tenant, model, core.now()).await?;
-            tx.commit().await?;
-            core.jobs.wake();
+            self.embed_missing(core, tenant, model).await?;
         }
         let vector = match query.vector.take() {
             Some(vector) => vector,
@@ -162,12 +192,12 @@ impl Searcher {
         };
         query.vector = Some(vector.clone());
         let by_words_alone = vector.is_none();
-        let wanted = QueryTerms::new(&query.terms, counts);
-        let asked = store_query(tenant, readers, vector.clone(), &wanted);
+        let wanted = QueryTerms::new(words, counts);
+        let asked = store_query(tenant, readers, only, vector.clone(), &wanted);
         let hits = within_time(store.search(space, &asked)).await?;
         let mut candidates = fuse_hits(&hits, &wanted);
         if !is_supported(&candidates, vector.is_some()) {
-            return Ok(SearchResult { passages: Vec::new(), document_count, by_words_alone });
+            return Ok(SearchResult { document_count, by_words_alone, ..SearchResult::default() });
         }
         candidates.truncate(fuse::MAX_LIFTED);
         let ids: Vec<Uuid> = candidates.iter().map(|candidate| candidate.chunk).collect();
@@ -181,17 +211,44 @@ impl Searcher {
         let means: Vec<Option<Vec<f32>>> = candidates.iter().map(mean).collect();
         fuse::lift(&mut candidates, &means);
         candidates.retain(|candidate| is_about_query(candidate, vector.is_some()));
-        let best = candidates.iter().take(MAX_PASSAGES).filter_map(|c| found.remove(&c.chunk));
         let vector = vector.map(|vector| QueryVector::pack(&vector));
-        let passages = best.map(|row| Passage {
-            chunk: row.chunk.id,
-            text: self.best_text(&row, vector.as_ref(), &wanted),
-            title: row.chunk.title,
-            page: row.chunk.page,
-            heading: row.chunk.heading,
-            published_at: row.chunk.published_at,
-        });
-        Ok(SearchResult { passages: passages.collect(), document_count, by_words_alone })
+        let count = if self.scorer.is_some() { MAX_SCORED } else { MAX_PASSAGES };
+        let best = candidates.iter().take(count).filter_map(|candidate| found.remove(&candidate.chunk));
+        let passages: Vec<Passage> = best
+            .map(|row| Passage {
+                chunk: row.chunk.id,
+                text: self.best_text(&row, vector.as_ref(), &wanted),
+                title: row.chunk.title,
+                page: row.chunk.page,
+                heading: row.chunk.heading,
+                published_at: row.chunk.published_at,
+                reason: None,
+            })
+            .collect();
+        Ok(SearchResult { passages, document_count, is_none_meant: false, by_words_alone })
+    }
+
+    /// Returns the passages to show, the best first: in the order of a model, if there is one to score them.
+    pub(crate) async fn choose(
+        &self,
+        scope: &Scope,
+        audience: Audience,
+        question: &str,
+        mut passages: Vec<Passage>,
+    ) -> Vec<Passage> {
+        if let Some(scorer) = self.scorer.as_ref().filter(|_| passages.len() > 1) {
+            let context =
+                ScoringContext { question, hits: passages.iter().map(Passage::to_scoring_hit).collect() };
+            let results = scorer.score(scope, audience, &context).await;
+            let mut scored: Vec<Option<Passage>> = passages.into_iter().map(Some).collect();
+            let take = |result: HybridResult| {
+                let passage = scored.get_mut(result.rank).and_then(Option::take)?;
+                Some(Passage { reason: result.reason, ..passage })
+            };
+            passages = results.into_iter().filter_map(take).collect();
+        }
+        passages.truncate(MAX_PASSAGES);
+        passages
     }
 
     /// Asks the store what it has, and takes the index in memory if that is less than `chunk_count`, what the readers'
@@ -236,7 +293,7 @@ impl Searcher {
     /// Has the points compared with the rows, if it is time or must be.
     async fn compare_points(&self, core: &Chat, tenant: TenantId, must: bool) -> sqlx::Result<()> {
         let now = core.now();
-        let is_known = self.lock().get(&tenant).is_some_and(|at| now - *at < COMPARED_FOR);
+        let is_known = lock(&self.compared).get(&tenant).is_some_and(|at| now - *at < COMPARED_FOR);
         if is_known && !must {
             return Ok(());
         }
@@ -244,12 +301,22 @@ impl Searcher {
         self.points.enqueue_reconcile(&mut tx, tenant, now).await?;
         tx.commit().await?;
         core.jobs.wake();
-        self.lock().insert(tenant, now);
+        lock(&self.compared).insert(tenant, now);
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Timestamp>> {
-        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Has missing vectors computed. What the model refuses stays without them, so not at each search.
+    async fn embed_missing(&self, core: &Chat, tenant: TenantId, model: &str) -> sqlx::Result<()> {
+        let now = core.now();
+        if lock(&self.asked_missing).get(&tenant).is_some_and(|at| now - *at < ASKED_FOR) {
+            return Ok(());
+        }
+        let mut tx = core.begin().await?;
+        embed::enqueue_missing(&mut tx, tenant, model, Uuid::nil(), now).await?;
+        tx.commit().await?;
+        core.jobs.wake();
+        lock(&self.asked_missing).insert(tenant, now);
+        Ok(())
     }
 
     fn model_id(&self) -> Option<&str> {
@@ -289,11 +356,15 @@ impl Searcher {
         if let (Some(embedder), Some(vector), Some(windows)) = (&self.embedder, vector, windows) {
             let ranges = window_ranges(embedder.as_ref(), &chunk.title, &chunk.heading, &chunk.text);
             if ranges.len() == windows.scales.len() && ranges.len() > 1 {
-                return best_range(&chunk.text, &ranges, windows, vector, wanted).trim().to_owned();
+                return best_range(chunk, &ranges, windows, vector, wanted).trim().to_owned();
             }
         }
-        best_window(&chunk.text, wanted)
+        best_window(&chunk.text, chunk.language, wanted)
     }
+}
+
+fn lock(times: &Mutex<HashMap<TenantId, Timestamp>>) -> MutexGuard<'_, HashMap<TenantId, Timestamp>> {
+    times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits for a store no longer than a person would.
@@ -316,15 +387,16 @@ fn has_vectors(space: &Space, counts: &ChunkCounts) -> bool {
 fn store_query(
     tenant: TenantId,
     readers: &Readers,
+    documents: Option<Vec<Uuid>>,
     vector: Option<Vec<f32>>,
     terms: &QueryTerms,
 ) -> SearchQuery {
     SearchQuery {
         tenant,
         readers: readers.list(),
-        documents: None,
+        documents,
         vector,
-        terms: terms.as_slice().iter().map(|(term, idf)| (term.cast_unsigned(), *idf)).collect(),
+        terms: terms.list().into_iter().map(|(term, idf)| (term.cast_unsigned(), idf)).collect(),
         limit: MAX_CANDIDATES,
     }
 }
@@ -333,7 +405,8 @@ fn store_query(
 fn fuse_hits(hits: &Hits, terms: &QueryTerms) -> Vec<Candidate> {
     let highest = terms.highest_score();
     let dense: Vec<(Uuid, f32)> = hits.dense.iter().map(|hit| (hit.chunk, hit.score)).collect();
-    let lexical: Vec<(Uuid, f32)> = hits.lexical.iter().map(|hit| (hit.chunk, hit.score / highest)).collect();
+    let lexical: Vec<(Uuid, f32)> =
+        hits.lexical.iter().map(|hit| (hit.chunk, (hit.score / highest).min(1.0))).collect();
     fuse::fuse(&dense, &lexical)
 }
 
@@ -351,7 +424,7 @@ fn is_about_query(candidate: &Candidate, has_vector: bool) -> bool {
 
 /// Returns the window of a chunk that is nearest to the query and has its rarest words.
 fn best_range<'a>(
-    text: &'a str,
+    FoundChunk { text, language, .. }: &'a FoundChunk,
     ranges: &[Range<usize>],
     windows: &Windows,
     vector: &QueryVector,
@@ -360,21 +433,20 @@ fn best_range<'a>(
     let all = wanted.total();
     let codes = windows.codes.chunks_exact(windows.dimension());
     let scored = ranges.iter().zip(codes.zip(&windows.scales)).map(|(range, (codes, scale))| {
-        let there: HashSet<i32> = terms(&text[range.clone()]).into_iter().collect();
-        let found = wanted.as_slice().iter().filter(|(term, _)| there.contains(term));
-        let found: f32 = found.map(|(_, idf)| idf).sum();
-        (fuse::score(vector.cosine(codes, *scale), found / all.max(f32::MIN_POSITIVE)), range)
+        let there: HashSet<i32> = terms(&text[range.clone()], *language).into_iter().collect();
+        (fuse::score(vector.cosine(codes, *scale), wanted.weigh(&there) / all.max(f32::MIN_POSITIVE)), range)
     });
     let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.map_or(text, |(_, range)| &text[range.clone()])
 }
 
 /// Returns the whole sentences of a chunk that have the most of the query's terms in the space of one passage.
-fn best_window(text: &str, wanted: &QueryTerms) -> String {
+fn best_window(text: &str, language: Language, wanted: &QueryTerms) -> String {
     let sentences = sentences(text);
     let lengths: Vec<usize> = sentences.iter().map(|s| s.chars().count()).collect();
-    let found: Vec<HashSet<i32>> =
-        sentences.iter().map(|s| terms(s).into_iter().filter(|t| wanted.contains(*t)).collect()).collect();
+    let terms_of =
+        |sentence: &&str| terms(sentence, language).into_iter().filter(|term| wanted.contains(*term));
+    let found: Vec<HashSet<i32>> = sentences.iter().map(|sentence| terms_of(sentence).collect()).collect();
     let window = |from: usize| {
         let mut length = 0;
         let fits = lengths[from..].iter().take_while(|more| {
@@ -383,10 +455,7 @@ fn best_window(text: &str, wanted: &QueryTerms) -> String {
         });
         from..from + fits.count().max(1)
     };
-    let score = |from: usize| {
-        let distinct: HashSet<i32> = found[window(from)].iter().flatten().copied().collect();
-        distinct.into_iter().map(|term| wanted.idf(term)).sum::<f32>()
-    };
+    let score = |from: usize| wanted.weigh(&found[window(from)].iter().flatten().copied().collect());
     // A window begins with a sentence that has a term; of equal ones the first is shown.
     let begins = (0..sentences.len()).filter(|at| !found[*at].is_empty()).rev();
     let best = begins.max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or(0);
@@ -403,16 +472,14 @@ mod tests {
         let filler = "Nothing of interest stands here. ".repeat(60);
         let text = format!("{filler}Everybody has 25 days of annual leave. It ends in March. {filler}");
         let wanted = |query: &str| {
-            let terms = query_terms(query);
-            QueryTerms::new(
-                &terms,
-                &ChunkCounts { with_term: vec![0; terms.len()], ..ChunkCounts::default() },
-            )
+            let words = query_words(query, &[Language::English]);
+            let counts = ChunkCounts { with_term: vec![0; words.len()], ..ChunkCounts::default() };
+            QueryTerms::new(words, &counts)
         };
-        let shown = best_window(&text, &wanted("annual leave"));
+        let shown = best_window(&text, Language::English, &wanted("annual leave"));
         assert!(shown.contains("25 days of annual leave. It"), "{shown}");
         assert!(shown.chars().count() <= MAX_PASSAGE_CHARS);
-        assert_eq!(best_window("Short.", &wanted("leave")), "Short.");
-        assert_eq!(best_window("", &QueryTerms::default()), "");
+        assert_eq!(best_window("Short.", Language::English, &wanted("leave")), "Short.");
+        assert_eq!(best_window("", Language::English, &QueryTerms::default()), "");
     }
 }

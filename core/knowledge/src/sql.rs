@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::analysis::WEIGHT_SCALE;
 use crate::document::{CitationRow, Document, NewChunk, NewDocument, ReadVersion, Readers, Status};
 use crate::index::{IndexedChunk, IndexedVersion};
+use crate::language::Language;
 use crate::vector::Windows;
 use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
@@ -34,6 +35,7 @@ struct DocumentRow {
     status: String,
     reason: Option<String>,
     updated_at: Timestamp,
+    published_at: Option<Timestamp>,
 }
 
 impl From<DocumentRow> for Document {
@@ -55,6 +57,7 @@ impl From<DocumentRow> for Document {
             status: Status::from_name(&row.status),
             reason: row.reason,
             updated_at: row.updated_at,
+            published_at: row.published_at,
         }
     }
 }
@@ -89,7 +92,7 @@ pub(crate) async fn load(
     let row = sqlx::query_as!(
         DocumentRow,
         "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
-             wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at
+             wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at, published_at
          from documents where tenant_id = $1 and id = $2",
         tenant.0,
         id
@@ -108,7 +111,7 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         DocumentRow,
         "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
-             wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at
+             wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at, published_at
          from documents
          where tenant_id = $1 and (channel_id = any($2) or only_for = $3
              or $4 and channel_id is null and only_for is null)
@@ -123,24 +126,43 @@ pub(crate) async fn list(
     Ok(rows.into_iter().map(Document::from).collect())
 }
 
-/// Returns how many of these readers' documents can be found, and how many chunks they have.
+/// What there is of these readers' documents that can be found.
+#[derive(Debug, Default)]
+pub(crate) struct ReadableCounts {
+    pub(crate) documents: i64,
+    pub(crate) chunks: i64,
+    /// The languages of most of them.
+    pub(crate) languages: Vec<Language>,
+}
+
+/// The most languages in which a query is looked up.
+const MAX_LANGUAGES: usize = 3;
+
 pub(crate) async fn count_readable(
     conn: &mut PgConnection,
     tenant: TenantId,
     readers: &Readers,
-) -> sqlx::Result<(i64, i64)> {
-    let row = sqlx::query!(
-        r#"select count(*) as "documents!", coalesce(sum(chunk_count), 0) as "chunks!" from documents
+) -> sqlx::Result<ReadableCounts> {
+    let rows = sqlx::query!(
+        r#"select language as "language: Language", count(*) as "documents!", coalesce(sum(chunk_count), 0) as "chunks!" from documents
          where tenant_id = $1 and generation > 0 and (channel_id = any($2) or only_for = $3
-             or $4 and channel_id is null and only_for is null)"#,
+             or $4 and channel_id is null and only_for is null)
+         group by language order by count(*) desc, language"#,
         tenant.0,
         &readers.channels,
         readers.person,
         readers.everyone
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await?;
-    Ok((row.documents, row.chunks))
+    let mut counts = ReadableCounts::default();
+    for row in rows {
+        counts.documents += row.documents;
+        counts.chunks += row.chunks;
+        counts.languages.push(row.language);
+    }
+    counts.languages.truncate(MAX_LANGUAGES);
+    Ok(counts)
 }
 
 /// Returns whether there are documents of everyone that can be found.
@@ -401,7 +423,7 @@ pub(crate) async fn publish_version(
 ) -> sqlx::Result<bool> {
     let updated = sqlx::query!(
         "update documents d set generation = $3, digest = $4, pages = $5, status = 'indexed', reason = null,
-             updated_at = $6, published_at = $6, chunk_count = (select count(*) from document_chunks c
+             updated_at = $6, published_at = $6, language = $7, chunk_count = (select count(*) from document_chunks c
                  where c.tenant_id = $1 and c.document_id = $2 and c.generation = $3)
          where d.tenant_id = $1 and d.id = $2 and d.wanted_generation = $3 and d.status = 'indexing'",
         tenant.0,
@@ -409,7 +431,8 @@ pub(crate) async fn publish_version(
         version.generation,
         version.digest,
         version.pages,
-        now
+        now,
+        version.language as Language
     )
     .execute(&mut *conn)
     .await?;
@@ -598,9 +621,9 @@ pub(crate) async fn delete_other_vectors(
     model: &str,
 ) -> sqlx::Result<()> {
     sqlx::query!("delete from chunk_vectors where tenant_id = $1 and model <> $2", tenant.0, model)
-        .execute(&mut *conn)
+        .execute(conn)
         .await?;
-    increment_revision(conn, tenant).await
+    Ok(())
 }
 
 /// One statement stores them all, because it holds the lane of the document's message meanwhile.
@@ -651,7 +674,8 @@ pub(crate) async fn delete(conn: &mut PgConnection, tenant: TenantId, document: 
     Ok(deleted.rows_affected() > 0)
 }
 
-async fn increment_revision(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
+/// Tells the replicas that the text that can be found, or its vectors, has changed.
+pub(crate) async fn increment_revision(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into knowledge_revisions (tenant_id, revision) values ($1, 1)
          on conflict (tenant_id) do update set revision = knowledge_revisions.revision + 1",
@@ -851,6 +875,7 @@ pub(crate) struct FoundChunk {
     pub(crate) page: Option<i32>,
     pub(crate) heading: String,
     pub(crate) text: String,
+    pub(crate) language: Language,
     pub(crate) published_at: Timestamp,
 }
 
@@ -864,7 +889,7 @@ pub(crate) async fn load_chunks(
     sqlx::query_as!(
         FoundChunk,
         r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
-             d.published_at as "published_at!" from document_chunks c
+             d.language as "language: Language", d.published_at as "published_at!" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
          where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = any($3) or d.only_for = $4
              or $5 and d.channel_id is null and d.only_for is null)"#,
@@ -894,7 +919,7 @@ pub(crate) async fn load_candidates(
 ) -> sqlx::Result<Vec<CandidateRow>> {
     let rows = sqlx::query!(
         r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
-             d.published_at as "published_at!", v.codes as "codes?", v.scales as "scales?" from document_chunks c
+             d.language as "language: Language", d.published_at as "published_at!", v.codes as "codes?", v.scales as "scales?" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
          left join chunk_vectors v on v.tenant_id = c.tenant_id and v.chunk_id = c.id and v.model = $6
          where c.tenant_id = $1 and c.id = any($2) and (d.channel_id = any($3) or d.only_for = $4
@@ -919,6 +944,7 @@ pub(crate) async fn load_candidates(
             page: row.page,
             heading: row.heading,
             text: row.text,
+            language: row.language,
             published_at: row.published_at,
         };
         all.push(CandidateRow { chunk, windows });
@@ -926,24 +952,29 @@ pub(crate) async fn load_candidates(
     Ok(all)
 }
 
-/// Ends a version whose bytes are those of the current one.
+/// Ends a version whose bytes are those of the current one. Its number is not used again: a store of vectors may have points
+/// of it.
 pub(crate) async fn mark_unchanged(
     conn: &mut PgConnection,
     tenant: TenantId,
-    document: Uuid,
-    generation: i32,
+    document: &Document,
 ) -> sqlx::Result<bool> {
     let updated = sqlx::query!(
-        "update documents set status = 'indexed', reason = null, wanted_generation = generation, wanted_digest = digest
+        "update documents set status = 'indexed', reason = null, wanted_digest = digest
          where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing'",
         tenant.0,
-        document,
-        generation
+        document.id,
+        document.wanted_generation
     )
     .execute(&mut *conn)
     .await?;
-    delete_unpublished_chunks(conn, tenant, document).await?;
-    Ok(updated.rows_affected() > 0)
+    let is_wanted = updated.rows_affected() > 0;
+    if is_wanted {
+        delete_unpublished_chunks(conn, tenant, document.id).await?;
+        let owner = BlobOwner::document(document.id);
+        blobs::release_except(conn, tenant, owner, document.digest.as_slice()).await?;
+    }
+    Ok(is_wanted)
 }
 
 /// Stores a citation of an answer; of one passage, a run has one.
@@ -1023,7 +1054,7 @@ pub(crate) async fn list_chunks(
     sqlx::query_as!(
         FoundChunk,
         r#"select c.id, c.document_id, c.generation, d.title, c.page, c.heading, c.text,
-             d.published_at as "published_at!" from document_chunks c
+             d.language as "language: Language", d.published_at as "published_at!" from document_chunks c
          join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
          where c.tenant_id = $1 and c.document_id = $2 and (d.channel_id = any($3) or d.only_for = $4
              or $5 and d.channel_id is null and d.only_for is null)

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use crate::document::{Document, NewChunk, NewDocument, ReadVersion, Status};
 use crate::job::{KnowledgeJob, complete, lane};
 use crate::points::Points;
-use crate::{card, embed, sql};
+use crate::{card, embed, fetch, sql};
 
 /// Begins a version of a document and has it read: the next one of `known`, or the first of a new document. The lane of
 /// the documents is locked before, so that none is begun or removed meanwhile.
@@ -33,7 +33,8 @@ pub(crate) async fn begin(
         None => sql::insert(conn, tenant, id, new).await?,
     }
     let document = sql::load(conn, tenant, id).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let work = KnowledgeJob::IndexDocument { document: id, generation: document.wanted_generation };
+    let generation = document.wanted_generation;
+    let work = KnowledgeJob::IndexDocument { document: id, generation, asked_by: new.added_by };
     jobs::enqueue(conn, tenant, lane(tenant), &work, new.now, new.now).await?;
     Ok(document)
 }
@@ -63,7 +64,11 @@ pub(crate) async fn find_same_content(
     }
     let mut conn = core.pool.acquire().await?;
     let title = sql::find_same_content(&mut conn, tenant, document, digest).await?;
-    Ok(title.map(|title| Outcome::SameContent { title, digest: digest.to_vec() }))
+    Ok(title.map(|title| match document.platform == fetch::WEB {
+        // No message would say where it went.
+        true => Outcome::Failed(format!("it says exactly what {} says", card::shorten(&title))),
+        false => Outcome::SameContent { title, digest: digest.to_vec() },
+    }))
 }
 
 /// Ends the job of a step. If the version is not wanted any more, because the document was removed or there is a newer one,
@@ -135,7 +140,7 @@ async fn store(
         Outcome::Indexed { version, .. } => sql::publish_version(tx, tenant, id, version, now).await?,
         Outcome::Failed(reason) => sql::mark_failed(tx, tenant, id, generation, reason, now).await?,
         Outcome::SameContent { .. } if document.generation > 0 => {
-            sql::mark_unchanged(tx, tenant, id, generation).await?
+            sql::mark_unchanged(tx, tenant, document).await?
         }
         Outcome::SameContent { digest, .. } => {
             // The other document might have been removed since; then this one is needed after all.

@@ -126,6 +126,14 @@ service! { Collections {
         })
     }
 
+    async fn list(&self, _: Request<qdrant::ListCollectionsRequest>) -> Answer<qdrant::ListCollectionsResponse> {
+        self.0.answer(|state| {
+            let names = state.collections.keys().cloned();
+            let collections = names.map(|name| qdrant::CollectionDescription { name }).collect();
+            Ok(qdrant::ListCollectionsResponse { collections, time: 0.0 })
+        })
+    }
+
     async fn create(&self, request: Request<qdrant::CreateCollection>) -> Answer<CollectionOperationResponse> {
         self.0.answer(|state| {
             collections::create(state, request.get_ref())?;
@@ -133,7 +141,6 @@ service! { Collections {
         })
     }
 }
-    list(ListCollectionsRequest) -> ListCollectionsResponse;
     update(UpdateCollection) -> CollectionOperationResponse;
     delete(DeleteCollection) -> CollectionOperationResponse;
     update_aliases(ChangeAliases) -> CollectionOperationResponse;

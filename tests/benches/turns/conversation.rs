@@ -70,11 +70,6 @@ impl ConversationLoad {
         Self { slack: world.slack.clone(), model: world.model.clone(), waiting, listener: ear }
     }
 
-    /// Sends a message that needs no tool.
-    pub fn say(&self, number: usize) {
-        self.slack.post_message(&handle_of(number), &format!("dm:{}", handle_of(number)), None, "thanks!");
-    }
-
     /// Lets this many people talk at once, each waiting for the answer before the next message.
     pub async fn run_concurrently(&self, people: usize, turns: usize) -> TurnTimes {
         self.run_staggered(people, turns, Duration::ZERO).await
@@ -98,6 +93,11 @@ impl ConversationLoad {
     }
 }
 
+/// Sends a message that needs no tool.
+pub fn say(slack: &Slack, name: &str) {
+    slack.post_message(name, &slack.dm(name), None, "thanks!");
+}
+
 /// Runs the turns in one conversation after another: Slack's rate limit is one message per second and channel.
 async fn run_conversation(
     slack: &Slack,
@@ -112,7 +112,7 @@ async fn run_conversation(
         let (answer, answered) = oneshot::channel();
         waiting.lock().unwrap().insert(line.clone(), answer);
         let said = Utc::now();
-        slack.post_message(&name, &line, None, "thanks!");
+        say(slack, &name);
         let at = tokio::time::timeout(Duration::from_secs(30), answered).await;
         walls.push((at.expect("an answer in time").unwrap() - said).to_std().unwrap_or_default());
     }

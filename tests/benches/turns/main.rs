@@ -98,7 +98,7 @@ async fn bench_turns(world: &World) {
     let begun = Instant::now();
     for event in 0..1000_u32 {
         tokio::time::sleep_until((begun + Duration::from_millis(10) * event).into()).await;
-        talk.say(usize::try_from(event).unwrap() % PEOPLE);
+        conversation::say(&world.slack, &conversation::handle_of(usize::try_from(event).unwrap() % PEOPLE));
     }
     wait_until_idle(world).await;
     let acks = world.slack.ack_times().split_off(earlier);

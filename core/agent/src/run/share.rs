@@ -99,6 +99,8 @@ async fn pages(
     for page in 0.. {
         let id = delivery::page_id(answer, page);
         let Some((given, venue)) = delivery::sql::load(conn, tenant, id).await? else { break };
+        // Its buttons answer only whom they were given to.
+        let card = Card { buttons: Vec::new(), ..given.card.clone() };
         let copy = NewDelivery {
             id: delivery::shared_copy_id(id),
             conversation: given.conversation,
@@ -106,7 +108,7 @@ async fn pages(
             platform: &venue.platform,
             target: None,
             opens_thread: false,
-            card: &given.card,
+            card: &card,
             only_for: None,
         };
         delivery::enqueue(conn, tenant, &venue, &copy, now).await?;

@@ -1,11 +1,10 @@
 //! A sentence of an answer, and what it says.
 
-use std::collections::HashSet;
-
 use super::dates::is_numbered_month;
-use super::language::{LANGUAGES, Language, detect_language, stem_all};
+use super::polarity::{common_negation, split_parts};
 use super::quote::is_negation;
 use super::words::{compared_words, has_digit};
+use crate::language::{Language, detect_language, stem_all};
 
 /// The passage's page may be named behind these.
 pub(super) const PAGE_WORDS: [&str; 7] = ["p", "pp", "page", "pages", "s", "seite", "página"];
@@ -14,7 +13,7 @@ const EMPTY_WORDS: [&str; 6] = ["yes", "yeah", "ja", "oui", "sí", "sì"];
 /// What makes a number one of a row: "31st".
 const ORDINAL_ENDINGS: [&str; 4] = ["st", "nd", "rd", "th"];
 /// What can follow a number and begins to speak of something else.
-const CONJUNCTIONS: [&str; 15] = [
+pub(super) const CONJUNCTIONS: [&str; 15] = [
     "and", "but", "or", "while", "whereas", "und", "aber", "oder", "während", "et", "mais", "ou", "y",
     "pero", "o",
 ];
@@ -27,6 +26,8 @@ pub(super) struct Claim {
     pub(super) content: Vec<String>,
     pub(super) is_negated: bool,
     /// Its parts that have numbers.
+    /// The same of all its parts; `None` if they differ or are unclear.
+    pub(super) common_negation: Option<bool>,
     pub(super) clauses: Vec<Clause>,
 }
 
@@ -42,12 +43,19 @@ impl Claim {
         let language = detect_language(&words);
         let content = content_words(&words, language);
         let is_negated = words.iter().any(|word| is_negation(word));
+        let parts = split_parts(text, language);
+        let common_negation = common_negation(parts.iter().filter(|part| part.is_negated.is_some()));
         let clauses = split_clauses(text).into_iter().map(|clause| {
             let words = compared_words(&clause);
             Clause { content: content_words(&words, language), words }
         });
         let clauses = clauses.filter(|clause| clause.words.iter().any(|word| has_digit(word))).collect();
-        Self { words, language, content, is_negated, clauses }
+        Self { words, language, content, is_negated, common_negation, clauses }
+    }
+
+    /// Returns whether it says nothing by itself, as "yes" does.
+    pub(super) fn is_bare(&self) -> bool {
+        self.content.is_empty() && !self.words.iter().any(|word| has_digit(word))
     }
 
     /// Returns how many words and numbers it has that say something.
@@ -63,8 +71,8 @@ impl Claim {
     }
 }
 
-fn content_words(words: &[String], language: Option<Language>) -> Vec<String> {
-    let stop_words: HashSet<&str> = language.unwrap_or(LANGUAGES[0]).stop_words.split_whitespace().collect();
+pub(super) fn content_words(words: &[String], language: Option<Language>) -> Vec<String> {
+    let stop_words = language.unwrap_or_default().stop_words();
     let says_nothing = |word: &str| {
         has_digit(word)
             || EMPTY_WORDS.contains(&word)

@@ -7,12 +7,13 @@
 
 mod claim;
 mod dates;
-mod language;
 mod markers;
 mod numerals;
 mod passage;
+mod polarity;
 mod quote;
 mod support;
+mod units;
 mod words;
 
 pub(crate) use markers::HANDLE_LENGTH;
@@ -267,7 +268,16 @@ impl Checker<'_> {
         if let Some(number) = number_missing_in_all(cited, claim, &self.question) {
             return Err(format!("{number} does not stand in the passage {handle} beside what this says"));
         }
-        let share = share_of(cited, claim);
+        let is_opposite = |claim: &Claim| {
+            let there = passage.find_negation(&quote.find_in(&passage.words));
+            there.is_some() && claim.common_negation.is_some() && there != claim.common_negation
+        };
+        // "Yes" says what was asked.
+        let is_yes = claim.is_bare() && !claim.is_negated;
+        if is_opposite(if is_yes { &self.question } else { claim }) {
+            return Err(format!("the passage {handle} says the opposite there"));
+        }
+        let share = share_of(cited, if claim.is_bare() { &self.question } else { claim });
         let proof = if quote.is_empty() {
             let context = Context::of_claim(passage, claim);
             context.find_proof(claim).filter(|_| share >= MIN_SHARE)
@@ -426,6 +436,82 @@ mod tests {
     fn a_source_that_is_cited_twice_has_one_number() {
         let text = "25 days [p3f2a91 \"25 days\"]. Until March [p3f2a91 \"ends in March\"].";
         assert_eq!(checked_parts(text), ("25 days [1]. Until March [1].".to_owned(), 1, 0));
+    }
+
+    #[test]
+    fn the_opposite_of_a_passage_is_refused() {
+        let rule = |text| Source { handle: "p3f2a91", title: "rules.md", place: "", text };
+        let holds = |passage: &'static str, question: &str, answer: &str| {
+            check(answer, question, &[rule(passage)], false).failures.is_empty()
+        };
+        let asked = "which rules are there?";
+        for (passage, answer, expected) in [
+            (
+                "Interns may not take parental leave.",
+                "Interns may take parental leave [p3f2a91 \"take parental leave\"].",
+                false,
+            ),
+            (
+                "Nobody flies first class.",
+                "Everybody flies first class [p3f2a91 \"flies first class\"].",
+                false,
+            ),
+            (
+                "Employees may carry over 5 days.",
+                "You may not carry over days [p3f2a91 \"may carry over 5 days\"].",
+                false,
+            ),
+            (
+                "You may not carry over more than 5 days.",
+                "You may carry over up to 5 days [p3f2a91 \"carry over more than 5 days\"].",
+                true,
+            ),
+            (
+                "You have 25 days, and they do not carry over.",
+                "You have 25 days of leave [p3f2a91 \"You have 25 days\"].",
+                true,
+            ),
+            ("Flights are not paid.", "Flights are never paid [p3f2a91 \"Flights are not paid\"].", true),
+        ] {
+            assert_eq!(holds(passage, asked, answer), expected, "{answer}");
+        }
+        let lunch = "is lunch free?";
+        assert!(!holds(
+            "You have 25 days of annual leave.",
+            lunch,
+            "Yes [p3f2a91 \"25 days of annual leave\"]."
+        ));
+        assert!(!holds("Lunch is not free.", lunch, "Yes [p3f2a91 \"Lunch is not free\"]."));
+        assert!(holds("Lunch is free for staff.", lunch, "Yes [p3f2a91 \"Lunch is free\"]."));
+        assert!(holds(
+            "Lunch costs 5 euros.",
+            lunch,
+            "No, lunch costs 5 euros [p3f2a91 \"Lunch costs 5 euros\"]."
+        ));
+    }
+
+    #[test]
+    fn a_number_counts_what_it_counts_in_the_passage() {
+        let rule = |text| Source { handle: "p3f2a91", title: "rules.md", place: "", text };
+        for (passage, answer, expected) in [
+            ("It costs €1,000.", "It costs $1,000 [p3f2a91 \"costs €1,000\"].", false),
+            ("It costs €1,000.", "It costs 1,000 euros [p3f2a91 \"costs €1,000\"].", true),
+            ("Notice is 30 days.", "Notice is 30 weeks [p3f2a91 \"Notice is 30\"].", false),
+            (
+                "Notice is 30 days in the first 6 months.",
+                "Notice is 30 months [p3f2a91 \"Notice is 30\"].",
+                false,
+            ),
+            ("Notice is 30 days.", "Die Frist ist 30 Tage [p3f2a91 \"Notice is 30 days\"].", true),
+            (
+                "Notice in days:\n- Staff: 30\n- Interns: 10",
+                "Staff have 30 days [p3f2a91 \"Staff: 30\"].",
+                true,
+            ),
+        ] {
+            let checked = check(answer, "which rules are there?", &[rule(passage)], false);
+            assert_eq!(checked.failures.is_empty(), expected, "{answer}: {:?}", checked.failures);
+        }
     }
 
     #[test]

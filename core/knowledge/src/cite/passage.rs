@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Source;
-use super::language::{Language, detect_language, stem_all};
 use super::markers::list_prefix;
+use super::polarity::{common_negation, split_parts};
 use super::words::{compared_words, has_digit};
 use crate::chunk::sentences;
+use crate::language::{Language, detect_language, stem_all};
 
 /// A shorter line is no line of a paragraph that goes on in the next: it is a title, or the row of a table.
 const MIN_WRAPPED_CHARS: usize = 40;
@@ -40,6 +41,25 @@ impl<'a> Passage<'a> {
         let place_stems = stem_all(&place, language);
         let place_numbers = place.into_iter().filter(|word| has_digit(word)).collect();
         Self { words, language, sentences, page, place_stems, place_numbers }
+    }
+}
+
+impl Passage<'_> {
+    /// Returns whether what it says in these words is that something is not so, or that it is so; `None` if both, or if it
+    /// is unclear.
+    pub(super) fn find_negation(&self, ranges: &[Range<usize>]) -> Option<bool> {
+        let mut parts = Vec::new();
+        for sentence in &self.sentences {
+            let mut at = sentence.range.start;
+            for part in split_parts(sentence.text, self.language) {
+                let own = at..at + part.length;
+                at = own.end;
+                if ranges.iter().any(|range| own.start < range.end && range.start < own.end) {
+                    parts.push(part);
+                }
+            }
+        }
+        common_negation(&parts)
     }
 }
 

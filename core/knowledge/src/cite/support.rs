@@ -12,10 +12,11 @@ use std::ops::Range;
 
 use super::claim::{Claim, Clause, PAGE_WORDS};
 use super::dates::is_numbered_month;
-use super::language::{LANGUAGES, detect_language, stem_all};
 use super::passage::{Passage, Sentence};
 use super::quote::is_negation;
+use super::units::{parse_unit, unit_at};
 use super::words::has_digit;
+use crate::language::{Language, detect_language, stem_all};
 
 /// How many sentences before and after a proof belong to it.
 const MAX_DISTANCE: usize = 2;
@@ -104,7 +105,7 @@ impl<'p, 'a> Context<'p, 'a> {
                         || is_asked_year
                         || self.passage.place_numbers.contains(*word)
                         || month.is_some_and(|month| self.has_word(month))
-                        || self.has_number(word, clause, claim, question)
+                        || self.has_number(word, unit_at(&clause.words, *at), clause, claim, question)
                 };
                 has_digit(word) && !is_known()
             });
@@ -114,7 +115,14 @@ impl<'p, 'a> Context<'p, 'a> {
     }
 
     /// Returns whether a number of a clause stands in a sentence that no other one rules out.
-    fn has_number(&self, number: &str, clause: &Clause, claim: &Claim, question: &Claim) -> bool {
+    fn has_number(
+        &self,
+        number: &str,
+        unit: Option<usize>,
+        clause: &Clause,
+        claim: &Claim,
+        question: &Claim,
+    ) -> bool {
         let language = self.passage.language;
         let (said, asked) = (stem_all(&clause.content, language), stem_all(&question.content, language));
         let has_it = |sentence: &&Sentence<'_>| {
@@ -133,7 +141,23 @@ impl<'p, 'a> Context<'p, 'a> {
             rivals.iter().any(|rival| fits_better(rival, sentence, &said, &asked))
                 || !is_proof(sentence) && proofs.iter().any(|proof| has_all_of(proof, sentence, &said))
         };
-        self.near.iter().copied().filter(has_it).any(|sentence| !is_ruled_out(sentence))
+        let has_it_so = |sentence: &&Sentence<'_>| has_it(sentence) && self.has_unit(sentence, number, unit);
+        self.near.iter().copied().filter(has_it_so).any(|sentence| !is_ruled_out(sentence))
+    }
+
+    /// Returns whether a number can have a unit in a sentence: beside it there, or somewhere in it or in the line above.
+    fn has_unit(&self, sentence: &Sentence<'_>, number: &str, unit: Option<usize>) -> bool {
+        let Some(unit) = unit else { return true };
+        let words = &self.passage.words[sentence.range.clone()];
+        let places = (0..words.len()).filter(|at| words[*at] == number);
+        let beside: Vec<Option<usize>> = places.map(|at| unit_at(words, at)).collect();
+        if !beside.is_empty() && beside.iter().all(Option::is_some) {
+            return beside.contains(&Some(unit));
+        }
+        let head = sentence.head.map(|head| self.passage.sentences[head].range.clone());
+        let head = head.map_or(&[][..], |head| &self.passage.words[head]);
+        let mut units = words.iter().chain(head).filter_map(|word| parse_unit(word)).peekable();
+        units.peek().is_none() || units.any(|other| other == unit)
     }
 }
 
@@ -181,12 +205,9 @@ pub(super) fn is_foreign_to_one(contexts: &[Context<'_, '_>], claim: &Claim, que
 /// Returns whether a claim is in another language than a passage, so that their words cannot be compared. A passage that
 /// does not tell its language, such as a table, may be in any; an English claim is compared with it.
 fn is_foreign(passage: &Passage<'_>, claim: &Claim, question: &Claim) -> bool {
-    let english = LANGUAGES[0].stop_words;
-    let theirs =
-        claim.language.or_else(|| detect_language(&question.words)).map(|language| language.stop_words);
-    match (passage.language.map(|language| language.stop_words), theirs) {
+    match (passage.language, claim.language.or_else(|| detect_language(&question.words))) {
         (Some(ours), Some(theirs)) => ours != theirs,
-        (None, Some(theirs)) => theirs != english,
+        (None, Some(theirs)) => theirs != Language::English,
         (_, None) => false,
     }
 }

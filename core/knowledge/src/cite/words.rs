@@ -5,6 +5,8 @@ use unicode_normalization::UnicodeNormalization;
 use super::dates::{number_months, parse_day};
 use super::numerals::{parse_numeral, replace_numerals};
 
+/// Signs that are words.
+const SIGNS: [(char, &str); 4] = [('%', "percent"), ('€', "euro"), ('$', "dollar"), ('£', "pound")];
 const HYPHENS: [char; 2] = ['-', '\u{2010}'];
 /// Stands for the spaces that can separate thousands, as the usual space cannot: it also separates columns.
 const NARROW_SPACE: char = '\u{1}';
@@ -24,9 +26,8 @@ pub(crate) fn compared_words(text: &str) -> Vec<String> {
             parts.into_iter().for_each(|part| push_word(&mut words, part));
             at = end;
         } else {
-            if *c == '%' {
-                words.push("percent".to_owned());
-            }
+            let sign = SIGNS.iter().find(|(sign, _)| sign == c);
+            words.extend(sign.map(|(_, word)| (*word).to_owned()));
             at += 1;
         }
     }
@@ -208,10 +209,10 @@ mod tests {
             ("14.03.2026 2026-03-05 31/03/2026 14.03.26", "14 3 2026 2026 3 5 31 3 2026 14 3 2026"),
             ("bis 31.03. und am 1.2. um", "bis 31 3 und am 1 2 um"),
             ("01.01.–31.12. 1.5.–31.12.", "1 1 31 12 1 5 31 12"),
-            ("It costs €12.10. Or 3.50. See 7.2. So", "it costs 12.10 or 3.50 see 7.2 so"),
+            ("It costs €12.10. Or 3.50. See 7.2. So", "it costs euro 12.10 or 3.50 see 7.2 so"),
             ("1, 2 and 3. 25.", "1 2 and 3 25"),
             ("1,2,3 10:15:20 16:9", "1 2 3 10 15 20 16 9"),
-            ("5km 1st a4 €25", "5 km 1 st a4 25"),
+            ("5km 1st a4 €25", "5 km 1 st a4 euro 25"),
             ("99 ampere 25 am Ort", "99 ampere 25 am ort"),
         ] {
             assert_eq!(join_words(written), expected, "{written}");

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{Library, Opened, Shown, database_error, handle, place};
-use crate::analysis::{query_terms, terms};
+use crate::analysis::{query_words, terms};
 use crate::check;
 use crate::chunk::sentences;
 use crate::cite::compared_words;
@@ -86,7 +86,8 @@ fn describe(cx: &ToolContext, opened: &Opened, words: &str) -> ToolOutput {
 /// Returns the sentences that have the words, with those around them: first where they stand exactly so, then where all
 /// of them stand in any form.
 fn find_places<'a>(chunks: &'a [FoundChunk], words: &str) -> Vec<(&'a FoundChunk, String)> {
-    let (exact, stems) = (compared_words(words), query_terms(words));
+    let language = chunks.first().map(|chunk| chunk.language).unwrap_or_default();
+    let (exact, stems) = (compared_words(words), query_words(words, &[language]).concat());
     if exact.is_empty() {
         return Vec::new();
     }
@@ -98,7 +99,7 @@ fn find_places<'a>(chunks: &'a [FoundChunk], words: &str) -> Vec<(&'a FoundChunk
         for (at, sentence) in
             sentences.iter().enumerate().filter(|(_, sentence)| seen.insert(sentence.trim()))
         {
-            let found: HashSet<i32> = terms(sentence).into_iter().collect();
+            let found: HashSet<i32> = terms(sentence, language).into_iter().collect();
             if compared_words(sentence).windows(exact.len()).any(|run| run == exact) {
                 exactly.push((chunk, excerpt(&sentences, at)));
             } else if stems.iter().all(|stem| found.contains(stem)) {
@@ -128,6 +129,7 @@ mod tests {
             title: "handbook.md".to_owned(),
             page: None,
             heading: "Leave".to_owned(),
+            language: crate::language::Language::English,
             text: text.to_owned(),
             published_at: nod_contract::clock::Timestamp::default(),
         }

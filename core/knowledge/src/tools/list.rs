@@ -4,9 +4,8 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use super::{Library, limit_audience};
-use crate::card;
 use crate::document::Document;
-use crate::sql;
+use crate::{card, check, sql};
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{ToolContext, ToolOutput};
 use nod_people::listing::{Listing, MAX_ROWS, describe_rows};
@@ -16,7 +15,7 @@ pub(super) struct ListDocuments(pub(super) Library);
 #[async_trait]
 impl Listing for ListDocuments {
     fn name(&self) -> &'static str {
-        "list_documents"
+        check::LIST
     }
 
     fn description(&self) -> &'static str {

@@ -14,9 +14,10 @@ use crate::access::{Access, PersonAccess};
 use crate::check::{self, PassageHandle, SearchPart};
 use crate::cite;
 use crate::document::{Document, Readers};
+use crate::filter::match_titles;
 use crate::search::{Searcher, place_text};
 use crate::sql::{self, FoundChunk};
-use nod_contract::privacy::Provenance;
+use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::scope::RunOrIngestion;
 use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput};
 use nod_contract::vector_store::Reader;
@@ -133,21 +134,6 @@ struct Opened {
     chunks: Vec<FoundChunk>,
 }
 
-/// Returns the titles that fit best: the same, the same without the ending, those that contain it.
-fn match_titles(titles: &[&str], wanted: &str) -> Vec<usize> {
-    let wanted = wanted.trim().to_lowercase();
-    let without_ending = |title: &str| title.rsplit_once('.').map_or(title, |(name, _)| name).to_owned();
-    let fits: [&dyn Fn(&str) -> bool; 3] =
-        [&|title| title == wanted, &|title| without_ending(title) == wanted, &|title| {
-            !wanted.is_empty() && title.contains(&wanted)
-        }];
-    let found = fits.iter().map(|fits| {
-        let fitting = titles.iter().enumerate().filter(|(_, title)| fits(&title.to_lowercase()));
-        fitting.map(|(at, _)| at).collect::<Vec<_>>()
-    });
-    found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
-}
-
 /// Returns the name of a passage for the model: "p3f2a91", from the random end of its id.
 fn handle(chunk: Uuid) -> String {
     let id = chunk.simple().to_string();
@@ -198,31 +184,15 @@ impl Shown<'_> {
 }
 
 fn limit_audience(output: ToolOutput, audience: Reader) -> ToolOutput {
-    match audience {
-        Reader::Person(person) => output.private_to(person),
-        Reader::Everyone | Reader::Channel(_) => output,
+    match audience_of(audience) {
+        Audience::Person(person) => output.private_to(person),
+        Audience::Channel => output,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_is_matched_as_people_write_it() {
-        let titles = ["Handbook.md", "handbook.pdf", "Handbook", "Travel policy 2026.docx", "v1.2 notes"];
-        for (wanted, expected) in [
-            ("handbook.md", vec![0]),
-            ("HANDBOOK", vec![2]),
-            ("travel policy 2026", vec![3]),
-            (" Travel policy ", vec![3]),
-            ("handb", vec![0, 1, 2]),
-            ("v1.2 notes", vec![4]),
-            ("offer", vec![]),
-            ("", vec![]),
-        ] {
-            assert_eq!(match_titles(&titles, wanted), expected, "{wanted}");
-        }
-        assert_eq!(match_titles(&titles[..2], "handbook"), [0, 1]);
+fn audience_of(reader: Reader) -> Audience {
+    match reader {
+        Reader::Person(person) => Audience::Person(person),
+        Reader::Everyone | Reader::Channel(_) => Audience::Channel,
     }
 }

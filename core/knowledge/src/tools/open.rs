@@ -136,6 +136,7 @@ mod tests {
             title: "handbook.pdf".to_owned(),
             page: Some(page),
             heading: heading.to_owned(),
+            language: crate::language::Language::English,
             text: "x".repeat(length),
             published_at: nod_contract::clock::Timestamp::default(),
         }

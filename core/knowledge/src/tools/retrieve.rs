@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Grant, Library, Shown, database_error, handle};
+use super::{Grant, Library, Shown, audience_of, database_error, handle};
 use crate::card;
 use crate::check;
+use crate::filter::Filter;
 use crate::search::{Passage, Query, SearchError, SearchResult, Searcher};
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 
 pub(super) fn tool(library: &Library, searcher: Searcher) -> Tool {
     let spec = ToolSpec {
@@ -22,6 +24,22 @@ pub(super) fn tool(library: &Library, searcher: Searcher) -> Tool {
                 "query": {
                     "type": "string", "minLength": 2, "maxLength": 400,
                     "description": "What to look up, complete in itself, in the words of the person.",
+                },
+                "document": {
+                    "type": "string", "minLength": 1, "maxLength": 200,
+                    "description": "Only documents with this title or a part of it.",
+                },
+                "kind": {
+                    "type": "string", "enum": ["pdf", "docx", "html", "markdown", "text", "csv"],
+                    "description": "Only documents of this kind.",
+                },
+                "changed_since": {
+                    "type": "string", "format": "date",
+                    "description": "Only documents that changed on this day or later, such as 2026-03-01.",
+                },
+                "changed_until": {
+                    "type": "string", "format": "date",
+                    "description": "Only documents that last changed on this day or earlier.",
                 },
             },
             "required": ["query"],
@@ -48,7 +66,9 @@ impl ReadTool for Retrieve {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let query = args["query"].as_str().unwrap_or_default();
-        let (grant, found) = match self.search(cx, query).await {
+        let filter =
+            Filter::deserialize(args).map_err(|_| ToolError::invalid("a day is written as 2026-03-01"))?;
+        let (grant, mut found) = match self.search(cx, query, &filter).await {
             Ok(found) => found,
             Err(SearchError::Database(error)) => return Err(database_error(error)),
             Err(SearchError::Store(error)) => {
@@ -56,6 +76,8 @@ impl ReadTool for Retrieve {
                 return Ok(unreachable_output());
             }
         };
+        let audience = audience_of(grant.audience);
+        found.passages = self.searcher.choose(&cx.scope, audience, query, found.passages).await;
         let chunks = found.passages.iter().map(|passage| passage.chunk).collect();
         let shown = Shown {
             grant: &grant,
@@ -71,9 +93,14 @@ impl ReadTool for Retrieve {
 impl Retrieve {
     /// Searches what may be told where the person asks. If nothing there is about it and others read along, it searches what
     /// the person alone may read; that is told to them alone.
-    async fn search(&self, cx: &ToolContext, query: &str) -> Result<(Grant, SearchResult), SearchError> {
+    async fn search(
+        &self,
+        cx: &ToolContext,
+        query: &str,
+        filter: &Filter,
+    ) -> Result<(Grant, SearchResult), SearchError> {
         let Library { chat, .. } = &self.library;
-        let (tenant, mut query) = (cx.scope.tenant, Query::new(query));
+        let (tenant, mut query) = (cx.scope.tenant, Query::new(query, filter));
         let location = self.library.load_location(cx).await?;
         let grant = self.library.find_grant(cx, &location).await?;
         let found = self.searcher.search(chat, tenant, &grant.readers, &mut query).await?;
@@ -107,6 +134,13 @@ fn describe(query: &str, found: &SearchResult, grant: &Grant) -> ToolOutput {
 }
 
 fn describe_found(query: &str, found: &SearchResult) -> ToolOutput {
+    if found.is_none_meant {
+        return ToolOutput::trusted(json!({
+            "searched": query,
+            "passages": [],
+            "why": "there are documents here, but none with this title, of this kind or of this time: search without that",
+        }));
+    }
     if found.document_count == 0 {
         return ToolOutput::trusted(json!({
             "documents": 0,
@@ -126,13 +160,17 @@ fn describe_found(query: &str, found: &SearchResult) -> ToolOutput {
         }));
     }
     let passage = |passage: &Passage| {
-        json!({
+        let mut shown = json!({
             "handle": handle(passage.chunk),
             "document": passage.title,
             "place": passage.place(),
             "changed": passage.published_at.date_naive().to_string(),
             "text": passage.text,
-        })
+        });
+        if let Some(reason) = &passage.reason {
+            shown["why"] = json!(reason);
+        }
+        shown
     };
     let content = json!({
         "searched": query,
