@@ -33,6 +33,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+pub use self::abilities::MENU_ENTRIES;
 use crate::config::{self, Config};
 use crate::database::{self, Database, DatabaseClock};
 use crate::discord::{self, Discord, SignIn};

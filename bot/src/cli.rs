@@ -194,7 +194,7 @@ fn manifest(
             "in mode http Slack must know where Nod is: give --public-url, or set server.public_url"
         ));
     }
-    print(&format!("{:#}", slack::manifest(name, mode, public_url)))
+    print(&format!("{:#}", slack::manifest(name, mode, public_url, &app::MENU_ENTRIES)))
 }
 
 /// Returns the environment. Names and values that are not UTF-8 cannot be Nod's, so they are skipped.

@@ -1,5 +1,8 @@
 //! What people do with messages other than write them: edit, delete, attach files, pick a menu entry.
 
+use nod_bot::app::MENU_ENTRIES;
+use nod_bot::config::SlackMode;
+use nod_bot::slack::manifest;
 use nod_sandbox::{Fault, discord, slack};
 
 use crate::World;
@@ -76,7 +79,12 @@ impl FakeChat {
                 let id = match entry {
                     MessageShortcut::AskNod => "ask",
                     MessageShortcut::DraftReply => "draft",
+                    MessageShortcut::KeepFiles => "Keep in knowledge",
                 };
+                let manifest = manifest("Nod", SlackMode::Socket, None, &MENU_ENTRIES);
+                let shortcuts =
+                    manifest["features"]["shortcuts"].as_array().unwrap_or_else(|| panic!("no menu"));
+                assert!(shortcuts.iter().any(|one| one["callback_id"] == id), "no {id} in the manifest");
                 let pending = fake.use_shortcut(user, channel, message, id).unwrap_or_else(|e| panic!("{e}"));
                 pending.wait_for_acknowledgement(max_wait()).await;
             }
@@ -84,6 +92,7 @@ impl FakeChat {
                 let name = match entry {
                     MessageShortcut::AskNod => "Ask Nod",
                     MessageShortcut::DraftReply => "Draft a reply",
+                    MessageShortcut::KeepFiles => "Keep in knowledge",
                 };
                 let pending =
                     fake.use_message_command(user, channel, message, name).unwrap_or_else(|e| panic!("{e}"));
@@ -260,6 +269,8 @@ pub enum MessageShortcut {
     AskNod,
     /// "Draft a reply".
     DraftReply,
+    /// "Keep in knowledge".
+    KeepFiles,
 }
 
 impl World {

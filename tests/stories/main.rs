@@ -56,6 +56,7 @@ mod ingest;
 mod knowledge;
 mod knowledge_access;
 mod knowledge_meaning;
+mod knowledge_menu;
 mod knowledge_qdrant;
 mod knowledge_search;
 mod knowledge_web;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nod_connectors::google::Accounts;
+use nod_contract::command::MenuEntrySpec;
 use nod_contract::embedding::Embedder;
 use nod_contract::model::Model;
 use nod_contract::vector_store::VectorStore;
@@ -12,6 +13,9 @@ use nod_store::ability::Ability;
 
 use super::google;
 use crate::config::Config;
+
+/// The menu entries of the abilities, for Slack's manifest, which is printed before there is anything to plug in.
+pub const MENU_ENTRIES: [MenuEntrySpec; 1] = [nod_knowledge::KEEP_ENTRY];
 
 /// Returns all abilities, in the order in which their commands are listed. `accounts` are the Google accounts; they are
 /// set if Google sign-in is configured.

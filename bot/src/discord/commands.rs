@@ -1,7 +1,7 @@
 //! The slash commands, and the entries of a message's menu.
 
 use nod_contract::chat::ChatError;
-use nod_contract::command::{CommandOption, CommandSpec, Takes};
+use nod_contract::command::{CommandOption, CommandSpec, MenuEntrySpec, Takes};
 use serde_json::{Value, json};
 
 use super::inbound::Identity;
@@ -42,13 +42,22 @@ fn command_from_spec(spec: &CommandSpec) -> Value {
     command(spec.name, spec.about, spec.options.iter().map(option).collect())
 }
 
+/// What the abilities add.
+pub(super) struct AbilityCommands {
+    pub(super) commands: Vec<CommandSpec>,
+    pub(super) menu: Vec<MenuEntrySpec>,
+}
+
 /// Returns the built-in commands and those of abilities.
-fn list_commands(abilities: &[CommandSpec]) -> Vec<Value> {
+fn list_commands(abilities: &AbilityCommands) -> Vec<Value> {
+    let AbilityCommands { commands, menu } = abilities;
     // A built-in command is listed until an ability replaces it.
-    let own = list_builtin_commands()
-        .into_iter()
-        .filter(|own| abilities.iter().all(|brought| own["name"] != brought.name));
-    own.chain(abilities.iter().map(command_from_spec)).collect()
+    let own = list_builtin_commands().into_iter().filter(|own| {
+        let brought = commands.iter().map(|command| command.name).chain(menu.iter().map(|entry| entry.name));
+        brought.into_iter().all(|name| own["name"] != name)
+    });
+    let entries = menu.iter().map(|brought| entry(brought.name));
+    own.chain(commands.iter().map(command_from_spec)).chain(entries).collect()
 }
 
 fn list_builtin_commands() -> Vec<Value> {
@@ -85,7 +94,7 @@ fn list_builtin_commands() -> Vec<Value> {
 pub(super) async fn register(
     web: &ApiClient,
     identity: &Identity,
-    abilities: &[CommandSpec],
+    abilities: &AbilityCommands,
 ) -> Result<bool, ChatError> {
     let path = format!("applications/{}/commands", identity.application);
     let all = list_commands(abilities);
@@ -177,9 +186,11 @@ mod tests {
             CommandOption { name: "why", about: "Why", takes: Takes::Words },
             CommandOption { name: "forget", about: "Something", takes: Takes::Completed },
         ];
-        for command in
-            list_commands(&[CommandSpec { name: "memory", does: "shows", about: "What is there", options }])
-        {
+        let commands = vec![CommandSpec { name: "memory", does: "shows", about: "What is there", options }];
+        let menu = vec![MenuEntrySpec { name: "Make a task", about: "Nod makes a task of it" }];
+        let all = list_commands(&AbilityCommands { commands, menu });
+        assert_eq!(all.iter().filter(|command| command["name"] == "Make a task").count(), 1);
+        for command in all {
             let mut registered = command.clone();
             registered["id"] = "1".into();
             registered["version"] = "2".into();

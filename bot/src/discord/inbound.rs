@@ -223,7 +223,8 @@ fn read_message_command(data: &Value, place: ChannelRef, identity: &Identity) ->
     let wish = match data["name"].as_str() {
         Some("Ask Nod") => MessageActionKind::Explain,
         Some("Draft a reply") => MessageActionKind::Draft,
-        _ => return Err(ParseOutcome::Ignored("another entry")),
+        Some(name) => MessageActionKind::Entry(name.to_owned()),
+        None => return Err(ParseOutcome::Unreadable("entry without name")),
     };
     let id = data["target_id"].as_str().ok_or(ParseOutcome::Unreadable("entry without message"))?;
     let message = &data["resolved"]["messages"][id];
@@ -233,6 +234,7 @@ fn read_message_command(data: &Value, place: ChannelRef, identity: &Identity) ->
         wish,
         author: message["author"]["id"].as_str().map(str::to_owned),
         text: incoming_text::parse_message(message, &identity.user).text,
+        attachments: files(message),
     })
 }
 

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use nod_contract::command::CommandSpec;
 use nod_inbox::Nod;
 use tokio_util::sync::CancellationToken;
 
+use super::PLATFORM;
+use super::commands::{self, AbilityCommands};
 use super::gateway::{self, GatewayConfig, Told};
 use super::inbound::Identity;
-use super::{PLATFORM, commands};
 use crate::ingest_status::IngestStatus;
 
 /// How often the lease is renewed; it lasts ten seconds.
@@ -29,7 +29,7 @@ pub(super) async fn run_shards(
     shards: Vec<Told>,
     stop: CancellationToken,
 ) {
-    let commands = nod.commands();
+    let commands = AbilityCommands { commands: nod.commands(), menu: nod.menu_entries() };
     let registered = register_commands(&line, &identity, &commands, &stop);
     let kept = (0..).zip(shards).map(|(shard, hears)| {
         let name = format!("{PLATFORM}:{}:{shard}", identity.application);
@@ -42,7 +42,7 @@ pub(super) async fn run_shards(
 async fn register_commands(
     line: &GatewayConfig,
     identity: &Identity,
-    abilities: &[CommandSpec],
+    abilities: &AbilityCommands,
     stop: &CancellationToken,
 ) {
     loop {

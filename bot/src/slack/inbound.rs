@@ -288,7 +288,8 @@ fn parse_message_shortcut(payload: &Value, identity: &Identity, now: Timestamp) 
     let wish = match payload["callback_id"].as_str() {
         Some("ask") => MessageActionKind::Explain,
         Some("draft") => MessageActionKind::Draft,
-        _ => return Ok(ParseOutcome::Ignored("another shortcut")),
+        Some(name) => MessageActionKind::Entry(name.to_owned()),
+        None => return Err(ParseOutcome::Unreadable("shortcut without callback_id")),
     };
     let user = text(&payload["user"], "id").ok_or(ParseOutcome::Unreadable("shortcut without user"))?;
     let channel =
@@ -312,6 +313,7 @@ fn parse_message_shortcut(payload: &Value, identity: &Identity, now: Timestamp) 
             wish,
             author: text(message, "user").map(str::to_owned),
             text: incoming_text::parse_message(message, &identity.bot_user).text,
+            attachments: attachments::files(message),
         },
     })))
 }

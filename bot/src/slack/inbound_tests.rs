@@ -51,7 +51,7 @@ fn outcome_line(kind: PayloadKind, payload: &Value) -> String {
         Event::AssistantThreadOpened { place: at, viewing } => {
             format!("{by} | {} | looks at {viewing:?}", place(at))
         }
-        Event::MessageAction { place: at, wish, author, text } => {
+        Event::MessageAction { place: at, wish, author, text, .. } => {
             format!("{by} | {} | {wish:?} {author:?} | {text}", place(at))
         }
         Event::Autocomplete { .. } => panic!("Slack completes nothing"),

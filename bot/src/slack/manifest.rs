@@ -1,5 +1,6 @@
 //! The Slack app's manifest: what to paste at <https://api.slack.com/apps> → "From a manifest".
 
+use nod_contract::command::MenuEntrySpec;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -9,16 +10,24 @@ use crate::config::SlackMode;
 /// The slash command.
 pub const COMMAND: &str = "/nod";
 
-/// The entries in the menu of every message: id, name, description.
-pub(super) const SHORTCUTS: [(&str, &str, &str); 2] = [
+/// The built-in entries in the menu of every message: id, name, description. An ability's entry has its name as its id.
+const SHORTCUTS: [(&str, &str, &str); 2] = [
     ("ask", "Ask Nod about this", "Nod reads this message and tells you alone what it makes of it"),
     ("draft", "Draft a reply", "Nod writes a reply to this message, for you alone"),
 ];
 
 /// Returns the manifest of an app with that name. With a public URL it contains the routes of HTTP mode, which Slack
-/// ignores while Socket Mode is on.
+/// ignores while Socket Mode is on. `entries` are the menu entries of the abilities.
 #[must_use]
-pub fn manifest(app_name: &str, mode: SlackMode, public_url: Option<&Url>) -> Value {
+pub fn manifest(
+    app_name: &str,
+    mode: SlackMode,
+    public_url: Option<&Url>,
+    entries: &[MenuEntrySpec],
+) -> Value {
+    let shortcut = |(id, name, description): (&str, &str, &str)| json!({"type": "message", "callback_id": id, "name": name, "description": description});
+    let brought = entries.iter().map(|entry| (entry.name, entry.name, entry.about));
+    let shortcuts: Vec<Value> = SHORTCUTS.into_iter().chain(brought).map(shortcut).collect();
     let page = |path: &str| public_url.and_then(|url| url.join(path).ok()).map(String::from);
     let mut command = json!({
         "command": COMMAND,
@@ -53,9 +62,7 @@ pub fn manifest(app_name: &str, mode: SlackMode, public_url: Option<&Url>) -> Va
                 "assistant_description": "Reads your mail when you ask, and sends what you approve",
                 "suggested_prompts": [],
             },
-            "shortcuts": SHORTCUTS.map(|(id, name, description)| {
-                json!({"type": "message", "callback_id": id, "name": name, "description": description})
-            }),
+            "shortcuts": shortcuts,
             "bot_user": {"display_name": app_name, "always_online": true},
             "slash_commands": [command],
         },
@@ -76,7 +83,7 @@ mod tests {
 
     #[test]
     fn it_asks_for_what_is_used_and_no_more() {
-        let manifest = manifest("Nod", SlackMode::Socket, None);
+        let manifest = manifest("Nod", SlackMode::Socket, None, &[]);
         assert_eq!(
             manifest["oauth_config"]["scopes"]["bot"],
             json!([
@@ -106,12 +113,17 @@ mod tests {
     #[test]
     fn a_public_address_is_named_everywhere() {
         let address = Url::parse("https://nod.acme.test/").expect("an address");
-        let manifest = manifest("Nod", SlackMode::Http, Some(&address));
+        let entry = MenuEntrySpec { name: "Roll a die", about: "Nod rolls a die" };
+        let manifest = manifest("Nod", SlackMode::Http, Some(&address), &[entry]);
         assert_eq!(manifest["settings"]["socket_mode_enabled"], false);
         assert_eq!(manifest["features"]["slash_commands"][0]["url"], "https://nod.acme.test/slack/commands");
         assert_eq!(
             manifest["settings"]["event_subscriptions"]["request_url"],
             "https://nod.acme.test/slack/events"
         );
+        let brought = json!({
+            "type": "message", "callback_id": "Roll a die", "name": "Roll a die", "description": "Nod rolls a die",
+        });
+        assert_eq!(manifest["features"]["shortcuts"][SHORTCUTS.len()], brought);
     }
 }

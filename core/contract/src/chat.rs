@@ -168,6 +168,9 @@ pub enum Event {
         author: Option<String>,
         /// The text of the message.
         text: String,
+        /// The files of the message.
+        #[serde(default)]
+        attachments: Vec<Attachment>,
     },
     /// A button was clicked.
     ButtonClicked {
@@ -200,13 +203,15 @@ pub struct ChannelRef {
 }
 
 /// What the user wants Nod to do with the message that they picked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageActionKind {
     /// Explain what it is about.
     Explain,
     /// Draft a reply to it.
     Draft,
+    /// What the entry with this name does, which an ability brings.
+    Entry(String),
 }
 
 /// Whether and how a message addresses Nod.

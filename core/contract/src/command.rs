@@ -1,4 +1,4 @@
-//! A command's description, for the help text and for the platform's command list.
+//! Descriptions of commands and menu entries, for the help text and for the platform's lists.
 
 /// A command that people can type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,4 +30,13 @@ pub enum Takes {
     Words,
     /// Any text, with suggestions while it is typed.
     Completed,
+}
+
+/// An entry in the menu of every message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MenuEntrySpec {
+    /// What the menu shows, and by which the platform reports it: at most 24 characters, in sentence case.
+    pub name: &'static str,
+    /// The description for platforms that show one, as a sentence without its period.
+    pub about: &'static str,
 }

@@ -1,11 +1,11 @@
-//! The abilities that are plugged in, and the lookup of their commands and buttons.
+//! The abilities that are plugged in, and the lookup of their commands, buttons and menu entries.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use nod_contract::command::CommandSpec;
+use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::tool::Tool;
-use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, MessageHandler};
+use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, MenuEntry, MessageHandler};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 
@@ -23,7 +23,7 @@ pub struct Clash {
 
 impl Abilities {
     /// # Errors
-    /// If two abilities have a command, a button or a tool of the same name, or one uses a command or button name of
+    /// If two abilities have a command, a button, a menu entry or a tool of the same name, or one uses a command or button name of
     /// the core.
     pub(crate) fn new(
         all: Vec<Ability>,
@@ -37,8 +37,9 @@ impl Abilities {
             let commands = ability.commands.iter().map(|command| ("the command", command.spec().name));
             let verbs = ability.buttons.iter().flat_map(|buttons| buttons.action_kinds());
             let buttons = verbs.map(|verb| ("the button", *verb));
+            let entries = ability.menu.iter().map(|entry| ("the menu entry", entry.spec().name));
             let tools = ability.tools.iter().map(|tool| ("the tool", tool.spec().name));
-            for (what, name) in commands.chain(buttons).chain(tools) {
+            for (what, name) in commands.chain(buttons).chain(entries).chain(tools) {
                 if !seen.insert((what, name)) {
                     return Err(Clash { ability: ability.name, what, name });
                 }
@@ -70,6 +71,15 @@ impl Abilities {
     pub(crate) fn command(&self, name: &str) -> Option<&dyn Command> {
         let mut all = self.0.iter().flat_map(|ability| &ability.commands);
         all.find(|command| command.spec().name == name).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn menu_entries(&self) -> impl Iterator<Item = MenuEntrySpec> {
+        self.0.iter().flat_map(|ability| &ability.menu).map(|entry| entry.spec())
+    }
+
+    pub(crate) fn menu_entry(&self, name: &str) -> Option<&dyn MenuEntry> {
+        let mut all = self.0.iter().flat_map(|ability| &ability.menu);
+        all.find(|entry| entry.spec().name == name).map(AsRef::as_ref)
     }
 
     /// Returns the ability that might answer a message with this text by itself.

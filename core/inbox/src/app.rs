@@ -20,7 +20,7 @@ use nod_accounts::connection::{Accounts, ConnectRequests, Connections, Delegated
 use nod_agent::context::Agent;
 use nod_contract::chat::{Adapters, ChannelRef};
 use nod_contract::clock::Clock;
-use nod_contract::command::CommandSpec;
+use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::contacts::ContactSource;
 use nod_contract::ids::{Ids, TenantId};
 use nod_contract::model::Model;
@@ -160,6 +160,12 @@ impl Nod {
     #[must_use]
     pub fn commands(&self) -> Vec<CommandSpec> {
         self.core.abilities.commands().collect()
+    }
+
+    /// Returns the menu entries of the abilities.
+    #[must_use]
+    pub fn menu_entries(&self) -> Vec<MenuEntrySpec> {
+        self.core.abilities.menu_entries().collect()
     }
 
     /// Returns the inbox, through which everything arrives.

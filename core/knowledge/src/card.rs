@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 use nod_contract::vector_store::Reader;
@@ -47,6 +48,26 @@ pub(crate) const UNREACHABLE: &str = "I can't reach my index of documents just n
 pub(crate) fn reading_page(title: &str) -> Card {
     Card::from_markdown("I am reading this page. The list of documents shows how far it is.")
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
+}
+
+/// What somebody reads who picked a message without a file, or one in a channel that Nod does not know.
+pub(crate) const NO_FILE: &str = "There is no file in that message. Nothing was kept.";
+pub(crate) const NOT_HEARD_HERE: &str =
+    "Nothing was kept: nobody has spoken to me in that channel yet. Mention me there once, then try again.";
+
+/// What somebody reads who picked a message to keep its files: which of them are read, and why others are not. `command` is
+/// that of the list.
+pub(crate) fn reading_files(files: &[(&Attachment, Option<&str>)], command: &str) -> Card {
+    let text = match files.iter().filter(|(_, problem)| problem.is_none()).count() {
+        0 => "Nothing was kept.".to_owned(),
+        1 => format!("I am reading this. `{command}`, typed where you picked it, shows how far it is."),
+        _ => format!("I am reading these. `{command}`, typed where you picked them, shows how far they are."),
+    };
+    let line = |(file, problem): &(&Attachment, Option<&str>)| {
+        let status = problem.map_or("I am reading it".to_owned(), |problem| format!("not kept: {problem}"));
+        (shorten(&file.name), status)
+    };
+    Card::from_markdown(text).with_block(Block::Fields(files.iter().map(line).collect()))
 }
 
 /// What a list says if there is nothing to list.

@@ -9,7 +9,7 @@ use crate::document::{NewDocument, Readers, reader_of_location};
 use crate::job::lane;
 use crate::{card, sql, version};
 use nod_contract::chat::Attachment;
-use nod_contract::ids::DeliveryId;
+use nod_contract::ids::{DeliveryId, TenantId};
 use nod_contract::vector_store::Reader;
 use nod_people::attachment;
 use nod_people::context::Chat;
@@ -72,14 +72,10 @@ impl MessageHandler for Keep {
             if for_everyone { Reader::Everyone } else { reader_of_location(&location, asker.person) };
         let mut seen = HashSet::new();
         for file in files {
-            let problem = if !may_keep {
-                Some("only an admin of Nod can keep a document for everyone")
-            } else if !seen.insert(file.name.to_lowercase()) {
-                Some("another file of this message has the same name")
-            } else if file.url.is_none() {
-                Some("it is not stored in this chat")
+            let problem = if may_keep {
+                find_problem(file, &mut seen)
             } else {
-                None
+                Some("only an admin of Nod can keep a document for everyone")
             };
             keep(&self.0, conn, asker, &location, reader, file, problem).await?;
         }
@@ -94,6 +90,17 @@ fn parse_keep_phrase(text: &str) -> Option<bool> {
     let text = text.trim();
     let for_everyone = FOR_EVERYONE.iter().find_map(|end| text.strip_suffix(end));
     PHRASES.contains(&for_everyone.unwrap_or(text)).then_some(for_everyone.is_some())
+}
+
+/// Returns why a file of a message cannot be kept, as the end of a sentence. `seen` has the names of those before it.
+pub(crate) fn find_problem(file: &Attachment, seen: &mut HashSet<String>) -> Option<&'static str> {
+    if !seen.insert(file.name.to_lowercase()) {
+        Some("another file of this message has the same name")
+    } else if file.url.is_none() {
+        Some("it is not stored in this chat")
+    } else {
+        None
+    }
 }
 
 /// Stores the document, the message that shows how far it is, and the job that reads it. `problem` says why it is not kept,
@@ -124,9 +131,6 @@ async fn keep(
     };
     delivery::enqueue(conn, tenant, location, &new, asker.now).await?;
     let Some(url) = url else { return Ok(()) };
-    // A file of the same name is its next version: otherwise the old text would be found next to the new one.
-    let known = sql::list(conn, tenant, &Readers::of_reader(reader)).await?;
-    let known = known.iter().find(|document| document.title.to_lowercase() == file.name.to_lowercase());
     let new = NewDocument {
         reader,
         added_by: Some(asker.person),
@@ -136,13 +140,46 @@ async fn keep(
         delivery: Some(delivery),
         now: asker.now,
     };
-    version::begin(conn, tenant, core.ids.as_ref(), known, &new).await?;
+    begin_version(core, conn, tenant, &new).await
+}
+
+/// Begins a version of a document. A file of the same name is its next one: otherwise the old text would be found next to
+/// the new one.
+pub(crate) async fn begin_version(
+    core: &Chat,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewDocument<'_>,
+) -> sqlx::Result<()> {
+    let known = sql::list(conn, tenant, &Readers::of_reader(new.reader)).await?;
+    let known = known.iter().find(|document| document.title.to_lowercase() == new.file.name.to_lowercase());
+    version::begin(conn, tenant, core.ids.as_ref(), known, new).await?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse_keep_phrase;
+    use std::collections::HashSet;
+
+    use nod_contract::chat::Attachment;
+
+    use super::{find_problem, parse_keep_phrase};
+
+    #[test]
+    fn a_name_is_kept_once_and_only_what_the_chat_stores() {
+        let file = |name: &str, url: Option<&str>| Attachment {
+            name: name.to_owned(),
+            media_type: String::new(),
+            size: 0,
+            url: url.map(str::to_owned),
+        };
+        let files = [file("a.md", Some("u1")), file("A.md", Some("u2")), file("b.md", None)];
+        let mut seen = HashSet::new();
+        let problems = files.each_ref().map(|file| find_problem(file, &mut seen));
+        let (twice, nowhere) =
+            ("another file of this message has the same name", "it is not stored in this chat");
+        assert_eq!(problems, [None, Some(twice), Some(nowhere)]);
+    }
 
     #[test]
     fn only_the_bare_phrases_keep() {

@@ -19,6 +19,7 @@ mod job;
 mod keep;
 mod language;
 pub mod memory_store;
+mod menu;
 mod points;
 mod rarity;
 mod scoring;
@@ -42,6 +43,7 @@ use nod_contract::web::WebFetcher;
 use crate::access::Access;
 use crate::job::KnowledgeJob;
 use crate::memory_store::MemoryStore;
+pub use crate::menu::KEEP_ENTRY;
 use crate::points::Points;
 use crate::scoring::Scorer;
 use crate::search::Searcher;
@@ -79,6 +81,7 @@ pub fn plug(
                 points,
             })],
             commands: vec![Arc::new(command::Knowledge { chat: chat.clone(), access, web })],
+            menu: vec![Arc::new(menu::KeepFiles(chat.clone()))],
             checks: vec![Arc::new(check::CitationCheck)],
             messages: vec![Arc::new(keep::Keep(chat.clone()))],
             ..Ability::with_name("knowledge")

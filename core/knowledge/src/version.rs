@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use crate::document::{Document, NewChunk, NewDocument, ReadVersion, Status};
 use crate::job::{KnowledgeJob, complete, lane};
 use crate::points::Points;
-use crate::{card, embed, fetch, sql};
+use crate::{card, embed, sql};
 
 /// Begins a version of a document and has it read: the next one of `known`, or the first of a new document. The lane of
 /// the documents is locked before, so that none is begun or removed meanwhile.
@@ -64,8 +64,9 @@ pub(crate) async fn find_same_content(
     }
     let mut conn = core.pool.acquire().await?;
     let title = sql::find_same_content(&mut conn, tenant, document, digest).await?;
-    Ok(title.map(|title| match document.platform == fetch::WEB {
-        // No message would say where it went.
+    // The person who added it would not be told where it went, except by the list; the operator is told by `nod ingest`.
+    let is_only_listed = document.delivery.is_none() && document.added_by.is_some();
+    Ok(title.map(|title| match is_only_listed {
         true => Outcome::Failed(format!("it says exactly what {} says", card::shorten(&title))),
         false => Outcome::SameContent { title, digest: digest.to_vec() },
     }))

@@ -10,7 +10,7 @@ use crate::jobs::JobHandler;
 use nod_contract::card::{Action, Button};
 use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
-use nod_contract::command::CommandSpec;
+use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::privacy::Audience;
 use nod_contract::tool::Tool;
@@ -28,6 +28,8 @@ pub struct Ability {
     pub buttons: Vec<Arc<dyn Buttons>>,
     /// Commands that people can type.
     pub commands: Vec<Arc<dyn Command>>,
+    /// Entries in the menu of every message.
+    pub menu: Vec<Arc<dyn MenuEntry>>,
     /// Messages that it answers by itself.
     pub messages: Vec<Arc<dyn MessageHandler>>,
     /// Its checks of answers.
@@ -41,12 +43,13 @@ impl Ability {
     #[must_use]
     pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
-        let (commands, messages, checks, hooks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { name, tools, jobs, buttons, commands, messages, checks, hooks }
+        let (commands, menu, messages) = (Vec::new(), Vec::new(), Vec::new());
+        let (checks, hooks) = (Vec::new(), Vec::new());
+        Self { name, tools, jobs, buttons, commands, menu, messages, checks, hooks }
     }
 }
 
-/// The person who types a command or clicks a button, and where they are.
+/// The person who types a command, clicks a button or picks a menu entry, and where they do so.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
     pub tenant: TenantId,
@@ -98,6 +101,25 @@ pub trait Command: Send + Sync {
     ) -> sqlx::Result<Vec<(String, String)>> {
         Ok(Vec::new())
     }
+}
+
+/// An entry in the menu of every message. It is answered as a [`Command`] is.
+#[async_trait]
+pub trait MenuEntry: Send + Sync {
+    /// Describes the entry to the platform.
+    fn spec(&self) -> MenuEntrySpec;
+
+    /// Handles that the asker picked it on a message with these files. The asker's place is the message's: they can see it,
+    /// but Nod may not be there.
+    ///
+    /// # Errors
+    /// If the database does not answer; nothing has changed then.
+    async fn handle_pick(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        attachments: &[Attachment],
+    ) -> sqlx::Result<InteractionResponse>;
 }
 
 /// Buttons of an ability's cards. A click can come from any user, late and twice: the rows decide what it can do.

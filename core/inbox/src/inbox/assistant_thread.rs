@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::{InboundContext, message};
 use crate::inbox::CAPABILITIES_SENTENCE;
 use nod_contract::card::Card;
-use nod_contract::chat::{ChannelRef, InteractionResponse, MessageActionKind};
+use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse, MessageActionKind};
 use nod_contract::ids::{ConversationId, InvocationId, PersonId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
@@ -60,12 +60,19 @@ pub(super) async fn accept_thread_opened(
 /// A message on which a user chose an action.
 pub(super) struct MessageAction<'a> {
     pub(super) place: &'a ChannelRef,
-    pub(super) kind: MessageActionKind,
+    pub(super) kind: &'a MessageActionKind,
     pub(super) author: Option<&'a str>,
     pub(super) text: &'a str,
+    pub(super) attachments: &'a [Attachment],
 }
 
-/// Begins a run about the chosen message. Only that user gets the answer, because the channel did not ask.
+/// What the user is taken to say about the chosen message.
+const EXPLAIN: &str = "I picked a message in the chat and ask you about it: what is it about, and what, if anything, \
+    does it want of me?";
+const DRAFT: &str = "I picked a message in the chat. Write a reply to it that I can send under my own name. Give me the \
+    text of the reply only; send nothing.";
+
+/// Does what the user chose in the menu of a message.
 pub(super) async fn accept_message_action(
     arrival: &InboundContext<'_>,
     picked: &MessageAction<'_>,
@@ -80,26 +87,47 @@ pub(super) async fn accept_message_action(
         tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
     }
+    let immediate = match picked.kind {
+        MessageActionKind::Explain => start_run(arrival, &mut tx, picked, person, EXPLAIN).await?,
+        MessageActionKind::Draft => start_run(arrival, &mut tx, picked, person, DRAFT).await?,
+        MessageActionKind::Entry(name) => match arrival.core.abilities.menu_entry(name) {
+            Some(entry) => {
+                let asker = arrival.asker(person, picked.place);
+                entry.handle_pick(&mut tx, &asker, picked.attachments).await?
+            }
+            None => InteractionResponse::ephemeral("I can't do that yet. Nothing was done."),
+        },
+    };
+    tx.commit().await?;
+    Ok(immediate)
+}
+
+/// Begins a run about the chosen message. Only that user gets the answer, because the channel did not ask.
+async fn start_run(
+    arrival: &InboundContext<'_>,
+    conn: &mut PgConnection,
+    picked: &MessageAction<'_>,
+    person: PersonId,
+    prompt: &'static str,
+) -> sqlx::Result<InteractionResponse> {
     if picked.text.trim().is_empty() {
-        tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(
             "There are no words in that message that I could read. Nothing was done.",
         ));
     }
-    let conversation = find_private_conversation(arrival, &mut tx, picked.place, person).await?;
-    let shown = context(arrival, &mut tx, picked).await?;
+    let conversation = find_private_conversation(arrival, conn, picked.place, person).await?;
+    let shown = context(arrival, conn, picked).await?;
     let said = message::RunRequest {
         is_first_in_thread: false,
         person,
         conversation,
-        text: action_prompt(picked.kind),
+        text: prompt,
         message: None,
         is_shared: false,
         quoted_message: Some(shown),
         prepared_answer: None,
     };
-    message::start_run(arrival, &mut tx, &said).await?;
-    tx.commit().await?;
+    message::start_run(arrival, conn, &said).await?;
     Ok(InteractionResponse::ephemeral("I am on it; the answer comes to you alone, in our direct messages."))
 }
 
@@ -127,19 +155,6 @@ async fn find_private_conversation(
     let conversation = message::find_or_create_conversation(arrival, conn, place, None, person).await?;
     delivery::sql::set_private_with(conn, tenant, conversation, person).await?;
     Ok(conversation)
-}
-
-fn action_prompt(wish: MessageActionKind) -> &'static str {
-    match wish {
-        MessageActionKind::Explain => {
-            "I picked a message in the chat and ask you about it: what is it about, and what, if anything, \
-             does it want of me?"
-        }
-        MessageActionKind::Draft => {
-            "I picked a message in the chat. Write a reply to it that I can send under my own name. Give me \
-             the text of the reply only; send nothing."
-        }
-    }
 }
 
 /// Returns the message as untrusted content, with its author's name.

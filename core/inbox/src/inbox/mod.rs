@@ -240,9 +240,9 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
         Event::AssistantThreadOpened { place, viewing } => {
             assistant_thread::accept_thread_opened(arrival, place, viewing.as_deref()).await
         }
-        Event::MessageAction { place, wish, author, text } => {
-            let picked =
-                assistant_thread::MessageAction { place, kind: *wish, author: author.as_deref(), text };
+        Event::MessageAction { place, wish, author, text, attachments } => {
+            let author = author.as_deref();
+            let picked = assistant_thread::MessageAction { place, kind: wish, author, text, attachments };
             assistant_thread::accept_message_action(arrival, &picked).await
         }
         Event::HomeOpened => accept_home_opened(arrival).await,
