@@ -18,7 +18,7 @@ use chrono::TimeDelta;
 use nod_accounts::connection::{Connections, Grantor};
 use nod_connectors::llm::OpenAi;
 use nod_contract::chat::{Adapters, ChatAdapter};
-use nod_contract::clock::Clock;
+use nod_contract::clock::{Clock, SystemClock};
 use nod_contract::ids::{Ids, SystemIds};
 use nod_contract::model::Model;
 use nod_inbox::{Dependencies, Nod, Settings};
@@ -213,6 +213,17 @@ async fn run_chat(
     let ended = async { while tasks.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
     talked
+}
+
+/// Returns the models of all tiers.
+///
+/// # Errors
+/// If a setting is missing or cannot be used.
+pub(crate) fn open_model(config: &Config) -> anyhow::Result<Arc<dyn Model>> {
+    let mut missing = Vec::new();
+    let models = Models::from_config(&mut missing, config).ok_or_else(|| missing_settings_error(&missing))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    Ok(Arc::new(OpenAi::new(models.router, models.reasoner, models.summariser, clock)?))
 }
 
 /// The dependencies of the core.

@@ -87,6 +87,9 @@ enum Command {
         /// A file that keeps the vectors for the next time
         #[arg(long, value_name = "FILE")]
         cache: Option<PathBuf>,
+        /// Has the router's model order the best passages of each query once more, with one call for each
+        #[arg(long)]
+        scored: bool,
         /// Prints JSON
         #[arg(long)]
         json: bool,
@@ -221,8 +224,8 @@ async fn run_command(command: Command, config: Result<Config, Problems>) -> Exit
         (Command::Policy { action: PolicyAction::Set { file } }, Ok(config)) => {
             return to_exit_code(policy::set(&config, &file).await);
         }
-        (Command::Eval { dir, foreign, cache, json }, Ok(config)) => {
-            let ran = eval::run(&config, &dir, foreign.as_deref(), cache.as_deref(), json).await;
+        (Command::Eval { dir, foreign, cache, scored, json }, Ok(config)) => {
+            let ran = eval::run(&config, &dir, foreign.as_deref(), cache.as_deref(), scored, json).await;
             return to_exit_code(ran.map(|text| {
                 print(&text);
             }));

@@ -140,21 +140,21 @@ async fn wait_until_read(
         let mut conn = pool.acquire().await?;
         let mut left = Vec::new();
         let before = waiting.len();
+        let documents: Vec<Uuid> = waiting.iter().map(|(document, _)| *document).collect();
+        let mut progress = shelf::load_progress(&mut conn, tenant, &documents).await?;
         for (document, name) in waiting {
-            match shelf::load_progress(&mut conn, tenant, document).await? {
-                Progress::Reading => left.push((document, name)),
-                Progress::Indexed { passages } => {
+            match progress.remove(&document) {
+                Some(Progress::Reading) => left.push((document, name)),
+                Some(Progress::Indexed { passages }) => {
                     let passages =
                         if passages == 1 { "1 passage".to_owned() } else { format!("{passages} passages") };
                     report(&name, "indexed", &passages, as_json);
                 }
-                Progress::Failed { reason } => {
+                Some(Progress::Failed { reason }) => {
                     failed += 1;
                     report(&name, "failed", &reason, as_json);
                 }
-                Progress::Gone => {
-                    report(&name, "gone", "it was removed, or another document says the same", as_json)
-                }
+                None => report(&name, "gone", "it was removed, or another document says the same", as_json),
             }
         }
         drop(conn);

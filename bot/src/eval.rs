@@ -7,11 +7,12 @@ use anyhow::{Context, anyhow};
 use nod_knowledge::eval::{self, Collection, Metrics, Report, VectorCache};
 use serde_json::{Value, json};
 
-use crate::app::embeddings;
+use crate::app::{self, embeddings};
 use crate::config::Config;
 use crate::table::Table;
 
-/// Measures a collection. `foreign` is another one, whose queries have no answer in it.
+/// Measures a collection. `foreign` is another one, whose queries have no answer in it. If it is `scored`, the router's model
+/// orders the best passages of each query once more.
 ///
 /// # Errors
 /// If a file is wrong, or the model does not answer.
@@ -20,17 +21,21 @@ pub(crate) async fn run(
     folder: &Path,
     foreign: Option<&Path>,
     cache: Option<&Path>,
+    scored: bool,
     json: bool,
 ) -> anyhow::Result<String> {
     let collection = Collection::read(folder).map_err(|error| anyhow!(error))?;
     let foreign = foreign.map(Collection::read).transpose().map_err(|error| anyhow!(error))?;
     let embedder = embeddings::open(config)?;
+    let model = if scored { Some(app::open_model(config)?) } else { None };
     let mut vectors = match cache {
         Some(path) if path.exists() => read_cache(path)?,
         _ => VectorCache::new(),
     };
     let known = vectors.len();
-    let report = eval::evaluate(&collection, foreign.as_ref(), embedder.as_deref(), &mut vectors).await;
+    let report =
+        eval::evaluate(&collection, foreign.as_ref(), embedder.as_deref(), model.as_deref(), &mut vectors)
+            .await;
     // Also if it failed: what was computed took long.
     if let Some(path) = cache.filter(|_| vectors.len() > known) {
         std::fs::write(path, serde_json::to_vec(&vectors)?)

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::document::{Document, ReadVersion, Status};
-use crate::job::{KnowledgeJob, complete, lane};
+use crate::job::{KnowledgeJob, complete, enqueue_embedding};
 use crate::points::{Points, PointsError};
 use crate::sql::BareChunk;
 use crate::vector::Windows;
@@ -37,17 +37,6 @@ enum Batch {
     Empty,
     /// The end of a sentence.
     Failed(String),
-}
-
-pub(crate) async fn enqueue(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    document: Uuid,
-    version: &ReadVersion,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let work = KnowledgeJob::EmbedChunks { document, version: version.clone() };
-    jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await
 }
 
 /// Has the vectors computed that are missing because there is another model now, of the documents after this one.
@@ -272,7 +261,7 @@ async fn go_on_later(
         tx.rollback().await?;
         return complete(core, claim).await;
     }
-    enqueue(&mut tx, tenant, document.id, &version, now).await?;
+    enqueue_embedding(&mut tx, tenant, document.id, &version, now).await?;
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();

@@ -5,6 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nod_contract::embedding::{Embedder, TextKind};
+use nod_contract::ids::{ConversationId, InvocationId, RunId, TenantId, TraceId};
+use nod_contract::model::Model;
+use nod_contract::scope::{RunOrIngestion, Scope};
 use nod_contract::vector_store::Reader;
 use nod_contract::wire::Block;
 use serde::Deserialize;
@@ -18,6 +21,7 @@ use crate::fuse::{self, Candidate};
 use crate::index::{Index, IndexedChunk, IndexedVersion};
 use crate::language::{Language, detect_language};
 use crate::rarity::QueryTerms;
+use crate::scoring::{MAX_SCORED, ScoringContext, ScoringHit, score_once};
 use crate::search::{MAX_CANDIDATES, is_supported};
 use crate::vector::{QueryVector, Windows};
 use crate::window::split_windows;
@@ -131,6 +135,8 @@ struct Searchable {
     /// The document of each chunk, as a position.
     documents: HashMap<Uuid, usize>,
     means: HashMap<Uuid, Vec<f32>>,
+    /// The heading and the text of each chunk.
+    texts: HashMap<Uuid, (String, String)>,
     readable: HashSet<Uuid>,
     languages: Vec<Language>,
     windows: usize,
@@ -142,14 +148,15 @@ struct Legs {
     lexical: Vec<(Uuid, f32)>,
 }
 
-/// Measures the search.
+/// Measures the search. A scoring model orders the best passages once more.
 ///
 /// # Errors
-/// If the model does not answer.
+/// If a model does not answer.
 pub async fn evaluate(
     collection: &Collection,
     foreign: Option<&Collection>,
     embedder: Option<&dyn Embedder>,
+    scoring_model: Option<&dyn Model>,
     cache: &mut VectorCache,
 ) -> Result<Report, String> {
     let searchable = build_index(collection, embedder, cache).await?;
@@ -169,7 +176,21 @@ pub async fn evaluate(
             found.entry(at).or_default().push((documents, took));
         }
     }
-    let rows = ways.iter().enumerate().map(|(at, (name, _))| {
+    let mut names: Vec<&str> = ways.iter().map(|(name, _)| *name).collect();
+    if let Some(model) = scoring_model {
+        let (_, rank) = ways[ways.len() - 1];
+        for query in &collection.queries {
+            let vector = embed_query(&query.text, embedder, cache).await?;
+            let begun = Instant::now();
+            let ranked = rank(&searchable, &search(&searchable, &query.text, vector.as_ref()));
+            let ranked = score(collection, &searchable, model, &query.text, ranked).await?;
+            let took = begun.elapsed();
+            let documents = documents(collection, &searchable, &ranked);
+            found.entry(names.len()).or_default().push((documents, took));
+        }
+        names.push("scored");
+    }
+    let rows = names.iter().enumerate().map(|(at, name)| {
         let results = &found[&at];
         let mean = |wanted: &dyn Fn(&EvalQuery) -> bool| {
             mean_metrics(collection, results.iter().map(|(documents, _)| documents), wanted)
@@ -250,6 +271,35 @@ fn search(searchable: &Searchable, query: &str, vector: Option<&QueryVector>) ->
     }
 }
 
+/// Returns the chunks with the best in the order of a model.
+async fn score(
+    collection: &Collection,
+    searchable: &Searchable,
+    model: &dyn Model,
+    question: &str,
+    mut ranked: Vec<Uuid>,
+) -> Result<Vec<Uuid>, String> {
+    let rest = ranked.split_off(ranked.len().min(MAX_SCORED));
+    let hit = |chunk: &Uuid| {
+        let (heading, text) = &searchable.texts[chunk];
+        let title = collection.documents[searchable.documents[chunk]].title.as_str();
+        ScoringHit { title, place: heading.clone(), text }
+    };
+    let context = ScoringContext { question, hits: ranked.iter().map(hit).collect() };
+    let nobody = Uuid::nil();
+    let scope = Scope {
+        tenant: TenantId(nobody),
+        case: ConversationId(nobody),
+        workflow: "eval",
+        run: RunOrIngestion::RunId(RunId(nobody)),
+        trace: TraceId(nobody),
+        invocation: InvocationId(nobody),
+    };
+    let ordered = score_once(model, &scope, &context).await?;
+    let best = ordered.into_iter().map(|result| ranked[result.rank]);
+    Ok(best.chain(rest).collect())
+}
+
 /// Returns the documents of chunks, each once.
 fn documents(collection: &Collection, searchable: &Searchable, chunks: &[Uuid]) -> Vec<String> {
     let mut seen = HashSet::new();
@@ -266,6 +316,7 @@ async fn build_index(
         index: Index::default(),
         documents: HashMap::new(),
         means: HashMap::new(),
+        texts: HashMap::new(),
         readable: HashSet::new(),
         languages: Vec::new(),
         windows: 0,
@@ -303,11 +354,12 @@ async fn build_index(
             searchable.documents.insert(key, at);
             let terms = weighted_terms(&document.title, &chunk.heading, &chunk.text, language);
             indexed.push(IndexedChunk { chunk: key, terms, windows });
+            searchable.texts.insert(key, (chunk.heading, chunk.text));
         }
         all.push(IndexedVersion { document: id, generation: 1, reader: Reader::Everyone, chunks: indexed });
         searchable.readable.insert(id);
     }
-    searchable.index.update(&HashSet::new(), all);
+    searchable.index.insert(all);
     Ok(searchable)
 }
 
@@ -424,7 +476,8 @@ mod tests {
         );
         write("qrels.jsonl", "{\"query\":\"q\",\"doc\":\"1\",\"rel\":1}\n");
         let collection = Collection::read(folder.path()).unwrap();
-        let report = evaluate(&collection, Some(&collection), None, &mut VectorCache::new()).await.unwrap();
+        let report =
+            evaluate(&collection, Some(&collection), None, None, &mut VectorCache::new()).await.unwrap();
         assert_eq!((report.chunks, report.windows, report.rows.len()), (2, 0, 1));
         assert_eq!((report.rows[0].all.ndcg_at_10, report.refused), (1.0, 0.0));
         write("queries.jsonl", "nonsense\n");

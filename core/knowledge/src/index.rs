@@ -8,6 +8,7 @@ use nod_contract::vector_store::{ChunkCounts, PointGroup, Reader};
 use uuid::Uuid;
 
 use crate::analysis::WEIGHT_SCALE;
+use crate::postings::Postings;
 use crate::vector::{QueryVector, Windows};
 
 /// The chunks of a tenant.
@@ -19,7 +20,7 @@ pub(crate) struct Index {
     live_count: usize,
     slots: Vec<Slot>,
     /// The chunks that have a term, each with its weight there.
-    postings: HashMap<i32, Vec<(u32, i16)>>,
+    postings: HashMap<i32, Postings>,
     /// The windows of all chunks, one after another.
     windows: Windows,
     dimension: usize,
@@ -84,7 +85,7 @@ impl Index {
 
     /// Returns how many chunks there are, how many of them have vectors, and how many have each of the terms.
     pub(crate) fn count_chunks(&self, terms: &[i32]) -> ChunkCounts {
-        let with = |term: &i32| self.postings.get(term).map_or(0, |found| found.len() as u64);
+        let with = |term: &i32| self.postings.get(term).map_or(0, Postings::count);
         ChunkCounts {
             all: self.live_count as u64,
             embedded: (self.live_count - self.bare_count) as u64,
@@ -106,21 +107,26 @@ impl Index {
         self.slots.len() > 1_000 && self.live_count * 2 < self.slots.len()
     }
 
-    /// Removes documents, and puts versions of others in the place of those that it holds.
-    pub(crate) fn update(&mut self, removed: &HashSet<Uuid>, changed: Vec<IndexedVersion>) {
-        // All at once, because every posting is looked at.
-        let gone = changed.iter().map(|version| version.document).chain(removed.iter().copied()).collect();
-        self.remove(&gone);
-        for IndexedVersion { document, generation, reader, chunks } in changed {
+    /// Adds versions of documents that it does not hold.
+    pub(crate) fn insert(&mut self, versions: Vec<IndexedVersion>) {
+        for IndexedVersion { document, generation, reader, chunks } in versions {
             self.versions.insert(document, (generation, reader));
             chunks.into_iter().for_each(|chunk| self.add(document, chunk));
         }
     }
 
+    /// Gives back the room that nothing stands in.
+    pub(crate) fn shrink(&mut self) {
+        self.postings.values_mut().for_each(Postings::shrink);
+        self.slots.shrink_to_fit();
+        self.windows.codes.shrink_to_fit();
+        self.windows.scales.shrink_to_fit();
+    }
+
     fn add(&mut self, document: Uuid, chunk: IndexedChunk) {
         let Ok(at) = u32::try_from(self.slots.len()) else { return };
         for (term, weight) in chunk.terms {
-            self.postings.entry(term).or_default().push((at, weight));
+            self.postings.entry(term).or_default().push(at, weight);
         }
         let begin = self.windows.scales.len();
         let windows = chunk.windows.filter(|windows| {
@@ -140,7 +146,8 @@ impl Index {
         self.live_count += 1;
     }
 
-    fn remove(&mut self, documents: &HashSet<Uuid>) {
+    /// Removes documents: all at once, because every posting is looked at.
+    pub(crate) fn remove(&mut self, documents: &HashSet<Uuid>) {
         self.versions.retain(|document, _| !documents.contains(document));
         let mut removed = HashSet::new();
         for (at, slot) in (0_u32..).zip(&mut self.slots) {
@@ -155,8 +162,8 @@ impl Index {
             return;
         }
         self.postings.retain(|_, found| {
-            found.retain(|(at, _)| !removed.contains(at));
-            !found.is_empty()
+            found.retain(|at| !removed.contains(&at));
+            found.count() > 0
         });
     }
 
@@ -168,15 +175,15 @@ impl Index {
         documents: &HashSet<Uuid>,
         most: usize,
     ) -> Vec<(Uuid, f32)> {
-        let mut scores: HashMap<u32, f32> = HashMap::new();
+        let readable = self.mark_slots(documents);
+        let mut scores = vec![0.0_f32; self.slots.len()];
         for (term, idf) in terms {
-            for (at, weight) in self.postings.get(term).into_iter().flatten() {
-                if self.is_in(*at as usize, documents) {
-                    *scores.entry(*at).or_default() += idf * f32::from(*weight) / WEIGHT_SCALE;
-                }
+            for (at, weight) in self.postings.get(term).into_iter().flat_map(Postings::iter) {
+                scores[at as usize] += idf * f32::from(weight) / WEIGHT_SCALE;
             }
         }
-        self.best(scores.into_iter().collect(), most)
+        let scored = (0_u32..).zip(scores).zip(readable).filter(|((_, score), is_in)| *is_in && *score > 0.0);
+        self.best(scored.map(|(scored, _)| scored).collect(), most)
     }
 
     /// Returns the chunks of these documents that are nearest to a query, the nearest first. A score is the cosine of
@@ -194,15 +201,26 @@ impl Index {
             let codes = &self.windows.codes[at * self.dimension..(at + 1) * self.dimension];
             query.cosine(codes, self.windows.scales[at])
         };
-        let readable = (0_u32..).zip(&self.slots).filter(|(at, _)| self.is_in(*at as usize, documents));
+        let readable = (0_u32..).zip(&self.slots).zip(self.mark_slots(documents)).filter(|(_, is_in)| *is_in);
         let scores = readable
-            .filter_map(|(at, slot)| Some((at, slot.windows.clone().map(window).max_by(f32::total_cmp)?)))
+            .filter_map(|((at, slot), _)| {
+                Some((at, slot.windows.clone().map(window).max_by(f32::total_cmp)?))
+            })
             .collect();
         self.best(scores, most)
     }
 
-    fn is_in(&self, slot: usize, documents: &HashSet<Uuid>) -> bool {
-        self.slots[slot].document.is_some_and(|document| documents.contains(&document))
+    /// Returns for each slot whether its chunk belongs to one of these documents.
+    fn mark_slots(&self, documents: &HashSet<Uuid>) -> Vec<bool> {
+        // The chunks of a document stand together, so it is looked up once.
+        let mut last = (None, false);
+        let is_in = |slot: &Slot| {
+            if slot.document != last.0 {
+                last = (slot.document, slot.document.is_some_and(|document| documents.contains(&document)));
+            }
+            last.1
+        };
+        self.slots.iter().map(is_in).collect()
     }
 
     /// Equal scores keep the order of the documents, so that an answer can be repeated.
@@ -235,7 +253,9 @@ mod tests {
 
     fn replace(index: &mut Index, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
         let reader = Reader::Everyone;
-        index.update(&HashSet::new(), vec![IndexedVersion { document, generation, reader, chunks }]);
+        index.remove(&HashSet::from([document]));
+        index.insert(vec![IndexedVersion { document, generation, reader, chunks }]);
+        index.shrink();
     }
 
     fn search(index: &Index, query: &str, documents: &HashSet<Uuid>) -> Vec<(Uuid, f32)> {
@@ -301,7 +321,7 @@ mod tests {
         let versions =
             index.count_groups().into_iter().map(|(group, n)| (group.document, group.generation, n));
         assert_eq!(versions.collect::<Vec<_>>(), [(id(0), 2, 1), (id(1), 1, 1)]);
-        index.update(&HashSet::from([id(0), id(1)]), Vec::new());
+        index.remove(&HashSet::from([id(0), id(1)]));
         assert_eq!((index.count_chunks(&[]), index.postings.len()), (ChunkCounts::default(), 0));
     }
 

@@ -1,9 +1,11 @@
 //! The jobs of this crate, and the lane in which documents are read.
 
+use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId, named_lane_id};
 use nod_people::context::Chat;
 use nod_store::jobs::{Claim, Job, WorkError, sql as jobs};
 use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::document::ReadVersion;
@@ -45,6 +47,18 @@ impl Job for KnowledgeJob {
 /// Returns the lane of a tenant's documents. They are read one after another, and no conversation waits for them.
 pub(crate) fn lane(tenant: TenantId) -> Uuid {
     named_lane_id(&["knowledge", &tenant.to_string()])
+}
+
+/// Has the vectors of a version computed that was read.
+pub(crate) async fn enqueue_embedding(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    document: Uuid,
+    version: &ReadVersion,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = KnowledgeJob::EmbedChunks { document, version: version.clone() };
+    jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await
 }
 
 /// Ends a job that has nothing else to store.

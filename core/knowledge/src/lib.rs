@@ -21,6 +21,7 @@ mod language;
 pub mod memory_store;
 mod menu;
 mod points;
+mod postings;
 mod rarity;
 mod scoring;
 mod search;

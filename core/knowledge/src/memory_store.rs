@@ -66,25 +66,36 @@ impl MemoryStore {
         // With another model, their vectors may have come meanwhile.
         let bare = space.model.as_ref().map(|_| known.index.bare_documents()).unwrap_or_default();
         let current = sql::load_versions(&mut conn, tenant).await.map_err(database_error)?;
-        let removed: HashSet<Uuid> =
+        let removed: Vec<Uuid> =
             versions.keys().filter(|document| !current.contains_key(*document)).copied().collect();
         let changed = current.iter().filter(|(document, version)| {
             versions.get(*document) != Some(*version) || bare.contains(*document)
         });
         let changed: Vec<Uuid> = changed.map(|(document, _)| *document).collect();
-        let mut loaded = Vec::new();
+        let gone: HashSet<Uuid> = removed.into_iter().chain(changed.iter().copied()).collect();
+        let begin = move || {
+            let mut built = BuiltIndex::clone(&known);
+            built.index.remove(&gone);
+            built.revision = revision;
+            built
+        };
+        let mut built = tokio::task::spawn_blocking(begin).await.map_err(thread_error)?;
+        // A few at a time, so that no more than these are in memory twice.
         for some in changed.chunks(MAX_LOADED_DOCUMENTS) {
-            let some = sql::load_indexed_chunks(&mut conn, tenant, some, space.model.as_deref()).await;
-            loaded.extend(some.map_err(database_error)?);
+            let loaded = sql::load_indexed_chunks(&mut conn, tenant, some, space.model.as_deref()).await;
+            let loaded = loaded.map_err(database_error)?;
+            let add = move || {
+                built.index.insert(loaded);
+                built
+            };
+            built = tokio::task::spawn_blocking(add).await.map_err(thread_error)?;
         }
         drop(conn);
-        let build = move || {
-            let mut built = BuiltIndex::clone(&known);
-            built.index.update(&removed, loaded);
-            built.revision = revision;
+        let end = move || {
+            built.index.shrink();
             Arc::new(built)
         };
-        let built = tokio::task::spawn_blocking(build).await.map_err(thread_error)?;
+        let built = tokio::task::spawn_blocking(end).await.map_err(thread_error)?;
         let mut indexes = self.lock();
         let newest = indexes.entry(key).or_default();
         if newest.revision < built.revision {

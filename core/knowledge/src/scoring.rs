@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nod_contract::ids::{InvocationId, TenantId};
-use nod_contract::model::{Completion, CompletionRequest, Model, ModelError, Tier, TokenSender, Turn};
+use nod_contract::model::{Completion, CompletionRequest, Model, Tier, TokenSender, Turn};
 use nod_contract::privacy::Audience;
 use nod_contract::scope::{RunOrIngestion, Scope};
 use nod_contract::text::fence_untrusted;
@@ -80,16 +80,15 @@ impl Scorer {
         let scope = Scope { invocation, ..scope.clone() };
         let request = scoring_request(context, &invocation.short());
         let started = self.chat.now();
-        let silent = TokenSender::disconnected();
-        let answer = timeout(TIMEOUT, self.model.complete(&scope, &request, &silent)).await;
+        let answer = ask_model(self.model.as_ref(), &scope, &request).await;
         let mut record =
             StepRecord::new("model", Tier::Router.as_str(), invocation, started, self.chat.now());
         record.input = serde_json::to_value(&request).ok();
-        let scores = match answer {
-            Ok(answer) => read_scores(&mut record, answer),
-            Err(_) => Err(format!("no scores within {TIMEOUT:?}")),
-        };
-        let scores = scores.unwrap_or_else(|error| {
+        if let Ok(answer) = &answer {
+            record = record.tokens(answer.usage);
+            record.output = serde_json::to_value(answer).ok();
+        }
+        let scores = answer.and_then(|answer| parse_scores(&answer.text)).unwrap_or_else(|error| {
             tracing::warn!(error, "passages keep the order of the search");
             record.error = Some(error);
             Vec::new()
@@ -113,15 +112,31 @@ impl Scorer {
     }
 }
 
-fn read_scores(
-    record: &mut StepRecord,
-    answer: Result<Completion, ModelError>,
-) -> Result<Vec<ModelScore>, String> {
-    let answer = answer.map_err(|error| error.to_string())?;
-    record.prompt_tokens = answer.usage.map(|usage| usage.prompt);
-    record.completion_tokens = answer.usage.map(|usage| usage.completion);
-    record.output = serde_json::to_value(&answer).ok();
-    let scores = serde_json::from_str::<Scores>(&answer.text);
+/// Returns the passages, the best first, without a run that it belongs to.
+pub(crate) async fn score_once(
+    model: &dyn Model,
+    scope: &Scope,
+    context: &ScoringContext<'_>,
+) -> Result<Vec<HybridResult>, String> {
+    let request = scoring_request(context, &scope.invocation.short());
+    let answer = ask_model(model, scope, &request).await?;
+    Ok(order(context.hits.len(), parse_scores(&answer.text)?))
+}
+
+async fn ask_model(
+    model: &dyn Model,
+    scope: &Scope,
+    request: &CompletionRequest,
+) -> Result<Completion, String> {
+    let silent = TokenSender::disconnected();
+    match timeout(TIMEOUT, model.complete(scope, request, &silent)).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("no scores within {TIMEOUT:?}")),
+    }
+}
+
+fn parse_scores(text: &str) -> Result<Vec<ModelScore>, String> {
+    let scores = serde_json::from_str::<Scores>(text);
     Ok(scores.map_err(|_| "the answer has no scores".to_owned())?.scores)
 }
 

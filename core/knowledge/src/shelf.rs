@@ -1,5 +1,7 @@
 //! Documents that the operator keeps from files, without a chat.
 
+use std::collections::HashMap;
+
 use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{Ids, TenantId};
@@ -9,7 +11,7 @@ use nod_store::jobs::sql as jobs;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::document::{Document, NewDocument, Readers, Status};
+use crate::document::{Document, NewDocument, Status};
 use crate::job::lane;
 use crate::{sql, version};
 
@@ -49,8 +51,6 @@ pub enum Progress {
     Failed {
         reason: String,
     },
-    /// It was removed meanwhile.
-    Gone,
 }
 
 /// Keeps a file and has it read.
@@ -66,14 +66,20 @@ pub async fn add_file(
 ) -> sqlx::Result<Added> {
     // In the same order as by the job.
     jobs::lock_lane(conn, tenant, lane(tenant)).await?;
-    let documents = sql::list(conn, tenant, &Readers::of_reader(file.reader)).await?;
+    let known = sql::find_by_title(conn, tenant, file.reader, file.name).await?;
     let digest = blobs::digest_of(file.bytes);
-    let known = documents.iter().find(|one| one.title.to_lowercase() == file.name.to_lowercase());
-    let is_same = |one: &&Document| {
+    let is_same = |one: &Document| {
         one.generation > 0 && one.status == Status::Indexed && one.digest.as_ref() == Some(&digest)
     };
-    if let Some(same) = known.filter(|one| is_same(one)).or_else(|| documents.iter().find(is_same)) {
-        return Ok(Added::Known { title: same.title.clone() });
+    let same = match known.as_ref().filter(|one| is_same(one)) {
+        Some(same) => Some(same.title.clone()),
+        None => {
+            let but = known.as_ref().map_or(Uuid::nil(), |known| known.id);
+            sql::find_same_content(conn, tenant, (file.reader, but), &digest).await?
+        }
+    };
+    if let Some(title) = same {
+        return Ok(Added::Known { title });
     }
     let attachment = Attachment {
         name: file.name.to_owned(),
@@ -90,26 +96,27 @@ pub async fn add_file(
         delivery: None,
         now,
     };
-    let document = version::begin(conn, tenant, ids, known, &new).await?;
+    let document = version::begin(conn, tenant, ids, known.as_ref(), &new).await?;
     sql::store_bytes(conn, tenant, &document, file.bytes, "", now).await?;
     Ok(Added::Queued(document.id))
 }
 
-/// Returns how far a document is.
+/// Returns how far documents are. Those that are missing were removed meanwhile.
 ///
 /// # Errors
 /// If the database does not answer.
 pub async fn load_progress(
     conn: &mut PgConnection,
     tenant: TenantId,
-    document: Uuid,
-) -> sqlx::Result<Progress> {
-    let Some(document) = sql::load(conn, tenant, document).await? else { return Ok(Progress::Gone) };
-    Ok(match document.status {
+    documents: &[Uuid],
+) -> sqlx::Result<HashMap<Uuid, Progress>> {
+    let rows = sql::list_progress(conn, tenant, documents).await?;
+    let progress = |row: sql::ProgressRow| match Status::from_name(&row.status) {
         Status::Indexing => Progress::Reading,
-        Status::Indexed => Progress::Indexed { passages: document.chunk_count },
+        Status::Indexed => Progress::Indexed { passages: row.chunk_count },
         Status::Failed => {
-            Progress::Failed { reason: document.reason.unwrap_or_else(|| "it could not be read".to_owned()) }
+            Progress::Failed { reason: row.reason.unwrap_or_else(|| "it could not be read".to_owned()) }
         }
-    })
+    };
+    Ok(rows.into_iter().map(|row| (row.id, progress(row))).collect())
 }

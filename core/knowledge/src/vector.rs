@@ -8,10 +8,10 @@ pub(crate) struct Windows {
     pub(crate) scales: Vec<f32>,
 }
 
-/// A query's vector in the same form.
+/// A query's vector in the same form, in the width in which it is multiplied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryVector {
-    pub(crate) codes: Vec<i8>,
+    pub(crate) codes: Vec<i16>,
     pub(crate) scale: f32,
 }
 
@@ -61,7 +61,7 @@ impl Windows {
 impl QueryVector {
     pub(crate) fn pack(vector: &[f32]) -> Self {
         let (codes, scale) = pack(vector);
-        Self { codes, scale }
+        Self { codes: codes.into_iter().map(i16::from).collect(), scale }
     }
 
     /// Returns the cosine with a window.
@@ -76,9 +76,14 @@ fn pack(vector: &[f32]) -> (Vec<i8>, f32) {
     (vector.iter().map(|x| (x / scale).round() as i8).collect(), scale)
 }
 
-fn dot(a: &[i8], b: &[i8]) -> i32 {
-    // A product fits: 128 · 128 < 2^15.
-    a.iter().zip(b).map(|(x, y)| i32::from(i16::from(*x) * i16::from(*y))).sum()
+/// Adds up a fixed number of products at a time, which compilers make into a few instructions.
+fn dot(a: &[i16], b: &[i8]) -> i32 {
+    const LANES: usize = 32;
+    let product = |(x, y): (&i16, &i8)| i32::from(*x) * i32::from(*y);
+    let (a, rest_a) = a.as_chunks::<LANES>();
+    let (b, rest_b) = b.as_chunks::<LANES>();
+    let whole = a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(product).sum::<i32>());
+    whole.sum::<i32>() + rest_a.iter().zip(rest_b).map(product).sum::<i32>()
 }
 
 #[cfg(test)]

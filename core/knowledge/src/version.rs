@@ -7,9 +7,9 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use sqlx::PgConnection;
 
 use crate::document::{Document, NewChunk, NewDocument, ReadVersion, Status};
-use crate::job::{KnowledgeJob, complete, lane};
+use crate::job::{KnowledgeJob, complete, enqueue_embedding, lane};
 use crate::points::Points;
-use crate::{card, embed, sql};
+use crate::{card, sql};
 
 /// Begins a version of a document and has it read: the next one of `known`, or the first of a new document. The lane of
 /// the documents is locked before, so that none is begun or removed meanwhile.
@@ -63,7 +63,7 @@ pub(crate) async fn find_same_content(
         return Ok(None);
     }
     let mut conn = core.pool.acquire().await?;
-    let title = sql::find_same_content(&mut conn, tenant, document, digest).await?;
+    let title = sql::find_same_content(&mut conn, tenant, (document.reader, document.id), digest).await?;
     // The person who added it would not be told where it went, except by the list; the operator is told by `nod ingest`.
     let is_only_listed = document.delivery.is_none() && document.added_by.is_some();
     Ok(title.map(|title| match is_only_listed {
@@ -135,7 +135,7 @@ async fn store(
             if let Some(model) = points.model() {
                 sql::copy_vectors(tx, tenant, id, generation, model).await?;
             }
-            embed::enqueue(tx, tenant, id, version, now).await?;
+            enqueue_embedding(tx, tenant, id, version, now).await?;
             true
         }
         Outcome::Indexed { version, .. } => sql::publish_version(tx, tenant, id, version, now).await?,
@@ -145,7 +145,7 @@ async fn store(
         }
         Outcome::SameContent { digest, .. } => {
             // The other document might have been removed since; then this one is needed after all.
-            if sql::find_same_content(tx, tenant, document, digest).await?.is_none() {
+            if sql::find_same_content(tx, tenant, (document.reader, id), digest).await?.is_none() {
                 return Err("the document with the same content is gone".into());
             }
             sql::delete(tx, tenant, id).await?

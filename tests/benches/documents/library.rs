@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 const VOCABULARY: usize = 30_000;
 const HEADINGS: usize = 10;
 /// Under one heading, so many that they are one chunk.
-const WORDS: usize = 480;
+const WORDS: usize = 320;
 const WORDS_OF_SENTENCE: usize = 16;
 const WORDS_OF_QUESTION: usize = 6;
 

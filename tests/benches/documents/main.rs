@@ -26,8 +26,10 @@ use figures::{DisplayDuration, ProcessStats, quantile};
 use library::Library;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
-/// Those who talk while documents are taken in.
-const PEOPLE: usize = 4;
+/// The people of the company, and how many of them talk at once while documents are taken in. Each has a DM, because Slack
+/// takes one message a second in each.
+const PEOPLE: usize = 200;
+const CONCURRENT_PEOPLE: usize = 4;
 const TURNS: usize = 40;
 const QUESTIONS: usize = 300;
 /// How many numbers a vector of the fake has: as many as all-MiniLM-L6-v2's.
@@ -47,21 +49,24 @@ async fn main() {
     let nod = world.start_program(NOD).await;
     let talk = ConversationLoad::listen(&world);
     talk.run_concurrently(PEOPLE, 1).await;
-    println!("\n{PEOPLE} conversations, {TURNS} turns each, before");
-    talk.run_concurrently(PEOPLE, TURNS).await.print();
+    println!("\n{CONCURRENT_PEOPLE} conversations, {TURNS} turns each, before");
+    talk.run_concurrently(CONCURRENT_PEOPLE, TURNS).await.print();
 
     let mut library = Library::new();
     let folder = tempfile::tempdir().unwrap();
     library.write(folder.path(), count);
     let (begun, cpu) = (Instant::now(), ProcessStats::load(nod.id()).cpu);
-    let (taken_in, ()) = tokio::join!(ingest(&world, folder.path()), async {
+    let take_in = async {
+        let problem = ingest(&world, folder.path()).await;
+        assert!(problem.is_empty(), "{problem}");
+        begun.elapsed()
+    };
+    let (took, ()) = tokio::join!(take_in, async {
         println!("\nthe same while documents are taken in");
-        talk.run_concurrently(PEOPLE, TURNS).await.print();
+        talk.run_concurrently(CONCURRENT_PEOPLE, TURNS).await.print();
     });
-    assert!(taken_in.is_empty(), "{taken_in}");
-    world.wait_until_idle().await;
     let cpu = ProcessStats::load(nod.id()).cpu - cpu;
-    print_ingestion(&world, begun.elapsed(), cpu, model.as_ref()).await;
+    print_ingestion(&world, took, cpu, model.as_ref()).await;
 
     ask(&world, &mut library).await;
     print_memory(&world, &nod).await;
@@ -118,9 +123,10 @@ async fn print_ingestion(world: &World, took: Duration, cpu: Duration, model: Op
 
 /// Asks questions, one after another. Each is looked up by a step of its own, whose time Nod stores.
 async fn ask(world: &World, library: &mut Library) {
-    for _ in 0..QUESTIONS {
+    for number in 0..QUESTIONS {
         world.script_model("retrieval", [Answer::text("I do not know.")]);
-        world.say("ana", "dm:ana", &format!("what about {}?", library.write_question())).await;
+        let name = conversation::handle_of(number % PEOPLE);
+        world.say(&name, &format!("dm:{name}"), &format!("what about {}?", library.write_question())).await;
     }
     let steps: Vec<i64> = sqlx::query_scalar(
         "select duration_us from run_steps where name = 'retrieve_knowledge_base' order by started_at",

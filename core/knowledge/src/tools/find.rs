@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{Library, Opened, Shown, database_error, handle, place};
 use crate::analysis::{query_words, terms};
@@ -13,7 +14,7 @@ use crate::chunk::sentences;
 use crate::cite::compared_words;
 use crate::sql::FoundChunk;
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 
 /// The most places that one call returns, and the longest in characters.
 const MAX_PLACES: usize = 12;
@@ -58,18 +59,28 @@ impl ReadTool for FindInDocument {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let [title, words] = ["document", "words"].map(|name| args[name].as_str().unwrap_or_default());
-        Ok(match self.library.open(cx, title).await.map_err(database_error)? {
-            Ok(opened) => describe(cx, &opened, words),
-            Err(unclear) => unclear,
-        })
+        let mut opened = match self.library.open(cx, title).await.map_err(database_error)? {
+            Ok(opened) => opened,
+            Err(unclear) => return Ok(unclear),
+        };
+        let (chunks, wanted) = (std::mem::take(&mut opened.chunks), words.to_owned());
+        // To stem a book takes long enough to hold up others.
+        let found = tokio::task::spawn_blocking(move || {
+            let found = find_places(&chunks, &wanted);
+            found.into_iter().map(|(chunk, text)| (chunk.id, place(chunk), text)).collect::<Vec<_>>()
+        });
+        let found = found.await.map_err(|error| {
+            tracing::error!(%error, "could not look through a document");
+            ToolError::internal("the document could not be read")
+        })?;
+        Ok(describe(cx, &opened, words, &found))
     }
 }
 
-fn describe(cx: &ToolContext, opened: &Opened, words: &str) -> ToolOutput {
-    let found = find_places(&opened.chunks, words);
+fn describe(cx: &ToolContext, opened: &Opened, words: &str, found: &[(Uuid, String, String)]) -> ToolOutput {
     let places: Vec<Value> = found
         .iter()
-        .map(|(chunk, text)| json!({ "handle": handle(chunk.id), "place": place(chunk), "text": text }))
+        .map(|(chunk, place, text)| json!({ "handle": handle(*chunk), "place": place, "text": text }))
         .collect();
     let mut content = json!({ "document": opened.title, "searched": words, "places": places });
     if found.is_empty() {
@@ -78,7 +89,7 @@ fn describe(cx: &ToolContext, opened: &Opened, words: &str) -> ToolOutput {
     }
     let output = ToolOutput::trusted(content)
         .with_provenance(Provenance::untrusted(format!("the document {}", opened.title)));
-    let chunks = found.iter().map(|(chunk, _)| chunk.id).collect();
+    let chunks = found.iter().map(|(chunk, ..)| *chunk).collect();
     Shown { grant: &opened.grant, query: Some(words), documents: 1, by_words_alone: false, chunks }
         .leave(cx, output)
 }
@@ -123,8 +134,8 @@ mod tests {
 
     fn chunk(text: &str) -> FoundChunk {
         FoundChunk {
-            id: uuid::Uuid::nil(),
-            document_id: uuid::Uuid::nil(),
+            id: Uuid::nil(),
+            document_id: Uuid::nil(),
             generation: 1,
             title: "handbook.md".to_owned(),
             page: None,
