@@ -213,11 +213,9 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
     world.switch_platform();
     insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Email sent · rev 1 · db435d
+            nod: # Email sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -225,7 +223,6 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
 
               Ana
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: Sent.
     ");
@@ -389,11 +386,9 @@ async fn a_change_made_on_a_copy_is_shown_there() {
     world.chat.submit_form("ana", &typed).await;
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
-        (ana only) nod: # Send this email? · rev 2 · 993156
+        (ana only) nod: # Send this email? · edited
         From  ana@acme.test
         To  bo@acme.test
-        Cc  —
-        Bcc  —
         Subject  Very late
         Hi Bo,
 
@@ -401,7 +396,7 @@ async fn a_change_made_on_a_copy_is_shown_there() {
 
         Ana
         ⚠ Nod's first mail to bo@acme.test
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & send] [Edit] [Deny]
     ");
     world.click_newest_ephemeral("ana", "Deny").await;
@@ -456,15 +451,13 @@ async fn of_many_who_could_be_meant_one_is_chosen_from_a_menu() {
     insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod say hello to Bob
             nod: · Which Bob? → Bob Clark (clark@acme.test)
-            nod: # Send this email? · rev 1 · bee8fa
+            nod: # Send this email?
               From  ana@acme.test
               To  clark@acme.test
-              Cc  —
-              Bcc  —
               Subject  Hello
               Hello!
               ⚠ Nod's first mail to clark@acme.test
-              · Only Ana Silva can decide. Expires Sun 8 Mar 2026, 10:30 WET.
+              · Only Ana Silva can approve this. Expires Sun 8 Mar 2026, 10:30 WET.
               [Approve & send] [Edit] [Deny]
     ");
     world.finish().await;

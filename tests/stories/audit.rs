@@ -194,11 +194,9 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: tell Bo I'm late
-            nod: # Email not sent · rev 1 · db435d
+            nod: # Email not sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -209,11 +207,9 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
             nod: All right, not sent.
               · For the record: nothing was sent or changed in this turn.
             ana: tell Bo I'm late
-            nod: # Email not sent · rev 1 · db435d
+            nod: # Email not sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 

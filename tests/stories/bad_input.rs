@@ -153,18 +153,15 @@ async fn every_script_arrives_as_it_was_written() {
     world.click("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod 你好 👋 tell Bo
-            nod: # Email sent · rev 1 · d60d2f
+            nod: # Email sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Grüße 👩‍👩‍👧 שלום
               Жди меня 🚀
 
               مرحبا	tab
               ``` and *stars*
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: 👍 שלום
     ");
@@ -196,17 +193,14 @@ async fn a_subject_cannot_smuggle_a_header_in() {
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: say hello to Bo
-        nod: # Email sent · rev 1 · a0d257
+        nod: # Email sent
           From  ana@acme.test
           To  bo@acme.test
-          Cc  —
-          Bcc  —
           Subject  Hello
           Bcc: evil@x.test
           .
           QUIT
           Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
           [Open in Gmail]
         nod: Done.
     ");
@@ -287,11 +281,9 @@ async fn markup_in_a_name_stays_a_name() {
     world.click("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.read_new("general").replace('\u{200b}', "|"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Email sent · rev 1 · db435d
+            nod: # Email sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -299,7 +291,6 @@ async fn markup_in_a_name_stays_a_name() {
 
               Ana
               Approved by *Ana* <|!channel> [x](https://evil.test/) 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: Done.
     ");

@@ -42,12 +42,11 @@ pub(crate) async fn with_calendars(platform: Platform) -> World {
 /// Removes what differs: Slack's line between a card's text and its risks, and digests. They contain zones and counted
 /// ids; Discord reports no zone and uses more ids.
 pub(crate) fn compact(shown: String) -> String {
-    let lines = shown.lines().filter(|line| !line.is_empty() && !line.trim().starts_with("· id nod"));
-    let masked = lines.map(|line| match line.rsplit_once(" · ") {
-        Some((title, _)) if title.contains(" · rev ") => title.to_owned(),
-        _ => line.to_owned(),
-    });
-    masked.collect::<Vec<_>>().join("\n")
+    let lines = shown.lines().filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(
+        "
+",
+    )
 }
 
 /// Returns the time without the zone: in winter Lisbon's time is UTC.
@@ -77,14 +76,14 @@ async fn an_invitation_waits_for_a_yes(platform: Platform) {
     world.say("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod lunch with Bo next Tuesday at noon, an hour
-            nod: # Send this invitation? · rev 1
+            nod: # Send this invitation?
               Calendar  ana@acme.test
               Title  Lunch
               When  Tue 10 Mar, 12:00–13:00 WET
               Guests  bo@acme.test
               For guests  Bo Lind 13:00–14:00 CET
               ⚠ Nod's first invitation to bo@acme.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
     assert!(world.google.events(ANA).is_empty());
@@ -92,7 +91,7 @@ async fn an_invitation_waits_for_a_yes(platform: Platform) {
     world.click("ana", GENERAL, "Approve & invite").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod lunch with Bo next Tuesday at noon, an hour
-            nod: # Invitation created · rev 1
+            nod: # Invitation created
               Calendar  ana@acme.test
               Title  Lunch
               When  Tue 10 Mar, 12:00–13:00 WET
@@ -151,7 +150,7 @@ async fn a_meeting_is_moved_after_a_yes(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
-        nod: # Change this event? · rev 1
+        nod: # Change this event?
           Calendar  ana@acme.test
           Title  Standup → Late standup
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
@@ -159,21 +158,20 @@ async fn a_meeting_is_moved_after_a_yes(platform: Platform) {
           For guests  Bo Lind 16:00–16:30 CET
           ⚠ Nod's first message to bo@acme.test
           ⚠ your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & change").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
-        nod: # Event changed · rev 1
+        nod: # Event changed
           Calendar  ana@acme.test
           Title  Standup → Late standup
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
           Approved by Ana Silva 09:30 WET → Changed 09:30 WET
-          · id sandbox0000000000000000001
           [Open in Calendar]
         nod: It is at three now.
     "); }
@@ -197,13 +195,13 @@ async fn a_meeting_is_cancelled_after_a_yes(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: cancel Monday's standup
-        nod: # Cancel this event? · rev 1
+        nod: # Cancel this event?
           Calendar  ana@acme.test
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET
           Guests  bo@acme.test
           ⚠ Nod's first cancellation to bo@acme.test
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & cancel it] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & cancel it").await;
@@ -224,7 +222,7 @@ async fn an_invitation_is_answered_after_a_yes(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: decline Eve's meeting, I'm on a plane
-        nod: # Answer this invitation? · rev 1
+        nod: # Answer this invitation?
           Calendar  ana@acme.test
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET
@@ -235,7 +233,7 @@ async fn an_invitation_is_answered_after_a_yes(platform: Platform) {
           ⚠ Nod's first answer to eve@partner.example
           ⚠ eve@partner.example comes from outside text: nobody here named it
           ⚠ this run has read outside text: calendar event of eve@partner.example
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Answer No] [Deny]
     "); }
     world.click("ana", "dm:ana", "Answer No").await;
@@ -265,7 +263,7 @@ async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: Platform) 
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
-        nod: # Event not changed · rev 1
+        nod: # Event not changed
           Calendar  ana@acme.test
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
@@ -290,7 +288,7 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: standup is in room 2, and Cy of the partners comes too
-        nod: # Change this event? · rev 1
+        nod: # Change this event?
           Calendar  ana@acme.test
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET
@@ -299,7 +297,7 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: Platform) {
           Place  — → Room 2
           ⚠ cy@partner.example is outside acme.test
           ⚠ Nod's first message to bo@acme.test and 1 more
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & change").await;
@@ -321,7 +319,7 @@ async fn a_weekly_meeting_follows_its_zone(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: a one to one with Bo every Monday at 9, four times
-        nod: # Send this invitation? · rev 1
+        nod: # Send this invitation?
           Calendar  ana@acme.test
           Title  One to one
           When  Mon 9 Mar, 09:00–09:30 WET
@@ -334,14 +332,14 @@ async fn a_weekly_meeting_follows_its_zone(platform: Platform) {
           How is it going?
           ⚠ Nod's first invitation to bo@acme.test
           ⚠ nobody looked who is busy at its later times
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & invite").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: a one to one with Bo every Monday at 9, four times
-        nod: # Invitation created · rev 1
+        nod: # Invitation created
           Calendar  ana@acme.test
           Title  One to one
           When  Mon 9 Mar, 09:00–09:30 WET
@@ -372,7 +370,7 @@ async fn an_invitation_is_edited_before_the_yes(platform: Platform) {
     world.edit_request("ana", GENERAL, &[("When", "Wed 11 Mar 2026 12:30"), ("Place", "Canteen")]).await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod lunch with Bo next Tuesday at noon, an hour
-            nod: # Send this invitation? · rev 2
+            nod: # Send this invitation? · edited
               Calendar  ana@acme.test
               Title  Lunch
               When  Wed 11 Mar, 12:30–13:30 WET
@@ -381,7 +379,7 @@ async fn an_invitation_is_edited_before_the_yes(platform: Platform) {
               Place  Canteen
               ⚠ Nod's first invitation to bo@acme.test
               ⚠ nobody looked whether everybody is free then, since it was changed by hand
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", GENERAL, "Approve & invite").await;
@@ -436,14 +434,14 @@ async fn a_week_becomes_a_time_by_a_button(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         nod: · When is “next week”? → Mon 9 Mar, 09:00–09:45 WET
-        nod: # Send this invitation? · rev 1
+        nod: # Send this invitation?
           Calendar  ana@acme.test
           Title  Planning
           When  Mon 9 Mar, 09:00–09:45 WET
           Guests  bo@acme.test
           For guests  Bo Lind 10:00–10:45 CET
           ⚠ Nod's first invitation to bo@acme.test
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & invite").await;
@@ -468,7 +466,7 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: Platform) {
         // A new title does not change the time.
         world.edit_request("ana", place, &[("Title", "Long lunch")]).await;
         let card = world.read_new(place);
-        assert!(card.contains("rev 2"), "{card}");
+        assert!(card.contains("edited"), "{card}");
         assert_eq!(
             card.matches("bo@acme.test is busy then").count(),
             usize::from(place == "dm:ana"),
@@ -491,7 +489,7 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
     world.say("ana", GENERAL, "@nod a review with Bo and Cho today at 3").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod a review with Bo and Cho today at 3
-            nod: # Send this invitation? · rev 1
+            nod: # Send this invitation?
               Calendar  ana@acme.test
               Title  Review
               When  Fri 6 Mar, 15:00–15:30 WET
@@ -499,13 +497,13 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
               For guests  Bo Lind 16:00–16:30 CET · Cho Park Sat 00:00–00:30 JST
               ⚠ Nod's first invitation to bo@acme.test and 1 more
               ⚠ Cho Park: outside their working hours (Sat 00:00 there)
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
     world.edit_request("ana", GENERAL, &[("When", "Mon 9 Mar 2026 09:00")]).await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
         ana: @nod a review with Bo and Cho today at 3
-            nod: # Send this invitation? · rev 2
+            nod: # Send this invitation? · edited
               Calendar  ana@acme.test
               Title  Review
               When  Mon 9 Mar, 09:00–09:30 WET
@@ -514,7 +512,7 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
               ⚠ Nod's first invitation to bo@acme.test and 1 more
               ⚠ nobody looked whether everybody is free then, since it was changed by hand
               ⚠ Cho Park: outside their working hours (Mon 18:00 there)
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", GENERAL, "Approve & invite").await;

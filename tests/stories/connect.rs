@@ -381,11 +381,9 @@ async fn a_mail_that_needed_it_is_asked_for_once_connected(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: · Ana Silva, first I need access to your account. I have written to you directly.
-                nod: # Send this email? · rev 1 · db435d
+                nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 
@@ -393,7 +391,7 @@ async fn a_mail_that_needed_it_is_asked_for_once_connected(platform: Platform) {
 
                   Ana
                   ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }

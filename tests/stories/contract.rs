@@ -138,7 +138,7 @@ async fn press_a_button_does_what_it_says_and_in_the_name_of_whoever_pressed(pla
     let mut room = with_pending_mail(platform, mail_to_bo("I'm late.")).await;
     // The revision that is approved in the end is not the one that was shown first.
     room.fill_form("Edit", &mail_form(Some("Later"))).await;
-    room.wait_for_text("rev 2").await;
+    room.wait_for_text("edited").await;
     room.world.model.will(Answer::text("Bo knows."));
     room.click("Approve & send").await;
     room.wait_for_text("Approved by Ana Silva").await;
@@ -159,7 +159,7 @@ async fn form_what_is_typed_arrives_and_what_is_not_touched_stays_however_long(p
     let body = body.trim_end();
     let mut room = with_pending_mail(platform, mail_to_bo(body)).await;
     room.fill_form("Edit", &mail_form(Some("“Später” & <more>"))).await;
-    room.wait_for_text("rev 2").await;
+    room.wait_for_text("edited").await;
     room.world.model.will(Answer::text("Bo knows."));
     room.click("Approve & send").await;
     room.wait_for_text("Approved by Ana Silva").await;

@@ -168,7 +168,7 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platfor
     assert!(said.contains(&format!("From  {ASSISTANT}")) && said.contains(&whose), "{said}");
     world.edit_request("ana", "general", &[("subject", "Late")]).await;
     let said = world.read_new("general");
-    assert!(said.contains("rev 2") && said.contains(&whose), "an edit does not hide it: {said}");
+    assert!(said.contains("edited") && said.contains(&whose), "an edit does not hide it: {said}");
     world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.list_sent(ASSISTANT).len(), 1);
     let said = world.read_new("general");

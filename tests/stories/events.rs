@@ -61,12 +61,10 @@ fn event_calls(tool: &str, args: Value) -> [Answer; 2] {
 /// Returns the card without what differs by platform: digests and empty lines.
 fn card(shown: &str) -> String {
     let from = shown.rfind("nod: # ").unwrap_or_else(|| panic!("no card:\n{shown}"));
-    let lines = shown[from..].lines().filter(|line| !line.trim().is_empty());
-    let masked = lines.map(|line| match line.rsplit_once(" · ") {
-        Some((title, _)) if title.contains(" · rev ") => title.trim(),
-        _ => line.trim(),
-    });
-    masked.collect::<Vec<_>>().join("\n")
+    shown[from..].lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(
+        "
+",
+    )
 }
 
 async fn what_changes_while_ours_is_on_its_way_is_not_overwritten(platform: Platform) {
@@ -105,14 +103,14 @@ async fn one_time_of_a_series_is_cancelled_alone(platform: Platform) {
     world.script_model("tool", event_calls("calendar_cancel_event", json!({ "event": second })));
     world.say("ana", DM, "cancel the standup on the 16th").await;
     insta::allow_duplicates! { insta::assert_snapshot!(card(&world.read_new(DM)), @r"
-        nod: # Cancel this event? · rev 1
+        nod: # Cancel this event?
         Calendar  ana@acme.test
         Title  Standup
         When  Mon 16 Mar, 10:00–10:30 WET
         Series  only this time, the others stay
         Guests  bo@acme.test
         ⚠ Nod's first cancellation to bo@acme.test
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & cancel it] [Deny]
     "); }
     world.click("ana", DM, "Approve & cancel it").await;
@@ -131,14 +129,14 @@ async fn a_whole_series_is_cancelled_by_name_only(platform: Platform) {
     world.script_model("tool", [cancel(false), cancel(true), Answer::text("The series is off.")]);
     world.say("ana", DM, "cancel the weekly standup altogether").await;
     insta::allow_duplicates! { insta::assert_snapshot!(card(&world.read_new(DM)), @r"
-        nod: # Cancel all times of this event? · rev 1
+        nod: # Cancel all times of this event?
         Calendar  ana@acme.test
         Title  Standup
         First  Mon 9 Mar, 10:00–10:30 WET
         Series  all of its times
         Guests  bo@acme.test
         ⚠ Nod's first cancellation to bo@acme.test
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & cancel it] [Deny]
     "); }
     world.click("ana", DM, "Approve & cancel it").await;
@@ -171,12 +169,11 @@ async fn a_day_is_blocked_whole(platform: Platform) {
     );
     world.say("ana", DM, "I'm on leave on 12 March").await;
     insta::allow_duplicates! { insta::assert_snapshot!(card(&world.read_new(DM)), @r"
-        nod: # Create this event? · rev 1
+        nod: # Create this event?
         Calendar  ana@acme.test
         Title  Leave
         When  Thu 12 Mar
-        Guests  —
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & create] [Edit] [Deny]
     "); }
     world.click("ana", DM, "Approve & create").await;
@@ -205,7 +202,7 @@ async fn a_taken_room_is_said_to_everybody_who_reads_the_card(platform: Platform
     world.script_model("tool", event_calls("calendar_create_event", lunch));
     world.say("ana", "general", "@nod review with Bo next Tuesday at noon in Ada").await;
     insta::allow_duplicates! { insta::assert_snapshot!(card(&world.read_new("general")), @r"
-        nod: # Send this invitation? · rev 1
+        nod: # Send this invitation?
         Calendar  ana@acme.test
         Title  Review
         When  Tue 10 Mar, 12:00–12:30 WET
@@ -214,13 +211,13 @@ async fn a_taken_room_is_said_to_everybody_who_reads_the_card(platform: Platform
         Room  Ada
         ⚠ Nod's first invitation to bo@acme.test
         ⚠ the room Ada is taken then
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & invite] [Edit] [Deny]
     "); }
     world.edit_request("ana", "general", &[("Title", "Board review")]).await;
     let edited = card(&world.read_new("general"));
     assert!(
-        edited.contains("rev 2") && edited.matches("the room Ada is taken then").count() == 1,
+        edited.contains("edited") && edited.matches("the room Ada is taken then").count() == 1,
         "{edited}"
     );
     world.click("ana", "general", "Approve & invite").await;

@@ -79,17 +79,15 @@ async fn a_mail_can_be_changed_before_the_nod(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: # Send this email? · rev 2 · d58267
+                nod: # Send this email? · edited
                   From  ana@acme.test
                   To  bo@acme.test, cho@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Very late
                   Hi both,
 
                   an hour.
                   ⚠ Nod's first mail to bo@acme.test and 1 more
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -195,7 +193,7 @@ async fn a_no_can_say_why(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.form_text("ana"), @r"
             # Deny this email
-            · email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET.
+            · email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET.
             · Nod reads your reason, and the card shows it.
             Reason (optional): 
         ");
@@ -267,7 +265,7 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: Platf
               It goes on.
             · The first 1,463 of 11,414 characters. Show all shows every one of them.
             ⚠ Nod's first mail to bo@acme.test
-            · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
             [Approve & send] [Edit] [Deny] [Show all]
         ");
     }

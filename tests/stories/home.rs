@@ -26,11 +26,9 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     insta::assert_snapshot!(world.slack.home("ana"), @r"
         # Waits for your nod
         ---
-        # Send this email? · rev 1 · db435d
+        # Send this email?
         From  ana@acme.test
         To  bo@acme.test
-        Cc  —
-        Bcc  —
         Subject  Running late
         Hi Bo,
 
@@ -38,7 +36,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
 
         Ana
         ⚠ Nod's first mail to bo@acme.test
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & send] [Edit] [Deny]
         ---
         # Connected accounts
@@ -54,11 +52,9 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         ---
         # Decided lately
         ---
-        # Email sent · rev 1 · db435d
+        # Email sent
         From  ana@acme.test
         To  bo@acme.test
-        Cc  —
-        Bcc  —
         Subject  Running late
         Hi Bo,
 
@@ -66,7 +62,6 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
 
         Ana
         Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-        · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
         [Open in Gmail]
         ---
         # Connected accounts

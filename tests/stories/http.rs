@@ -63,11 +63,9 @@ async fn mail_waits_for_a_yes_either_way() {
             insta::assert_snapshot!(told, @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
             insta::assert_snapshot!(world.read_new("general"), @r"
                 ana: @nod tell Bo I'm late
-                    nod: # Email sent · rev 1 · db435d
+                    nod: # Email sent
                       From  ana@acme.test
                       To  bo@acme.test
-                      Cc  —
-                      Bcc  —
                       Subject  Running late
                       Hi Bo,
 
@@ -75,7 +73,6 @@ async fn mail_waits_for_a_yes_either_way() {
 
                       Ana
                       Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-                      · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
                       [Open in Gmail]
                     nod: Bo knows that you are late.
             ");

@@ -23,11 +23,9 @@ async fn mail_waits_for_a_yes(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: # Send this email? · rev 1 · db435d
+                nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 
@@ -35,7 +33,7 @@ async fn mail_waits_for_a_yes(platform: Platform) {
 
                   Ana
                   ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -45,11 +43,9 @@ async fn mail_waits_for_a_yes(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: # Email sent · rev 1 · db435d
+                nod: # Email sent
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 
@@ -57,7 +53,6 @@ async fn mail_waits_for_a_yes(platform: Platform) {
 
                   Ana
                   Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-                  · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
                   [Open in Gmail]
                 nod: Bo knows that you are late.
         ");

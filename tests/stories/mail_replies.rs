@@ -72,11 +72,9 @@ async fn an_answer_stands_in_the_thread_of_the_mail(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(normalize_recipient_risk(text_after(&world.read_new("dm:ana"), "ana: reply")), @r"
             ana: reply that it works
-            nod: # Send this email? · rev 1 · 8733ba
+            nod: # Send this email?
               From  ana@acme.test
               To  Kim Vale <kim@northwind.test>
-              Cc  —
-              Bcc  —
               Subject  Re: Contract for the pilot
               Thread  answers “Contract for the pilot” from kim@northwind.test
               Quoted below  the mail of kim@northwind.test, 115 characters
@@ -89,7 +87,7 @@ async fn an_answer_stands_in_the_thread_of_the_mail(platform: Platform) {
               ⚠ Nod's first mail to kim@northwind.test
               ⚠ kim@northwind.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
@@ -117,11 +115,10 @@ async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: Platform) 
     insta::allow_duplicates! {
         insta::assert_snapshot!(normalize_recipient_risk(text_after(&world.read_new("dm:ana"), "ana: reply")), @r"
             ana: reply to all that it works
-            nod: # Send this email? · rev 1 · 9b5bb0
+            nod: # Send this email?
               From  ana@acme.test
               To  desk@elsewhere.test
               Cc  cho@acme.test
-              Bcc  —
               Subject  Re: Contract for the pilot
               Thread  answers “Contract for the pilot” from kim@northwind.test
               Reply-To  desk@elsewhere.test, as that mail asks
@@ -132,7 +129,7 @@ async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: Platform) 
               ⚠ desk@elsewhere.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
               ⚠ the mail asks for answers to desk@elsewhere.test, not to its sender
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
@@ -159,8 +156,6 @@ async fn a_draft_of_an_answer_stays_in_its_thread_through_changes(platform: Plat
             nod: # Draft
               From  ana@acme.test
               To  Kim Vale <kim@northwind.test>
-              Cc  —
-              Bcc  —
               Subject  Re: Contract for the pilot
               Thread  answers “Contract for the pilot” from kim@northwind.test
               Quoted below  the mail of kim@northwind.test, 115 characters
@@ -207,7 +202,7 @@ async fn a_name_with_a_comma_stays_one_person_when_something_else_is_changed(pla
     world.say("ana", "dm:ana", "reply that it works").await;
     assert_eq!(world.edit_request("ana", "dm:ana", &[("Body", "Wednesday is fine.")]).await, "");
     let card = world.read_new("dm:ana");
-    assert!(card.contains("rev 2") && card.contains("To  \"Stone, Bo\" <bo@example.com>\n"), "{card}");
+    assert!(card.contains("edited") && card.contains("To  \"Stone, Bo\" <bo@example.com>\n"), "{card}");
     // Named again, it is the same person.
     assert_eq!(
         world.edit_request("ana", "dm:ana", &[("To", "cho@acme.test, \"Stone, Bo\" <bo@example.com>")]).await,

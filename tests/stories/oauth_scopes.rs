@@ -78,11 +78,9 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
             nod: Nothing new.
             ana: tell Bo I'm late
             nod: · ✓ Now I may also write mail for you: ana@acme.test
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -90,7 +88,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
 
               Ana
               ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -104,11 +102,9 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
             nod: Nothing new.
             ana: tell Bo I'm late
             nod: · ✓ Now I may also write mail for you: ana@acme.test
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -116,7 +112,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
 
               Ana
               ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
             ana: and now?
             nod: Still nothing.
@@ -226,11 +222,9 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Pl
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: · Ana Silva, first I need access to your account. I have written to you directly.
-                nod: # Send this email? · rev 1 · db435d
+                nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 
@@ -238,7 +232,7 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Pl
 
                   Ana
                   ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }

@@ -109,12 +109,12 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
             nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
               · For the record: nothing was sent or changed in this turn.
-            nod: # Change this conversation? · rev 1 · 049e0e
+            nod: # Change this conversation?
               Mailbox  ana@acme.test
               Change  star
               “Invoice 1” from kim@northwind.test
               ⚠ this run has read outside text: mail from kim@northwind.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve] [Deny]
         ");
     }
@@ -127,7 +127,7 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
             nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
               · For the record: nothing was sent or changed in this turn.
-            nod: # Change made · rev 1 · 049e0e
+            nod: # Change made
               Mailbox  ana@acme.test
               Change  star
               “Invoice 1” from kim@northwind.test

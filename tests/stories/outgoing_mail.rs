@@ -96,11 +96,9 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: Platform) {
                 nod: · Asked Ana Silva privately.
         ");
         insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "# Send"), @r"
-            # Send this email? · rev 1 · 428703
+            # Send this email?
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Fwd: Terms
               Thread  forwards “Terms” from kim@northwind.test
               Attached  terms.pdf (14 bytes), prices.csv (16 bytes)
@@ -119,7 +117,7 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: Platform) {
               ⚠ Nod's first mail to bo@acme.test
               ⚠ this run has read outside text: mail from kim@northwind.test
               ⚠ 2 files came with a mail; Nod has not looked into them
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -216,8 +214,6 @@ async fn a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it(platform: Pl
             nod: # Draft
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Terms
               Attached  terms.pdf (14 bytes)
               See the file.
@@ -263,8 +259,6 @@ async fn the_signature_stands_below_once_and_survives_changes(platform: Platform
             nod: # Draft
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Plan
               Signature  yours, as Gmail has it
               The plan.
@@ -301,12 +295,11 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: Platform) {
     world.say("ana", "dm:ana", "reply to all: fine").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(normalize_recipient_risk(text_after(&world.read_new("dm:ana"), "# Send")), @r"
-            # Send this email? · rev 1 · cd81f2
+            # Send this email?
               From  sales@acme.test
               Account  ana@acme.test
               To  Kim Vale <kim@northwind.test>
               Cc  cho@acme.test
-              Bcc  —
               Subject  AW: Terms
               Thread  answers “AW: Terms” from kim@northwind.test
               Quoted below  the mail of kim@northwind.test, 84 characters
@@ -315,7 +308,7 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: Platform) {
               ⚠ Nod's first mail to kim@northwind.test and 1 more
               ⚠ kim@northwind.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
@@ -370,16 +363,13 @@ async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, "sales@acme.test");
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "# Email"), @r"
-            # Email sent · rev 1 · ba15fa
+            # Email sent
               From  sales@acme.test
               Account  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Late
               Late.
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
               [Open in Gmail]
             nod: Bo has it.
         ");
@@ -408,8 +398,6 @@ async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: Platform) {
             nod: # Draft
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Plan
               The plan.
               · It was not sent. Tell me what to change, or say “send it”.
@@ -505,14 +493,12 @@ async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: Platform) {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "From  ana"), @r"
             From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Sales
                   Attached  sales.csv (26 bytes)
                   See the file.
                   ⚠ Nod's first mail to bo@acme.test
                   ⚠ this run has read outside text: the file sales.csv
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -582,17 +568,15 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: # Send this email? · rev 1 · 098fda
+                nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Late
                   Signature  yours, as Gmail has it
                   Hi Bo,
                   I'm late.
                   ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny] [Show all]
         ");
     }

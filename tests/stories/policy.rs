@@ -86,7 +86,7 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               [Approve & send] [Edit] [Deny]
-            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
               [Go to the card]
         ");
     }
@@ -100,7 +100,6 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 5), @r"
               Approved by Ana Silva 09:00 WET → Sent 09:00 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: · I reminded Ana Silva of a request; its card says what became of it.
             nod: Bo knows.
@@ -151,7 +150,7 @@ async fn a_reminder_of_something_private_is_private(platform: Platform) {
     assert!(!world.read_new("general").contains("still waits"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("dm:ana"), 2), @r"
-            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
               [Go to the card]
         ");
     }

@@ -121,11 +121,9 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -134,7 +132,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
               Ana
               ⚠ Nod's first mail to bo@acme.test
               ⚠ this run has read outside text: mail from cfo@bank.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -150,11 +148,9 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Email sent · rev 1 · db435d
+            nod: # Email sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -162,7 +158,6 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
 
               Ana
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
               [Open in Gmail]
             nod: Bo knows.
         ");
@@ -217,11 +212,9 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
     let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @r"
-            (eli only) nod: # Send this email? · rev 1 · 2e1018
+            (eli only) nod: # Send this email?
             From  eli@acme.test
             To  bo@acme.test
-            Cc  —
-            Bcc  —
             Subject  Running late
             Hi Bo,
 
@@ -230,7 +223,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
             Ana
             ⚠ Nod's first mail to bo@acme.test
             ⚠ this run has read outside text: mail from cfo@bank.test
-            · Only Eli Closed can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Only Eli Closed can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
             [Approve & send] [Edit] [Deny]
         ");
     }
@@ -252,11 +245,9 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
     let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @r"
-            (eli only) nod: # Email sent · rev 1 · 2e1018
+            (eli only) nod: # Email sent
             From  eli@acme.test
             To  bo@acme.test
-            Cc  —
-            Bcc  —
             Subject  Running late
             Hi Bo,
 
@@ -264,7 +255,6 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
 
             Ana
             Approved by Eli Closed 09:30 WET → Sent 09:30 WET
-            · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
             [Open in Gmail]
         ");
     }

@@ -71,15 +71,13 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Bob
                 nod: · Which Bob? → Bob Stone (stone@acme.test)
-                nod: # Send this email? · rev 1 · f7029e
+                nod: # Send this email?
                   From  ana@acme.test
                   To  stone@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Hello
                   Hello!
                   ⚠ Nod's first mail to stone@acme.test
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -147,16 +145,14 @@ async fn an_address_is_taken_as_it_is(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to zoe+x@far.example
-                nod: # Send this email? · rev 1 · 588770
+                nod: # Send this email?
                   From  ana@acme.test
                   To  zoe+x@far.example
-                  Cc  —
-                  Bcc  —
                   Subject  Hello
                   Hello!
                   ⚠ zoe+x@far.example is outside acme.test
                   ⚠ Nod's first mail to zoe+x@far.example
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -199,15 +195,13 @@ async fn a_mention_is_the_person_mentioned(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to @stone
-                nod: # Send this email? · rev 1 · f7029e
+                nod: # Send this email?
                   From  ana@acme.test
                   To  stone@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Hello
                   Hello!
                   ⚠ Nod's first mail to stone@acme.test
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -248,18 +242,16 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: · Which Zoe? → Zoe Kim (zoe@partner.example) · from your mail
-            nod: # Send this email? · rev 1 · c16f43
+            nod: # Send this email?
               From  ana@acme.test
               To  zoe@partner.example
-              Cc  —
-              Bcc  —
               Subject  Hello
               Hello!
               ⚠ zoe@partner.example is outside acme.test
               ⚠ Nod's first mail to zoe@partner.example
               ⚠ zoe@partner.example comes from outside text: nobody here named it
               ⚠ this run has read outside text: an address from your mail
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
     }

@@ -25,10 +25,10 @@ async fn request(world: &mut World, tool: &str, args: Value) {
     world.read_new(DM);
 }
 
-/// Returns the numbered lines up to the digest, which contains zones.
+/// Returns the numbered lines up to when each expires, which the reader's zone decides.
 fn numbered_lines(said: &str) -> Vec<&str> {
     let lines = said.lines().filter_map(|line| line.trim().strip_prefix("· "));
-    lines.filter_map(|line| line.split_once(", digest ").map(|(line, _)| line)).collect()
+    lines.filter_map(|line| line.split_once(", expires ").map(|(line, _)| line)).collect()
 }
 
 async fn a_list_says_what_each_event_is_about(platform: Platform) {
@@ -72,7 +72,7 @@ async fn a_reminder_and_the_form_that_denies_name_the_event(platform: Platform) 
     request(&mut world, "calendar_create_event", json!({ "title": "Focus", "when": "Monday at 3pm" })).await;
     world.advance(TimeDelta::hours(23)).await;
     let read = world.read_new(DM);
-    let line = "Create “Focus” on Mon 9 Mar, 15:00–15:30 WET, digest ";
+    let line = "Create “Focus” on Mon 9 Mar, 15:00–15:30 WET, expires ";
     assert!(read.contains(&format!("this still waits for your nod: {line}")), "{read}");
     world.open_form("ana", DM, "Deny").await;
     let form = world.form_text("ana");
@@ -97,7 +97,7 @@ async fn what_somebody_outside_called_it_is_no_word_of_ours(platform: Platform) 
     world.read_new(DM);
     let system = world.model.requests().pop().unwrap()["messages"][0].to_string();
     let line =
-        "- Waits for a nod: Answer no to an event on Tue 10 Mar, 15:00–16:00 WET, with eve@evil.test, digest";
+        "- Waits for a nod: Answer no to an event on Tue 10 Mar, 15:00–16:00 WET, with eve@evil.test, expires";
     assert!(system.contains(line) && !system.contains("Obey"), "{system}");
     world.model.will(Answer::text("As you like."));
     world.deny_request("ana", DM, "").await;

@@ -77,11 +77,9 @@ async fn stop_takes_back_what_waits_for_a_nod(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: # Email not sent · rev 1 · db435d
+                nod: # Email not sent
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 

@@ -315,11 +315,9 @@ async fn what_is_said_before_an_approval_stays_above_it(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
                 nod: I'll write to Bo right away.
-                nod: # Email not sent · rev 1 · 8779a1
+                nod: # Email not sent
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Late
                   I'm late.
                   Denied by Ana Silva 09:30 WET. Not sent.

@@ -45,7 +45,7 @@ async fn a_mail_is_asked_for_edited_and_sent() {
         terminal.wait_for_text(field).await;
         terminal.press_keys("\r").await;
     }
-    terminal.wait_for_text("· rev 2 ·").await;
+    terminal.wait_for_text("· edited").await;
     terminal.wait_for_text("Running late indeed").await;
     terminal.wait_for_text("Approve & send").await;
     // A number from the card before the edit is not sent to the model.

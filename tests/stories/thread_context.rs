@@ -120,11 +120,9 @@ async fn what_others_said_is_outside_text(platform: Platform) {
             bo: shall we launch on Friday?
                 cho: Friday is a holiday, @bo. Monday!
                 ana: @nod tell Bo I'm late
-                nod: # Send this email? · rev 1 · db435d
+                nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 
@@ -133,7 +131,7 @@ async fn what_others_said_is_outside_text(platform: Platform) {
                   Ana
                   ⚠ Nod's first mail to bo@acme.test
                   ⚠ this run has read outside text: earlier messages in this thread
-                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
     }

@@ -68,7 +68,7 @@ async fn a_typed_yes_approves_the_one_that_waits(platform: Platform) {
             bo: yes
             nod: I need Ana for that.
             ana: @nod Yes!
-            nod: I took your yes for this: email to bo@acme.test “Running late”, digest db435d. [Undo] on its card takes it back for 10 s.
+            nod: I took your yes for this: email to bo@acme.test “Running late”. [Undo] on its card takes it back for 10 s.
         ");
     }
     world.model.will(Answer::text("Bo knows."));
@@ -96,8 +96,8 @@ async fn where_several_wait_it_says_so_and_lists_them(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("dm:ana"), 4), @r"
             nod: 2 requests wait for you here, and a yes could mean any of them. Nothing was done: please press the button that you mean.
 
-              • email to bo@acme.test “Late”, digest 96608a
-              • email to cho@acme.test “Late”, digest 087161
+              • email to bo@acme.test “Late”
+              • email to cho@acme.test “Late”
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -166,7 +166,7 @@ async fn a_yes_before_the_card_stands_was_said_to_something_else(platform: Platf
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
             nod: To what?
         ");

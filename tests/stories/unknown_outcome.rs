@@ -65,7 +65,6 @@ async fn check_again_finds_what_went_out(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Sent 09:46 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
             nod: Nobody can tell yet whether it went out.
         ");
@@ -121,11 +120,9 @@ async fn send_again_asks_once_more_and_warns(platform: Platform) {
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
               [Check again]
             nod: Nobody can tell yet whether it went out.
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 
@@ -134,7 +131,7 @@ async fn send_again_asks_once_more_and_warns(platform: Platform) {
               Ana
               ⚠ this may happen twice: nobody knows whether it did at 09:44 WET
               ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:46 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:46 WET.
               [Approve & send] [Edit] [Deny]
         ");
     }

@@ -104,11 +104,9 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so(platform: Pl
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: # Email not sent · rev 1 · db435d
+                nod: # Email not sent
                   From  ana@acme.test
                   To  bo@acme.test
-                  Cc  —
-                  Bcc  —
                   Subject  Running late
                   Hi Bo,
 

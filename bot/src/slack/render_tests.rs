@@ -349,9 +349,9 @@ fn any_request() -> impl Strategy<Value = (Preview, Card)> {
             let preview =
                 Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
             check_displayable(&preview).ok()?;
-            let by = Block::Note("Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
-            let card =
-                request(&preview, &risks).with_title("Send this email? · rev 1 · a91f3c").with_block(by);
+            let by =
+                Block::Note("Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
+            let card = request(&preview, &risks).with_title("Send this email?").with_block(by);
             let press = |verb| OnClick::Action(Action::new(verb, Uuid::nil()));
             let card = card
                 .with_button("Approve & send", Style::Primary, press("approve"))

@@ -16,9 +16,10 @@ pub fn show_hidden_chars(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Does the same for the values of named fields.
+/// Does the same for the values of named fields. A field without a value says nothing, and is left out.
 pub fn fields(fields: &[(String, String)]) -> Vec<(String, String)> {
-    fields.iter().map(|(name, value)| (name.clone(), show_hidden_chars(value).into_owned())).collect()
+    let filled = fields.iter().filter(|(_, value)| !value.is_empty());
+    filled.map(|(name, value)| (name.clone(), show_hidden_chars(value).into_owned())).collect()
 }
 
 /// Does the same for lines.

@@ -331,7 +331,7 @@ pub struct Preview {
     pub payload: Value,
     /// "Send this email?"
     pub question: String,
-    /// Every field of the payload that is not the body, in reading order; an empty value shows as "—".
+    /// Every field of the payload that is not the body, in reading order; one without a value is not shown.
     pub fields: Vec<(String, String)>,
     /// The full body, without the text below it.
     pub body: Option<String>,

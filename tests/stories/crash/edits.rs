@@ -44,7 +44,7 @@ async fn crash_during_edit(platform: Platform, came: IngestProgress) {
     let (mut world, nod) = with_pending_request(platform).await;
     let nod = crash_during_ingest(&world, nod, came, || save_form(&world)).await;
     if came == IngestProgress::Stored {
-        wait_for_text(&world, "rev 2").await;
+        wait_for_text(&world, "edited").await;
     }
     // The platform has shown that it failed, and the form is still open with everything that was typed.
     save_form(&world);
@@ -59,7 +59,7 @@ async fn crash_during_edit(platform: Platform, came: IngestProgress) {
         }
     }
     assert_eq!(world.chat.list_open_forms(), Vec::<String>::new());
-    wait_for_text(&world, "rev 2").await;
+    wait_for_text(&world, "edited").await;
     click_approve(&world);
     assert_edited_mail_sent(world, nod).await;
 }
@@ -70,7 +70,7 @@ async fn killed_after_an_edit_it_sends_what_was_edited(platform: Platform) {
     super::wait_until_acknowledged(&world).await;
     world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    wait_for_text(&world, "rev 2").await;
+    wait_for_text(&world, "edited").await;
     let at = CrashPoint::Google(SEND, Fault::HangAfter);
     plan(&world, &at);
     click_approve(&world);

@@ -46,7 +46,9 @@ pub(super) async fn assert_invariants(world: &mut World, receipt: ExpectedReceip
     match receipt {
         ExpectedReceipt::Sent => {
             let [mail] = &sent[..] else { panic!("not one mail: {sent:#?}") };
-            assert!(read.contains(&mail.id) && read.contains(&mail.message_id), "another receipt:\n{read}");
+            let outcome: String =
+                sqlx::query_scalar("select outcome::text from effects").fetch_one(&world.pool).await.unwrap();
+            assert!(outcome.contains(&mail.id) && outcome.contains(&mail.message_id), "another: {outcome}");
             assert_eq!(arrived[0].subject, "Running late");
             assert_eq!(world.google.drafts("ana@acme.test"), Vec::<MailMessage>::new());
         }

@@ -23,11 +23,9 @@ async fn an_old_card_in_a_thread_that_was_put_away_still_tells_what_became_of_it
     assert_eq!(discord.list_calls_of("update_channel").len(), 1);
     insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Email not sent · rev 1 · db435d
+            nod: # Email not sent
               From  ana@acme.test
               To  bo@acme.test
-              Cc  —
-              Bcc  —
               Subject  Running late
               Hi Bo,
 

@@ -22,7 +22,7 @@ const MORE = [
     go: stop,
     is: () => store.stops > 0,
   },
-  { title: "Edit", say: MAIL, then: "press Edit on the card and change what will be sent", is: () => told(/ · rev ([2-9]|\d\d)/) },
+  { title: "Edit", say: MAIL, then: "press Edit on the card and change what will be sent", is: () => told(/ · edited/) },
   { title: "Undo", say: MAIL, then: "approve it, and press Undo within ten seconds", is: () => told(/Undone by /) },
   { title: "Deny with a reason", say: "@nod tell Dana I'm late", then: "press Deny, and say why", is: () => told(/Denied by [^"]*\(.+\)/) },
   { title: "Three at once", say: "@nod tell Bo, Cho and Dana each that lunch is at one", then: "approve all, or untick some", is: () => told(/\d (emails|requests)"/) },

@@ -13,7 +13,7 @@ pub struct Draft {
     /// The tool's own exact representation of the content. The core does not read it.
     #[serde(alias = "letter")]
     pub content: Value,
-    /// Every field that is not the body, in reading order; an empty value shows as "—".
+    /// Every field that is not the body, in reading order; one without a value is not shown.
     pub fields: Vec<(String, String)>,
     /// The full body.
     pub body: String,

@@ -4,10 +4,9 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::card::{add_details, by_whom, escape, receipt, revision_mark, with_show_all_button};
+use super::card::{add_details, by_whom, escape, receipt, title, with_show_all_button};
 use super::co_approval::DecisionStep;
 use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
-use super::headline::headline;
 use super::rejection::rejection_text;
 use super::revalidate::forbidden_text;
 use super::{Approval, Decision, Status, display_limits, remind, sql};
@@ -63,8 +62,7 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
         Status::Pending => checkbox(approval),
         _ => "",
     };
-    let heading =
-        format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), revision_mark(approval));
+    let heading = format!("**{tick}{number}. {}**", escape(&title(approval)));
     let before = card.buttons.len();
     let mut card =
         with_show_all_button(add_details(card.with_block(Block::Markdown(heading)), approval), approval);

@@ -40,8 +40,7 @@ pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
 
 /// Renders the card of one request, for its owner or a co-approver.
 pub(super) fn single(approval: &Approval, reader: Role) -> Card {
-    let title = format!("{} · {}", headline(approval), revision_mark(approval));
-    let card = add_details(Card::default().with_title(title), approval);
+    let card = add_details(Card::default().with_title(title(approval)), approval);
     let card = match approval.status {
         Status::Pending if reader == Role::CoApprover => co_approval::add_decision_buttons(card, approval),
         Status::Pending => add_decision_buttons(card, approval),
@@ -59,9 +58,10 @@ pub(super) fn with_show_all_button(card: Card, approval: &Approval) -> Card {
     card.with_button("Show all", Style::Plain, all)
 }
 
-/// Returns the revision and the first digits of the payload's digest.
-pub(super) fn revision_mark(approval: &Approval) -> String {
-    format!("rev {} · {}", approval.revision, &approval.digest[..6])
+/// Returns the first line: "Send this email?", and whether it is still what was prepared first.
+pub(super) fn title(approval: &Approval) -> String {
+    let edited = if approval.revision > 1 { " · edited" } else { "" };
+    format!("{}{edited}", headline(approval))
 }
 
 /// Adds what would happen, exactly, and while it is pending the risk lines.
@@ -84,8 +84,14 @@ pub(super) fn add_details(card: Card, approval: &Approval) -> Card {
 /// Renders a request's content without its frame. Every platform can show it if [`display_limits::check_displayable`] accepts it.
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
-    let fields = Block::Fields(hidden_chars::fields(&preview.fields));
-    with_risks(with_payload(Card::default().with_block(fields), preview, risks), risks)
+    with_risks(
+        with_payload(
+            Card::default().with_block(Block::Fields(hidden_chars::fields(&preview.fields))),
+            preview,
+            risks,
+        ),
+        risks,
+    )
 }
 
 fn with_risks(card: Card, risks: &[String]) -> Card {
@@ -119,7 +125,7 @@ pub(super) fn literal(text: &str) -> Block {
 
 /// Says who decides, and until when.
 pub(super) fn by_whom(approval: &Approval) -> String {
-    format!("Only {} can decide. {}", approval.decider_name, expires(approval))
+    format!("Only {} can approve this. {}", approval.decider_name, expires(approval))
 }
 
 fn expires(approval: &Approval) -> String {
@@ -308,14 +314,7 @@ fn add_in_progress(card: Card, approval: &Approval, approved: &str, undo_until: 
 
 fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
     let text = |key: &str| output.content[key].as_str().map(str::to_owned);
-    let ids: Vec<String> = [("Message-ID", text("message_id")), ("id", text("id"))]
-        .into_iter()
-        .filter_map(|(name, id)| id.map(|id| format!("{name} {id}")))
-        .collect();
-    let mut card = card.with_block(Block::Markdown(line.to_owned()));
-    if !ids.is_empty() {
-        card = card.with_block(Block::Note(ids.join(" · ")));
-    }
+    let card = card.with_block(Block::Markdown(line.to_owned()));
     match text("link") {
         Some(link) => {
             let place = text("in").unwrap_or_else(|| provider::MAIL.to_owned());
@@ -409,12 +408,12 @@ fn with_expiry(approval: &Approval, line: &str) -> String {
 
 /// Returns in a few words which request is meant.
 pub(crate) fn line(approval: &Approval) -> String {
-    with_digest(approval, &summary_text(&approval.preview, |gist| &gist.full))
+    summary_text(&approval.preview, |gist| &gist.full)
 }
 
 /// Returns the same for a model that reads it as Nod's own words: text that outsiders might have written is omitted.
 pub(super) fn line_without_untrusted_text(approval: &Approval) -> String {
-    with_digest(approval, &redacted_summary(approval))
+    redacted_summary(approval)
 }
 
 /// Returns what it is about, for a model that reads it as Nod's own words.
@@ -432,10 +431,6 @@ fn summary_text(preview: &Preview, which: impl Fn(&Summary) -> &String) -> Strin
         None => format!("{} to {}", preview.labels.noun, preview.recipients.join(", ")),
     };
     show_hidden_chars(&said).into_owned()
-}
-
-fn with_digest(approval: &Approval, about: &str) -> String {
-    format!("{about}, digest {}", &approval.digest[..6])
 }
 
 /// Formats a time as "10:32 CET".

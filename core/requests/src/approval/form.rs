@@ -151,7 +151,13 @@ fn full_text_form(approval: &Approval, decides: bool) -> Form {
         let read = hidden_chars::lines(&newest_first).join("; ");
         body.push(Block::Note(format!("Outside text that was in view, the last read first: {read}.")));
     }
-    body.push(Block::Note(format!("Revision {}, SHA-256 {}.", approval.revision, approval.digest)));
+    let outcome = approval.effect.as_ref().and_then(|effect| effect.outcome.as_ref()?.as_ref().ok());
+    let message_id = outcome.and_then(|output| output.content["message_id"].as_str());
+    let message_id = message_id.map(|id| format!(" Message-ID {id}.")).unwrap_or_default();
+    body.push(Block::Note(format!(
+        "Revision {}, SHA-256 {}.{message_id}",
+        approval.revision, approval.digest
+    )));
     Form {
         title: format!("The whole {}", preview.labels.noun),
         verb: Action::on_revision("show_full_text", approval.id, approval.revision),

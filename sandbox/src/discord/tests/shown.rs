@@ -12,11 +12,11 @@ async fn a_card_reads_as_on_the_other_platform() {
         button("a", "Approve & send"), button("e", "Edit"), button("d", "Deny"),
     ]});
     let card = json!({"type": 17, "components": [
-        text("### Send this email? · rev 1 · db435d"),
+        text("### Send this email?"),
         text("**From**  ana@acme.test\n**To**  bo@acme.test\n**Subject**  Running \\*late\\*"),
         text("```\nHi **Bo**,\n\nI'm running late.\n```"),
         text("⚠ Nod's first mail to bo@acme.test"),
-        text("-# Only Ana Silva can decide. Expires <t:1772874000:f>."),
+        text("-# Only Ana Silva can approve this. Expires <t:1772874000:f>."),
         row,
     ]});
     raw.call("POST", &format!("/channels/{root}/messages"), v2(json!([card]))).await;
@@ -26,7 +26,7 @@ async fn a_card_reads_as_on_the_other_platform() {
     assert_eq!(
         raw.discord.channel_text("general"),
         "ana: @nod tell Bo I'm late
-    nod: # Send this email? · rev 1 · db435d
+    nod: # Send this email?
       From  ana@acme.test
       To  bo@acme.test
       Subject  Running *late*
@@ -34,7 +34,7 @@ async fn a_card_reads_as_on_the_other_platform() {
 
       I'm running late.
       ⚠ Nod's first mail to bo@acme.test
-      · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:00 UTC.
+      · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:00 UTC.
       [Approve & send] [Edit] [Deny]
     nod: Hello Ana, 2 * 3.
     ana: thanks
