@@ -96,8 +96,7 @@ async fn what_somebody_outside_called_it_is_no_word_of_ours(platform: Platform) 
     world.say("ana", DM, "what waits?").await;
     world.read_new(DM);
     let system = world.model.requests().pop().unwrap()["messages"][0].to_string();
-    let line =
-        "- Waits for a nod: Answer no to an event on Tue 10 Mar, 15:00–16:00 WET, with eve@evil.test, expires";
+    let line = "- Waits for a nod: Answer no to an event on Tue 10 Mar, 15:00–16:00 WET, with eve@evil.test, expires";
     assert!(system.contains(line) && !system.contains("Obey"), "{system}");
     world.model.will(Answer::text("As you like."));
     world.deny_request("ana", DM, "").await;

@@ -9,8 +9,8 @@ use nod_contract::clock::Timestamp;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-/// How long an answer counts.
-const KNOWN_FOR: TimeDelta = TimeDelta::minutes(2);
+/// How long an answer counts: as long as one question takes, because who lost a role must not read on.
+const KNOWN_FOR: TimeDelta = TimeDelta::seconds(10);
 
 /// An answer, `None` if there is no such thing. It is empty until Discord has answered, and who asks meanwhile waits for
 /// the same call.

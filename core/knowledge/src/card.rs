@@ -257,8 +257,12 @@ pub(crate) fn ask_which(documents: &[&Document], is_again: bool) -> Card {
         true => ("Several documents are called that. Which one do I read again?", READ_AGAIN),
         false => ("Several documents are called that. Which one do you want to remove?", ASK_REMOVE),
     };
-    let offered = documents.iter().take(MAX_OFFERED);
-    offered.fold(Card::from_markdown(question), |card, document| {
+    let mut card = Card::from_markdown(question);
+    if let Some(more) = documents.len().checked_sub(MAX_OFFERED).filter(|more| *more > 0) {
+        card =
+            card.with_block(Block::Note(format!("and {more} more, which the channels that have them list")));
+    }
+    documents.iter().take(MAX_OFFERED).fold(card, |card, document| {
         let label = format!("{} ({})", shorten(&document.title), reader_text(document.reader));
         card.with_button(&label, Style::Plain, OnClick::Action(Action::new(kind, document.id)))
     })

@@ -16,12 +16,11 @@ use nod_store::ability::{AnswerCheck, AnsweredRun, CheckedAnswer, Verdict};
 
 /// The name of the check, and of what the tool leaves for it.
 pub(crate) const NAME: &str = "knowledge";
-/// The tools that have nothing to say but what documents do, or how they are called.
+/// The tools whose results it knows.
 pub(crate) const RETRIEVE: &str = "retrieve_knowledge_base";
 pub(crate) const FIND: &str = "find_in_document";
 pub(crate) const OPEN: &str = "open_document";
-pub(crate) const LIST: &str = "list_documents";
-const TOOLS: [&str; 4] = [RETRIEVE, FIND, OPEN, LIST];
+const TOOLS: [&str; 3] = [RETRIEVE, FIND, OPEN];
 /// The most buttons that open a passage.
 const MAX_BUTTONS: usize = 5;
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::document::{NewDocument, Readers, reader_of_location};
+use crate::document::{NewDocument, reader_of_location};
 use crate::job::lane;
 use crate::{card, sql, version};
 use nod_contract::chat::Attachment;
@@ -151,9 +151,8 @@ pub(crate) async fn begin_version(
     tenant: TenantId,
     new: &NewDocument<'_>,
 ) -> sqlx::Result<()> {
-    let known = sql::list(conn, tenant, &Readers::of_reader(new.reader)).await?;
-    let known = known.iter().find(|document| document.title.to_lowercase() == new.file.name.to_lowercase());
-    version::begin(conn, tenant, core.ids.as_ref(), known, new).await?;
+    let known = sql::find_by_title(conn, tenant, new.reader, &new.file.name).await?;
+    version::begin(conn, tenant, core.ids.as_ref(), known.as_ref(), new).await?;
     Ok(())
 }
 

@@ -72,6 +72,7 @@ impl MemoryStore {
             versions.get(*document) != Some(*version) || bare.contains(*document)
         });
         let changed: Vec<Uuid> = changed.map(|(document, _)| *document).collect();
+        drop(conn);
         let gone: HashSet<Uuid> = removed.into_iter().chain(changed.iter().copied()).collect();
         let begin = move || {
             let mut built = BuiltIndex::clone(&known);
@@ -82,7 +83,9 @@ impl MemoryStore {
         let mut built = tokio::task::spawn_blocking(begin).await.map_err(thread_error)?;
         // A few at a time, so that no more than these are in memory twice.
         for some in changed.chunks(MAX_LOADED_DOCUMENTS) {
+            let mut conn = self.pool.acquire().await.map_err(database_error)?;
             let loaded = sql::load_indexed_chunks(&mut conn, tenant, some, space.model.as_deref()).await;
+            drop(conn);
             let loaded = loaded.map_err(database_error)?;
             let add = move || {
                 built.index.insert(loaded);
@@ -90,7 +93,6 @@ impl MemoryStore {
             };
             built = tokio::task::spawn_blocking(add).await.map_err(thread_error)?;
         }
-        drop(conn);
         let end = move || {
             built.index.shrink();
             Arc::new(built)

@@ -1,6 +1,6 @@
 //! How much the words of a query distinguish: a rare one more than a common one. Pure, and the same for each store.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use nod_contract::vector_store::ChunkCounts;
 
@@ -28,9 +28,16 @@ impl QueryTerms {
         Self(words.into_iter().map(word).collect())
     }
 
-    /// Returns each term with how much its word distinguishes.
+    /// Returns each term once, with how much the rarest of its words distinguishes: two words may share a form.
     pub(crate) fn list(&self) -> Vec<(i32, f32)> {
-        self.0.iter().flat_map(|word| word.terms.iter().map(|term| (*term, word.idf))).collect()
+        let mut all: BTreeMap<i32, f32> = BTreeMap::new();
+        for QueryWord { terms, idf } in &self.0 {
+            for term in terms {
+                let known = all.entry(*term).or_default();
+                *known = known.max(*idf);
+            }
+        }
+        all.into_iter().collect()
     }
 
     /// Returns how much those of the words distinguish that a text has, by its terms.
@@ -76,6 +83,13 @@ mod tests {
         );
         assert_eq!((weight(1), words.contains(1), words.contains(8)), (0.0, false, true));
         assert_eq!(words.list().len(), 4);
+        let counts = ChunkCounts { all: 10, embedded: 0, with_term: vec![3, 3, 1] };
+        let shared = QueryTerms::new(vec![vec![5], vec![5, 6]], &counts).list();
+        assert_eq!(
+            shared.iter().map(|(term, _)| *term).collect::<Vec<_>>(),
+            [5, 6],
+            "a store takes each once"
+        );
         assert!((words.highest_score() - words.total() * MAX_WEIGHT).abs() < 1e-5);
         // A store that is counted while it changes may have more with a term than there are.
         assert!(idf(0, 1).is_finite());

@@ -73,6 +73,8 @@ pub async fn add_file(
     };
     let same = match known.as_ref().filter(|one| is_same(one)) {
         Some(same) => Some(same.title.clone()),
+        // A new version takes the place of the earlier one even if another document says the same.
+        None if known.as_ref().is_some_and(|known| known.generation > 0) => None,
         None => {
             let but = known.as_ref().map_or(Uuid::nil(), |known| known.id);
             sql::find_same_content(conn, tenant, (file.reader, but), &digest).await?

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::Source;
 use super::markers::list_prefix;
 use super::polarity::{common_negation, split_parts};
+use super::quote::is_negation;
 use super::words::{compared_words, has_digit};
 use crate::chunk::sentences;
 use crate::language::{Language, detect_language, stem_all};
@@ -16,6 +17,10 @@ const MIN_WRAPPED_CHARS: usize = 40;
 const MIN_FULL_CHARS: usize = 60;
 /// What separates the cells of a row. A line with these does not go on in the next.
 const CELL_MARKS: [char; 4] = [':', ';', '|', '\t'];
+
+/// "Everybody flies" is the opposite of "nobody flies" all the same.
+const QUANTIFIERS: [&str; 8] =
+    ["everybody", "everyone", "all", "every", "anybody", "anyone", "jeder", "alle"];
 
 /// A passage, prepared to be compared.
 pub(super) struct Passage<'a> {
@@ -45,21 +50,37 @@ impl<'a> Passage<'a> {
 }
 
 impl Passage<'_> {
-    /// Returns whether what it says in these words is that something is not so, or that it is so; `None` if both, or if it
-    /// is unclear.
-    pub(super) fn find_negation(&self, ranges: &[Range<usize>]) -> Option<bool> {
-        let mut parts = Vec::new();
+    /// Returns whether what it says in these words is that something is not so, or that it is so; `None` if it says both, says
+    /// it in other words than these, or if it is unclear.
+    pub(super) fn find_negation(&self, ranges: &[Range<usize>], content: &[String]) -> Option<bool> {
+        let has_negation = |words: &[String]| words.iter().any(|word| is_negation(word));
+        if self.place_stems.iter().any(|stem| is_negation(stem)) {
+            return None;
+        }
+        let (mut parts, mut there) = (Vec::new(), HashSet::new());
         for sentence in &self.sentences {
             let mut at = sentence.range.start;
             for part in split_parts(sentence.text, self.language) {
                 let own = at..at + part.length;
                 at = own.end;
                 if ranges.iter().any(|range| own.start < range.end && range.start < own.end) {
+                    // "Not covered:" denies what is listed below it.
+                    if sentence
+                        .head
+                        .is_some_and(|head| has_negation(&self.words[self.sentences[head].range.clone()]))
+                    {
+                        return None;
+                    }
+                    there.extend(stem_all(self.words.get(own)?, self.language));
                     parts.push(part);
                 }
             }
         }
-        common_negation(&parts)
+        let is_said = |word: &String| {
+            QUANTIFIERS.contains(&word.as_str())
+                || stem_all(std::slice::from_ref(word), self.language).iter().all(|stem| there.contains(stem))
+        };
+        common_negation(&parts).filter(|_| content.iter().all(is_said))
     }
 }
 

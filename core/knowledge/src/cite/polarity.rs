@@ -8,11 +8,11 @@ use super::quote::is_negation;
 use super::words::compared_words;
 use crate::language::Language;
 
-/// Beside these "not" sets a limit.
-const LIMITS: [&str; 20] = [
-    "more", "less", "later", "longer", "fewer", "earlier", "only", "unless", "except", "until", "mehr",
-    "weniger", "länger", "später", "nur", "außer", "plus", "moins", "más", "menos",
-];
+/// Beside these "not" sets a limit, and these deny one word alone.
+const UNCLEAR: &str = "more less later longer fewer earlier only unless except until without nothing mehr weniger länger später nur \
+    außer ohne nichts plus moins sans rien más menos sin nada";
+/// What follows these may be denied before them, or not.
+const ALTERNATIVES: [&str; 4] = ["or", "oder", "ou", "o"];
 
 /// A part of a sentence: how many words it has, and whether it says that something is not so; `None` if that is not clear.
 pub(super) struct Part {
@@ -22,7 +22,7 @@ pub(super) struct Part {
 
 /// Returns the parts of a sentence.
 pub(super) fn split_parts(text: &str, language: Option<Language>) -> Vec<Part> {
-    let (mut all, mut open) = (Vec::new(), String::new());
+    let (mut all, mut open): (Vec<String>, String) = (Vec::new(), String::new());
     for word in text.split_inclusive(char::is_whitespace) {
         let bare = word.trim();
         if CONJUNCTIONS.contains(&bare.to_lowercase().as_str()) {
@@ -34,9 +34,13 @@ pub(super) fn split_parts(text: &str, language: Option<Language>) -> Vec<Part> {
         }
     }
     all.push(open);
+    let mut was_negated = false;
     let part = |text: &String| {
         let words = compared_words(text);
-        Part { length: words.len(), is_negated: read_negation(&words, language) }
+        let is_alternative = words.first().is_some_and(|word| ALTERNATIVES.contains(&word.as_str()));
+        let is_negated = read_negation(&words, language).filter(|_| !(is_alternative && was_negated));
+        was_negated = is_negated == Some(true);
+        Part { length: words.len(), is_negated }
     };
     all.iter().map(part).collect()
 }
@@ -46,9 +50,11 @@ fn read_negation(words: &[String], language: Option<Language>) -> Option<bool> {
     let negates = |word: &&String| {
         is_negation(word) && !(language == Some(Language::Portuguese) && word.as_str() == "no")
     };
-    let count = words.iter().filter(negates).count();
+    let negations: Vec<&str> = words.iter().filter(negates).map(String::as_str).collect();
+    // "ne … pas" is one.
+    let count = negations.len() - usize::from(negations.len() > 1 && negations.contains(&"ne"));
     let is_unclear = count > 1
-        || words.iter().any(|word| LIMITS.contains(&word.as_str()))
+        || words.iter().any(|word| UNCLEAR.split(' ').any(|unclear| unclear == word))
         || content_words(words, language).is_empty();
     (!is_unclear).then_some(count == 1)
 }
@@ -74,6 +80,9 @@ mod tests {
             ("Das gilt nicht für Praktikanten", vec![Some(true)]),
             ("O manual está no escritório em Lisboa, não é para visitas", vec![Some(false), Some(true)]),
             ("Yes", vec![None]),
+            ("Les stagiaires ne peuvent pas prendre de congé", vec![Some(true)]),
+            ("You may not smoke or drink in the office", vec![Some(true), None]),
+            ("You may stay home for 3 days without a note", vec![None]),
         ] {
             let language = text.starts_with('O').then_some(Language::Portuguese);
             let parts = split_parts(text, language);

@@ -12,7 +12,7 @@ const MAX_SPAN_WORDS: usize = 60;
 const WORDS_PER_DIFFERENCE: usize = 10;
 /// Words that turn a sentence into its opposite.
 const NEGATIONS: &str = "not no never none nor neither nobody nothing without cannot cant dont doesnt didnt isnt arent \
-    wasnt werent wont wouldnt shouldnt mustnt couldnt hasnt havent nicht nichts kein keine keinen keinem keiner keines nie \
+    wasnt werent wont wouldnt shouldnt mustnt couldnt hasnt havent nein nicht nichts kein keine keinen keinem keiner keines nie \
     niemals niemand ohne weder ne pas sans jamais aucun aucune rien ni nunca jamás sin ningún ninguno ninguna nada non \
     senza nessuno nessun nessuna niet geen nooit zonder não nem sem";
 

@@ -14,7 +14,7 @@ use super::claim::{Claim, Clause, PAGE_WORDS};
 use super::dates::is_numbered_month;
 use super::passage::{Passage, Sentence};
 use super::quote::is_negation;
-use super::units::{parse_unit, unit_at};
+use super::units::unit_at;
 use super::words::has_digit;
 use crate::language::{Language, detect_language, stem_all};
 
@@ -145,19 +145,13 @@ impl<'p, 'a> Context<'p, 'a> {
         self.near.iter().copied().filter(has_it_so).any(|sentence| !is_ruled_out(sentence))
     }
 
-    /// Returns whether a number can have a unit in a sentence: beside it there, or somewhere in it or in the line above.
+    /// Returns whether a number can have a unit in a sentence: another one stands beside it each time. "30 Urlaubstage" and
+    /// a row of a table have none that is known.
     fn has_unit(&self, sentence: &Sentence<'_>, number: &str, unit: Option<usize>) -> bool {
-        let Some(unit) = unit else { return true };
         let words = &self.passage.words[sentence.range.clone()];
-        let places = (0..words.len()).filter(|at| words[*at] == number);
-        let beside: Vec<Option<usize>> = places.map(|at| unit_at(words, at)).collect();
-        if !beside.is_empty() && beside.iter().all(Option::is_some) {
-            return beside.contains(&Some(unit));
-        }
-        let head = sentence.head.map(|head| self.passage.sentences[head].range.clone());
-        let head = head.map_or(&[][..], |head| &self.passage.words[head]);
-        let mut units = words.iter().chain(head).filter_map(|word| parse_unit(word)).peekable();
-        units.peek().is_none() || units.any(|other| other == unit)
+        let mut places = (0..words.len()).filter(|at| words[*at] == number).peekable();
+        let fits = |at| unit_at(words, at).is_none_or(|beside| Some(beside) == unit);
+        unit.is_none() || places.peek().is_none() || places.any(fits)
     }
 }
 

@@ -19,7 +19,7 @@ const UNITS: [&str; 12] = [
 const FIRST_CURRENCY: usize = 8;
 
 /// Returns the unit that a word is.
-pub(super) fn parse_unit(word: &str) -> Option<usize> {
+fn parse_unit(word: &str) -> Option<usize> {
     UNITS.iter().position(|names| names.split(' ').any(|name| name == word))
 }
 

@@ -110,7 +110,8 @@ pub(crate) async fn find_by_title(
         "select id, title, channel_id, only_for, added_by, platform, url, media_type, delivery_id, generation,
              wanted_generation, digest, wanted_digest, chunk_count, status, reason, updated_at, published_at
          from documents
-         where tenant_id = $1 and lower(title) = lower($2) and (channel_id = $3 or only_for = $4
+         where tenant_id = $1 and left(lower(title), 500) = left(lower($2), 500) and lower(title) = lower($2)
+             and (channel_id = $3 or only_for = $4
              or $3::uuid is null and $4::uuid is null and channel_id is null and only_for is null)
          order by id limit 1",
         tenant.0,

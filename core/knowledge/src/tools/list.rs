@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Library, limit_audience};
 use crate::document::Document;
-use crate::{card, check, sql};
+use crate::{card, sql};
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{ToolContext, ToolOutput};
 use nod_people::listing::{Listing, MAX_ROWS, describe_rows};
@@ -15,7 +15,7 @@ pub(super) struct ListDocuments(pub(super) Library);
 #[async_trait]
 impl Listing for ListDocuments {
     fn name(&self) -> &'static str {
-        check::LIST
+        "list_documents"
     }
 
     fn description(&self) -> &'static str {
