@@ -146,6 +146,7 @@ async fn what_is_wrong_in_a_form_is_said_with_what_was_typed() {
         I'm running late.
 
         Ana
+        cc  —
         subject  Running late
         to  Zoe
     ");

@@ -64,8 +64,8 @@ mod tests {
         let changed_role = json!({"guild_id": "1", "role": {"id": "5"}});
         let changed_member = json!({"guild_id": "1", "user": {"id": "2"}});
         for (what, seconds, event, counts) in [
-            ("soon", 119, None, [true, true]),
-            ("later", 120, None, [false, false]),
+            ("soon", 9, None, [true, true]),
+            ("later", 10, None, [false, false]),
             ("a role", 1, Some(("GUILD_ROLE_UPDATE", &changed_role)), [false, true]),
             ("a member", 1, Some(("GUILD_MEMBER_REMOVE", &changed_member)), [true, false]),
             ("a message", 1, Some(("MESSAGE_CREATE", &changed_member)), [true, true]),
