@@ -98,7 +98,7 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
     assert_eq!(reminder_link(&world, "general"), world.chat.permalink("general", &card));
     world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 5), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:00 WET → Sent 09:00 WET
               [Open in Gmail]
             nod: · I reminded Ana Silva of a request; its card says what became of it.

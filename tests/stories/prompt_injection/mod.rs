@@ -66,7 +66,7 @@ async fn the_subject_of_what_waits_is_not_told_as_ours(platform: Platform) {
     world.say("ana", "dm:ana", "hello").await;
     let asked = world.model.requests().pop().unwrap();
     let system = asked["messages"][0]["content"].as_str().unwrap();
-    assert!(system.contains("- Waits for a nod: email to eve@evil.test, digest"), "{system}");
+    assert!(system.contains("- Waits for a nod: email to eve@evil.test, expires"), "{system}");
     assert!(!asked.to_string().contains("mallory"), "{asked}");
     world.model.will(Answer::text("Not sent."));
     world.deny_request("ana", "dm:ana", "").await;
