@@ -87,12 +87,12 @@ impl Guilds {
         self.fetch(&member_path(guild, user)).await
     }
 
-    /// Returns a member, as Discord said within the last two minutes.
+    /// Returns a member, as Discord said within the last ten seconds.
     pub(super) async fn find_member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
         self.find(&member_path(guild, user)).await
     }
 
-    /// Returns a server with its roles, as Discord said within the last two minutes.
+    /// Returns a server with its roles, as Discord said within the last ten seconds.
     pub(super) async fn find_guild(&self, guild: &str) -> Result<Option<Value>, ChatError> {
         self.find(&guild_path(guild)).await
     }
