@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use nod_contract::clock::Clock;
+use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::{Ids, SystemIds, TenantId};
 use nod_contract::vector_store::Reader;
 use nod_inbox::Settings;
@@ -22,7 +22,7 @@ use crate::database::{self, Database, DatabaseClock};
 
 /// What a folder's files must end in to be kept.
 const ENDINGS: [&str; 9] = ["pdf", "docx", "html", "htm", "md", "markdown", "csv", "txt", "text"];
-/// How often the rows are looked at, and after which time without any change nobody seems to read.
+/// How often the rows are looked at, and after which time without any step nobody seems to read.
 const INTERVAL: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -135,16 +135,19 @@ async fn wait_until_read(
     as_json: bool,
 ) -> anyhow::Result<usize> {
     let mut failed = 0;
-    let mut changed_at = Instant::now();
+    let mut last_step = LastStep::new(Instant::now());
     while !waiting.is_empty() {
         let mut conn = pool.acquire().await?;
         let mut left = Vec::new();
-        let before = waiting.len();
+        let mut newest = None;
         let documents: Vec<Uuid> = waiting.iter().map(|(document, _)| *document).collect();
         let mut progress = shelf::load_progress(&mut conn, tenant, &documents).await?;
         for (document, name) in waiting {
             match progress.remove(&document) {
-                Some(Progress::Reading) => left.push((document, name)),
+                Some(Progress::Reading { changed_at }) => {
+                    newest = newest.max(Some(changed_at));
+                    left.push((document, name));
+                }
                 Some(Progress::Indexed { passages }) => {
                     let passages =
                         if passages == 1 { "1 passage".to_owned() } else { format!("{passages} passages") };
@@ -159,9 +162,7 @@ async fn wait_until_read(
         }
         drop(conn);
         waiting = left;
-        if waiting.len() < before {
-            changed_at = Instant::now();
-        } else if changed_at.elapsed() >= PATIENCE {
+        if last_step.see(waiting.len(), newest, Instant::now()) >= PATIENCE {
             let count = waiting.len();
             let note = format!("{count} still to read: `nod run` reads them, now or when it starts");
             if as_json {
@@ -174,6 +175,26 @@ async fn wait_until_read(
         tokio::time::sleep(INTERVAL).await;
     }
     Ok(failed)
+}
+
+/// When a step was last seen: a document was read, or its text was and its vectors are still to be computed.
+struct LastStep {
+    seen: (usize, Option<Timestamp>),
+    at: Instant,
+}
+
+impl LastStep {
+    fn new(now: Instant) -> Self {
+        Self { seen: (0, None), at: now }
+    }
+
+    /// Returns for how long nothing has changed.
+    fn see(&mut self, waiting: usize, newest: Option<Timestamp>, now: Instant) -> Duration {
+        if self.seen != (waiting, newest) {
+            *self = Self { seen: (waiting, newest), at: now };
+        }
+        now - self.at
+    }
 }
 
 fn report(name: &str, status: &str, detail: &str, as_json: bool) {
@@ -247,6 +268,19 @@ mod tests {
             ("nobody", None),
         ] {
             assert_eq!(written.parse::<Audience>().ok(), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_step_of_any_document_shows_that_somebody_reads() {
+        let begun = Instant::now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let at = |second| Timestamp::from_timestamp(second, 0);
+        let mut last = LastStep::new(begun);
+        for (waiting, newest, now, quiet) in
+            [(9, at(1), 5, 0), (9, at(1), 15, 10), (9, at(2), 20, 0), (8, at(2), 30, 0), (8, at(2), 50, 20)]
+        {
+            assert_eq!(last.see(waiting, newest, after(now)), Duration::from_secs(quiet), "{now}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::tool::Tool;
-use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, MenuEntry, MessageHandler};
+use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, MenuEntry, MessageHandler, WarmUp};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 
@@ -58,6 +58,10 @@ impl Abilities {
 
     pub(crate) fn checks(&self) -> impl Iterator<Item = Arc<dyn AnswerCheck>> {
         self.0.iter().flat_map(|ability| ability.checks.iter().cloned())
+    }
+
+    pub(crate) fn warm_ups(&self) -> impl Iterator<Item = &dyn WarmUp> {
+        self.0.iter().flat_map(|ability| &ability.warm_ups).map(AsRef::as_ref)
     }
 
     pub(crate) fn jobs(&self) -> impl Iterator<Item = Arc<dyn JobHandler>> {

@@ -317,18 +317,23 @@ impl Nod {
         Ok(read)
     }
 
-    /// Runs jobs until `stop`.
+    /// Runs jobs until `stop`. Meanwhile the abilities warm up.
     pub async fn run_jobs(&self, stop: CancellationToken) {
         let core = &self.core;
-        Dispatcher::new(
+        let warming_up = async {
+            for ability in core.abilities.warm_ups() {
+                ability.warm_up().await;
+            }
+        };
+        let warming_up = stop.run_until_cancelled(warming_up);
+        let dispatcher = Dispatcher::new(
             core.pool.clone(),
             core.clock.clone(),
             core.ids.clone(),
             core.jobs.clone(),
             self.handlers.clone(),
-        )
-        .run(stop)
-        .await;
+        );
+        tokio::join!(dispatcher.run(stop.clone()), warming_up);
     }
 
     /// Wakes the dispatcher because there may be work: the clock was moved, or another replica died.

@@ -359,7 +359,7 @@ async fn build_index(
         all.push(IndexedVersion { document: id, generation: 1, reader: Reader::Everyone, chunks: indexed });
         searchable.readable.insert(id);
     }
-    searchable.index.insert(all);
+    searchable.index.replace(all);
     Ok(searchable)
 }
 

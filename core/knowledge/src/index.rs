@@ -11,6 +11,9 @@ use crate::analysis::WEIGHT_SCALE;
 use crate::postings::Postings;
 use crate::vector::{QueryVector, Windows};
 
+/// Fewer places are not worth compacting.
+const MIN_COMPACTED: usize = 1_000;
+
 /// The chunks of a tenant.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
@@ -102,13 +105,13 @@ impl Index {
         self.dimension
     }
 
-    /// Returns whether so much was removed that it should be built anew.
-    pub(crate) fn is_wasteful(&self) -> bool {
-        self.slots.len() > 1_000 && self.live_count * 2 < self.slots.len()
-    }
-
-    /// Adds versions of documents that it does not hold.
-    pub(crate) fn insert(&mut self, versions: Vec<IndexedVersion>) {
+    /// Adds versions of documents, each in the place of the one that it holds.
+    pub(crate) fn replace(&mut self, versions: Vec<IndexedVersion>) {
+        let known = versions.iter().map(|version| version.document);
+        let known: HashSet<Uuid> = known.filter(|document| self.versions.contains_key(document)).collect();
+        if !known.is_empty() {
+            self.remove(&known);
+        }
         for IndexedVersion { document, generation, reader, chunks } in versions {
             self.versions.insert(document, (generation, reader));
             chunks.into_iter().for_each(|chunk| self.add(document, chunk));
@@ -146,7 +149,8 @@ impl Index {
         self.live_count += 1;
     }
 
-    /// Removes documents: all at once, because every posting is looked at.
+    /// Removes documents: all at once, because every posting is looked at. If more is gone than there is, the room is
+    /// given back.
     pub(crate) fn remove(&mut self, documents: &HashSet<Uuid>) {
         self.versions.retain(|document, _| !documents.contains(document));
         let mut removed = HashSet::new();
@@ -165,6 +169,28 @@ impl Index {
             found.retain(|at| !removed.contains(&at));
             found.count() > 0
         });
+        if self.slots.len() > MIN_COMPACTED && self.live_count * 2 < self.slots.len() {
+            self.compact();
+        }
+    }
+
+    /// Leaves out the places of the chunks that were removed.
+    fn compact(&mut self) {
+        let slots = std::mem::take(&mut self.slots);
+        let windows = std::mem::take(&mut self.windows);
+        let mut places = Vec::with_capacity(slots.len());
+        for slot in slots {
+            places.push(self.slots.len() as u32);
+            if slot.document.is_some() {
+                let begin = self.windows.scales.len();
+                let codes = slot.windows.start * self.dimension..slot.windows.end * self.dimension;
+                self.windows.codes.extend(&windows.codes[codes]);
+                self.windows.scales.extend(&windows.scales[slot.windows]);
+                self.slots.push(Slot { windows: begin..self.windows.scales.len(), ..slot });
+            }
+        }
+        self.postings.values_mut().for_each(|found| found.renumber(|at| places[at as usize]));
+        self.shrink();
     }
 
     /// Returns the chunks of these documents that have terms of a query, the best first. Each term comes with how much it
@@ -197,16 +223,12 @@ impl Index {
         if query.codes.len() != self.dimension {
             return Vec::new();
         }
-        let window = |at: usize| {
-            let codes = &self.windows.codes[at * self.dimension..(at + 1) * self.dimension];
-            query.cosine(codes, self.windows.scales[at])
+        let best_cosine = |windows: &Range<usize>| {
+            let codes = &self.windows.codes[windows.start * self.dimension..windows.end * self.dimension];
+            query.best_cosine(codes, &self.windows.scales[windows.clone()])
         };
         let readable = (0_u32..).zip(&self.slots).zip(self.mark_slots(documents)).filter(|(_, is_in)| *is_in);
-        let scores = readable
-            .filter_map(|((at, slot), _)| {
-                Some((at, slot.windows.clone().map(window).max_by(f32::total_cmp)?))
-            })
-            .collect();
+        let scores = readable.filter_map(|((at, slot), _)| Some((at, best_cosine(&slot.windows)?))).collect();
         self.best(scores, most)
     }
 
@@ -253,8 +275,7 @@ mod tests {
 
     fn replace(index: &mut Index, document: Uuid, generation: i32, chunks: Vec<IndexedChunk>) {
         let reader = Reader::Everyone;
-        index.remove(&HashSet::from([document]));
-        index.insert(vec![IndexedVersion { document, generation, reader, chunks }]);
+        index.replace(vec![IndexedVersion { document, generation, reader, chunks }]);
         index.shrink();
     }
 

@@ -50,7 +50,7 @@ use crate::scoring::Scorer;
 use crate::search::Searcher;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;
-use nod_store::ability::Ability;
+use nod_store::ability::{Ability, WarmUp};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Plugs in the documents. Without an embedding model they are found by their words alone, without a store of vectors by
@@ -69,7 +69,7 @@ pub fn plug(
         let scorer = scoring_model.map(|model| Scorer::new(model, chat));
         let searcher = Searcher::new(points.clone(), memory, embedder.clone(), scorer);
         Ability {
-            tools: tools::list_tools(chat, &access, searcher),
+            tools: tools::list_tools(chat, &access, searcher.clone()),
             jobs: vec![Arc::new(Indexing {
                 chat: chat.clone(),
                 embedder,
@@ -85,9 +85,25 @@ pub fn plug(
             menu: vec![Arc::new(menu::KeepFiles(chat.clone()))],
             checks: vec![Arc::new(check::CitationCheck)],
             messages: vec![Arc::new(keep::Keep(chat.clone()))],
+            warm_ups: vec![Arc::new(IndexReading { searcher: searcher.clone(), chat: chat.clone() })],
             ..Ability::with_name("knowledge")
         }
     })
+}
+
+/// The first question after a start does not wait for the index.
+struct IndexReading {
+    chat: Chat,
+    searcher: Searcher,
+}
+
+#[async_trait]
+impl WarmUp for IndexReading {
+    async fn warm_up(&self) {
+        if let Err(error) = self.searcher.read_index(&self.chat, self.chat.tenant).await {
+            tracing::warn!(%error, "could not read the index of documents");
+        }
+    }
 }
 
 struct Indexing {

@@ -2,7 +2,7 @@
 //! keeps, so nothing is put into it or deleted from it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use async_trait::async_trait;
 use nod_contract::ids::TenantId;
@@ -20,15 +20,17 @@ use crate::vector::QueryVector;
 /// How many changed documents are loaded at once.
 const MAX_LOADED_DOCUMENTS: usize = 500;
 
-/// An index, and the revision of the rows that it was built from.
-#[derive(Debug, Clone, Default)]
-struct BuiltIndex {
-    revision: i64,
-    index: Index,
+/// An index that follows the rows.
+#[derive(Debug, Default)]
+struct Followed {
+    index: RwLock<Index>,
+    /// The revision of the rows that it was last brought to. Whoever brings it further holds this: others wait for them and
+    /// do not read the same rows.
+    revision: tokio::sync::Mutex<i64>,
 }
 
 /// The index of each tenant, with the vectors of a model.
-type Indexes = HashMap<(TenantId, Option<String>), Arc<BuiltIndex>>;
+type Indexes = HashMap<(TenantId, Option<String>), Arc<Followed>>;
 
 /// The indexes of this replica.
 pub struct MemoryStore {
@@ -50,61 +52,65 @@ impl MemoryStore {
         self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the index of the current rows: what has changed since it was last asked for is loaded. Searches that have
-    /// begun keep the index that they have.
-    async fn refresh(&self, space: &Space, tenant: TenantId) -> Result<Arc<BuiltIndex>, VectorStoreError> {
+    /// Returns the index of the current rows: what has changed since it was last asked for is loaded. Stopped in between,
+    /// it keeps what it has, and the next one loads what is missing.
+    async fn refresh(&self, space: &Space, tenant: TenantId) -> Result<Arc<Followed>, VectorStoreError> {
+        let followed = self.lock().entry((tenant, space.model.clone())).or_default().clone();
+        let mut known = followed.revision.lock().await;
         let mut conn = self.pool.acquire().await.map_err(database_error)?;
         // Read before the rows: if they change in between, the next search looks once more.
         let revision = sql::load_revision(&mut conn, tenant).await.map_err(database_error)?;
-        let key = (tenant, space.model.clone());
-        let known = self.lock().get(&key).cloned().unwrap_or_default();
-        if known.revision == revision {
-            return Ok(known);
+        if *known == revision {
+            drop(known);
+            return Ok(followed);
         }
-        let known = if known.index.is_wasteful() { Arc::default() } else { known };
-        let versions = known.index.versions();
-        // With another model, their vectors may have come meanwhile.
-        let bare = space.model.as_ref().map(|_| known.index.bare_documents()).unwrap_or_default();
         let current = sql::load_versions(&mut conn, tenant).await.map_err(database_error)?;
-        let removed: Vec<Uuid> =
-            versions.keys().filter(|document| !current.contains_key(*document)).copied().collect();
-        let changed = current.iter().filter(|(document, version)| {
-            versions.get(*document) != Some(*version) || bare.contains(*document)
-        });
-        let changed: Vec<Uuid> = changed.map(|(document, _)| *document).collect();
         drop(conn);
-        let gone: HashSet<Uuid> = removed.into_iter().chain(changed.iter().copied()).collect();
-        let begin = move || {
-            let mut built = BuiltIndex::clone(&known);
-            built.index.remove(&gone);
-            built.revision = revision;
-            built
-        };
-        let mut built = tokio::task::spawn_blocking(begin).await.map_err(thread_error)?;
+        let (gone, changed) = followed.compare(current, space.model.is_some());
+        if !gone.is_empty() {
+            followed.change(move |index| index.remove(&gone)).await?;
+        }
         // A few at a time, so that no more than these are in memory twice.
         for some in changed.chunks(MAX_LOADED_DOCUMENTS) {
             let mut conn = self.pool.acquire().await.map_err(database_error)?;
             let loaded = sql::load_indexed_chunks(&mut conn, tenant, some, space.model.as_deref()).await;
             drop(conn);
             let loaded = loaded.map_err(database_error)?;
-            let add = move || {
-                built.index.insert(loaded);
-                built
-            };
-            built = tokio::task::spawn_blocking(add).await.map_err(thread_error)?;
+            followed.change(move |index| index.replace(loaded)).await?;
         }
-        let end = move || {
-            built.index.shrink();
-            Arc::new(built)
-        };
-        let built = tokio::task::spawn_blocking(end).await.map_err(thread_error)?;
-        let mut indexes = self.lock();
-        let newest = indexes.entry(key).or_default();
-        if newest.revision < built.revision {
-            *newest = built.clone();
-        }
-        drop(indexes);
-        Ok(built)
+        followed.change(Index::shrink).await?;
+        *known = revision;
+        drop(known);
+        Ok(followed)
+    }
+}
+
+impl Followed {
+    /// Returns which documents are gone, and which the index does not have as they are now.
+    fn compare(&self, current: HashMap<Uuid, (i32, Reader)>, has_model: bool) -> (HashSet<Uuid>, Vec<Uuid>) {
+        let index = self.read();
+        let known = index.versions();
+        // With another model, their vectors may have come meanwhile.
+        let bare = if has_model { index.bare_documents() } else { HashSet::new() };
+        let gone = known.keys().filter(|document| !current.contains_key(*document)).copied().collect();
+        let changed = current
+            .into_iter()
+            .filter(|(document, version)| known.get(document) != Some(version) || bare.contains(document));
+        (gone, changed.map(|(document, _)| document).collect())
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the index on a thread of its own: among many documents it takes long enough to hold up others.
+    async fn change(
+        self: &Arc<Self>,
+        change: impl FnOnce(&mut Index) + Send + 'static,
+    ) -> Result<(), VectorStoreError> {
+        let followed = self.clone();
+        let change = move || change(&mut followed.index.write().unwrap_or_else(PoisonError::into_inner));
+        tokio::task::spawn_blocking(change).await.map_err(thread_error)
     }
 }
 
@@ -128,11 +134,12 @@ impl VectorStore for MemoryStore {
         tenant: TenantId,
         terms: &[u32],
     ) -> Result<ChunkCounts, VectorStoreError> {
-        let built = self.refresh(space, tenant).await?;
+        let followed = self.refresh(space, tenant).await?;
         let terms: Vec<i32> = terms.iter().map(|term| term.cast_signed()).collect();
-        let counts = built.index.count_chunks(&terms);
+        let index = followed.read();
+        let counts = index.count_chunks(&terms);
         // Vectors of another dimension are as good as none.
-        let embedded = if built.index.dimension() == space.dimension { counts.embedded } else { 0 };
+        let embedded = if index.dimension() == space.dimension { counts.embedded } else { 0 };
         Ok(ChunkCounts { embedded, ..counts })
     }
 
@@ -152,10 +159,10 @@ impl VectorStore for MemoryStore {
             let reason = format!("a vector has {} numbers in place of {}", vector.len(), space.dimension);
             return Err(VectorStoreError::Rejected { reason });
         }
-        let built = self.refresh(space, query.tenant).await?;
+        let followed = self.refresh(space, query.tenant).await?;
         let query = query.clone();
         // Among many documents it takes long enough to hold up others.
-        tokio::task::spawn_blocking(move || rank(&built.index, &query)).await.map_err(thread_error)
+        tokio::task::spawn_blocking(move || rank(&followed.read(), &query)).await.map_err(thread_error)
     }
 
     async fn delete(&self, _: &Space, _: TenantId, _: Uuid, _: Option<i32>) -> Result<(), VectorStoreError> {
@@ -176,13 +183,13 @@ impl VectorStore for MemoryStore {
         space: &Space,
         tenant: TenantId,
     ) -> Result<BTreeMap<PointGroup, u64>, VectorStoreError> {
-        Ok(self.refresh(space, tenant).await?.index.count_groups())
+        Ok(self.refresh(space, tenant).await?.read().count_groups())
     }
 
     async fn check(&self, space: &Space) -> Result<VectorStoreHealth, VectorStoreError> {
         let indexes = self.lock();
         let of_space = indexes.iter().filter(|((_, model), _)| *model == space.model);
-        let dimension = of_space.map(|(_, built)| built.index.dimension()).max();
+        let dimension = of_space.map(|(_, followed)| followed.read().dimension()).max();
         let dimension = dimension.filter(|dimension| *dimension > 0 || space.model.is_none());
         Ok(VectorStoreHealth { version: env!("CARGO_PKG_VERSION").to_owned(), dimension })
     }

@@ -54,6 +54,13 @@ impl Postings {
         *self = kept;
     }
 
+    /// Gives each chunk another place; their order stays.
+    pub(crate) fn renumber(&mut self, place: impl Fn(u32) -> u32) {
+        let mut moved = Self::default();
+        self.iter().for_each(|(at, weight)| moved.push(place(at), weight));
+        *self = moved;
+    }
+
     /// Gives back the room that nothing stands in.
     pub(crate) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();

@@ -228,6 +228,19 @@ impl Searcher {
         Ok(SearchResult { passages, document_count, is_none_meant: false, by_words_alone })
     }
 
+    /// Reads the index in memory, if searches use it: with many documents that takes seconds.
+    pub(crate) async fn read_index(&self, core: &Chat, tenant: TenantId) -> Result<(), SearchError> {
+        if self.points.store.keeps_points() {
+            return Ok(());
+        }
+        let mut conn = core.pool.acquire().await?;
+        let space = self.points.find_space(&mut conn, tenant).await?;
+        drop(conn);
+        let space = space.unwrap_or_else(|| self.space_without_vectors());
+        self.memory.count_chunks(&space, tenant, &[]).await?;
+        Ok(())
+    }
+
     /// Returns the passages to show, the best first: in the order of a model, if there is one to score them.
     pub(crate) async fn choose(
         &self,
@@ -283,8 +296,7 @@ impl Searcher {
         if is_behind {
             tracing::warn!("the vector store has less than the rows: searched in memory");
         }
-        let model = || self.model_id().map(str::to_owned);
-        let space = space.unwrap_or_else(|| Space { model: model(), dimension: 0 });
+        let space = space.unwrap_or_else(|| self.space_without_vectors());
         let store = self.memory.as_ref();
         let counts = store.count_chunks(&space, tenant, terms).await?;
         Ok(Source { store, space, counts })
@@ -317,6 +329,10 @@ impl Searcher {
         core.jobs.wake();
         lock(&self.asked_missing).insert(tenant, now);
         Ok(())
+    }
+
+    fn space_without_vectors(&self) -> Space {
+        Space { model: self.model_id().map(str::to_owned), dimension: 0 }
     }
 
     fn model_id(&self) -> Option<&str> {

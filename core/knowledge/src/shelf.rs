@@ -42,15 +42,12 @@ pub enum Added {
 /// How far a document is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    Reading,
+    /// With when a step of it was last done.
+    Reading { changed_at: Timestamp },
     /// It can be found.
-    Indexed {
-        passages: i32,
-    },
+    Indexed { passages: i32 },
     /// With the end of a sentence.
-    Failed {
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// Keeps a file and has it read.
@@ -114,7 +111,7 @@ pub async fn load_progress(
 ) -> sqlx::Result<HashMap<Uuid, Progress>> {
     let rows = sql::list_progress(conn, tenant, documents).await?;
     let progress = |row: sql::ProgressRow| match Status::from_name(&row.status) {
-        Status::Indexing => Progress::Reading,
+        Status::Indexing => Progress::Reading { changed_at: row.updated_at },
         Status::Indexed => Progress::Indexed { passages: row.chunk_count },
         Status::Failed => {
             Progress::Failed { reason: row.reason.unwrap_or_else(|| "it could not be read".to_owned()) }

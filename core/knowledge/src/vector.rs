@@ -1,5 +1,7 @@
 //! Vectors as they are stored: a byte for each number, and one scale for all of them. Nothing measurable is lost.
 
+use pulp::{Arch, NullaryFnOnce};
+
 /// Vectors of windows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Windows {
@@ -65,8 +67,35 @@ impl QueryVector {
     }
 
     /// Returns the cosine with a window.
+    #[inline(always)]
     pub(crate) fn cosine(&self, codes: &[i8], scale: f32) -> f32 {
         dot(&self.codes, codes) as f32 * self.scale * scale
+    }
+
+    /// Returns the cosine with the nearest of some windows, in the widest instructions that the processor has.
+    pub(crate) fn best_cosine(&self, codes: &[i8], scales: &[f32]) -> Option<f32> {
+        Arch::new().dispatch(BestCosine { query: self, codes, scales })
+    }
+}
+
+/// A struct and not a closure, because a closure may be compiled apart from its caller, in narrow instructions.
+struct BestCosine<'a> {
+    query: &'a QueryVector,
+    codes: &'a [i8],
+    scales: &'a [f32],
+}
+
+impl NullaryFnOnce for BestCosine<'_> {
+    type Output = Option<f32>;
+
+    #[inline(always)]
+    fn call(self) -> Option<f32> {
+        let mut best: Option<f32> = None;
+        for (codes, scale) in self.codes.chunks_exact(self.query.codes.len().max(1)).zip(self.scales) {
+            let cosine = self.query.cosine(codes, *scale);
+            best = Some(best.map_or(cosine, |best| best.max(cosine)));
+        }
+        best
     }
 }
 
@@ -77,6 +106,7 @@ fn pack(vector: &[f32]) -> (Vec<i8>, f32) {
 }
 
 /// Adds up a fixed number of products at a time, which compilers make into a few instructions.
+#[inline(always)]
 fn dot(a: &[i16], b: &[i8]) -> i32 {
     const LANES: usize = 32;
     let product = |(x, y): (&i16, &i8)| i32::from(*x) * i32::from(*y);
@@ -104,6 +134,9 @@ mod tests {
         let query = QueryVector::pack(&a);
         assert!((query.cosine(&windows.codes[..384], windows.scales[0]) - exact).abs() < 0.01);
         assert!((query.cosine(&windows.codes[384..], windows.scales[1]) - 1.0).abs() < 0.01);
+        let best = query.best_cosine(&windows.codes, &windows.scales);
+        assert_eq!(best, Some(query.cosine(&windows.codes[384..], windows.scales[1])));
+        assert_eq!(query.best_cosine(&[], &[]), None);
         let again = Windows::from_bytes(&windows.to_bytes(), windows.scales.clone());
         assert_eq!(again, windows);
         assert_eq!(Windows::pack(&windows.unpack()).codes, windows.codes);

@@ -126,9 +126,10 @@ async fn store(
     }
     Ok(match outcome {
         Outcome::Read { version, chunks } => {
-            if !sql::store_chunks(tx, tenant, id, generation, chunks).await? {
+            if !sql::touch(tx, tenant, id, generation, now).await? {
                 return Ok(false);
             }
+            sql::store_chunks(tx, tenant, id, generation, chunks).await?;
             if is_read_enough {
                 return Ok(sql::publish_version(tx, tenant, id, version, now).await?);
             }

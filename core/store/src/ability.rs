@@ -36,6 +36,8 @@ pub struct Ability {
     pub checks: Vec<Arc<dyn AnswerCheck>>,
     /// Its reactions to events of other abilities.
     pub hooks: Vec<Arc<dyn Hook>>,
+    /// What it prepares when Nod starts.
+    pub warm_ups: Vec<Arc<dyn WarmUp>>,
 }
 
 impl Ability {
@@ -44,9 +46,16 @@ impl Ability {
     pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
         let (commands, menu, messages) = (Vec::new(), Vec::new(), Vec::new());
-        let (checks, hooks) = (Vec::new(), Vec::new());
-        Self { name, tools, jobs, buttons, commands, menu, messages, checks, hooks }
+        let (checks, hooks, warm_ups) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name, tools, jobs, buttons, commands, menu, messages, checks, hooks, warm_ups }
     }
+}
+
+/// Work that Nod does once when it starts, beside everything else, so that nobody waits for it later.
+#[async_trait]
+pub trait WarmUp: Send + Sync {
+    /// Does the work. A failure is logged: whoever needs the result does the work again.
+    async fn warm_up(&self);
 }
 
 /// The person who types a command, clicks a button or picks a menu entry, and where they do so.

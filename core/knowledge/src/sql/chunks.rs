@@ -11,27 +11,14 @@ use crate::document::{NewChunk, Readers};
 use crate::language::Language;
 use crate::vector::Windows;
 
-/// Stores the text of a version that is not found yet, in the place of an earlier attempt. Returns false and changes
-/// nothing if the version is no longer wanted: a newer one is being read, or the document was removed.
+/// Stores the text of a version that is not found yet, in the place of an earlier attempt.
 pub(crate) async fn store_chunks(
     conn: &mut PgConnection,
     tenant: TenantId,
     document: Uuid,
     generation: i32,
     chunks: &[NewChunk],
-) -> sqlx::Result<bool> {
-    let wanted = sqlx::query_scalar!(
-        "select id from documents
-         where tenant_id = $1 and id = $2 and wanted_generation = $3 and status = 'indexing' for update",
-        tenant.0,
-        document,
-        generation
-    )
-    .fetch_optional(&mut *conn)
-    .await?;
-    if wanted.is_none() {
-        return Ok(false);
-    }
+) -> sqlx::Result<()> {
     delete_unpublished_chunks(conn, tenant, document).await?;
     sqlx::query!(
         r#"insert into document_chunks (tenant_id, id, document_id, only_for, generation, position, page, heading, text,
@@ -47,7 +34,7 @@ pub(crate) async fn store_chunks(
     )
     .execute(conn)
     .await?;
-    Ok(true)
+    Ok(())
 }
 
 /// One statement stores them all, because it holds the lane of the document's message meanwhile.

@@ -130,6 +130,7 @@ pub(crate) struct ProgressRow {
     pub(crate) status: String,
     pub(crate) chunk_count: i32,
     pub(crate) reason: Option<String>,
+    pub(crate) updated_at: Timestamp,
 }
 
 pub(crate) async fn list_progress(
@@ -139,7 +140,7 @@ pub(crate) async fn list_progress(
 ) -> sqlx::Result<Vec<ProgressRow>> {
     sqlx::query_as!(
         ProgressRow,
-        "select id, status, chunk_count, reason from documents where tenant_id = $1 and id = any($2)",
+        "select id, status, chunk_count, reason, updated_at from documents where tenant_id = $1 and id = any($2)",
         tenant.0,
         documents
     )
