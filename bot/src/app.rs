@@ -188,8 +188,8 @@ async fn run_chat(
     let unserved = nod.list_unserved().await?;
     if !unserved.is_empty() {
         bail!(
-            "this database also serves {}, and that is not configured here: jobs for it would fail. Give nod chat \
-             the configuration of nod run, or another data.dir",
+            "this database also serves {}, which isn't configured here, so its jobs would fail. Give nod \
+             chat the configuration of nod run, or another data.dir",
             unserved.join(" and ")
         );
     }
@@ -305,7 +305,7 @@ fn discord_sign_in(discord: Option<&Discord>, url: &Url) -> anyhow::Result<Optio
 
 async fn bind_listener(config: &Config) -> anyhow::Result<TcpListener> {
     let bind = config.server.bind;
-    TcpListener::bind(bind).await.with_context(|| format!("server.bind: cannot listen on {bind}"))
+    TcpListener::bind(bind).await.with_context(|| format!("server.bind: can't listen on {bind}"))
 }
 
 /// The running parts, started one after another.

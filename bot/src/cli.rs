@@ -19,11 +19,11 @@ use crate::{app, demo, discord, doctor, documents, eval, logging, policy, server
 /// The longest time that a stop takes before it is cut short.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An assistant in your chat that acts only after approval.
+/// An assistant in your chat that only acts once you approve
 #[derive(Debug, Parser)]
 #[command(name = "nod", version, arg_required_else_help = true)]
 struct Cli {
-    /// The configuration file [default: NOD_CONFIG, else config/nod.toml]
+    /// Configuration file [default: NOD_CONFIG, else config/nod.toml]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -32,40 +32,40 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs Nod until it receives Ctrl-C or SIGTERM
+    /// Run Nod until you stop it (Ctrl-C or SIGTERM)
     Run,
-    /// Starts a conversation with Nod in this terminal, with the configuration and the data of `nod run`
+    /// Talk to Nod in this terminal, with the configuration and data of `nod run`
     Chat {
-        /// The user: the email address of a person whom Nod knows from your chat, or any name [default: USER]
+        /// Who you are: the address your chat knows you by, or any name [default: USER]
         #[arg(long = "as", value_name = "WHO")]
         user: Option<String>,
     },
-    /// Runs the whole product in your browser on this machine, without any account
+    /// Try all of Nod in your browser, on this machine, without any account
     Demo,
-    /// Migrates the database's schema to this version
+    /// Bring the database up to date
     Migrate,
-    /// Prints the manifest of an app to create on a platform
+    /// Print the manifest for creating an app
     Manifest {
         #[command(subcommand)]
         platform: Manifest,
     },
-    /// Prints the URL that adds Nod to a server
+    /// Print the link that adds Nod to a server
     Invite {
         #[command(subcommand)]
         platform: Invite,
     },
-    /// Your own approval rules, in addition to those of the configuration
+    /// Your own approval rules, on top of the configuration's
     Policy {
         #[command(subcommand)]
         action: PolicyAction,
     },
-    /// Checks the configuration, the database, the platforms and the model, and says how to fix what is wrong
+    /// Check the whole set-up and say how to fix what's wrong
     Doctor {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Keeps files as documents, and waits until a running Nod has read them
+    /// Keep files as documents, and wait until a running Nod has read them
     Ingest {
         /// Files, and folders of files: PDF, DOCX, HTML, Markdown, CSV, text
         #[arg(required = true, value_name = "PATH")]
@@ -73,11 +73,11 @@ enum Command {
         /// Who may read them: everyone, channel:slack:C0123456789 or person:ana@example.com
         #[arg(long, value_name = "WHO")]
         audience: documents::Audience,
-        /// Prints a line of JSON for each file
+        /// Print a line of JSON for each file
         #[arg(long)]
         json: bool,
     },
-    /// Measures how well documents are found: nDCG, recall and time, for each way to search
+    /// Measure how well documents are found: nDCG, recall and time, for each way to search
     Eval {
         /// The folder with docs.jsonl {id, title, text}, queries.jsonl {id, text} and qrels.jsonl {query, doc, rel}
         dir: PathBuf,
@@ -90,7 +90,7 @@ enum Command {
         /// Has the router's model order the best passages of each query once more, with one call for each
         #[arg(long)]
         scored: bool,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -103,13 +103,13 @@ enum Command {
 enum Manifest {
     /// For https://api.slack.com/apps → Create New App → From a manifest
     Slack {
-        /// The URL by which browsers and, in mode http, Slack reach Nod [default: server.public_url]
+        /// Where browsers and, in http mode, Slack reach Nod [default: server.public_url]
         #[arg(long, value_name = "URL")]
         public_url: Option<url::Url>,
         /// How Slack reaches Nod [default: slack.mode]
         #[arg(long, value_enum)]
         mode: Option<SlackMode>,
-        /// The name of the app and its bot
+        /// Name of the app and its bot
         #[arg(long, default_value = "Nod")]
         name: String,
     },
@@ -117,13 +117,13 @@ enum Manifest {
 
 #[derive(Debug, Subcommand)]
 enum PolicyAction {
-    /// Shows the rules in force
+    /// Show the rules in force
     Show {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Replaces your own rules by those of a file; config/policy.toml explains them, and a file without rules removes
+    /// Replace your own rules with those in a file. config/policy.toml explains them; a file without rules removes
     /// them
     Set {
         /// The file with the rules
@@ -133,7 +133,7 @@ enum PolicyAction {
 
 #[derive(Debug, Subcommand)]
 enum Invite {
-    /// The person who opens it chooses one of the servers that they manage
+    /// Open it and pick one of the servers you manage
     Discord,
 }
 
@@ -153,7 +153,7 @@ pub fn main() -> ExitCode {
         return manifest(config.as_ref().ok(), name, *mode, public_url.as_ref());
     }
     if let Err(error) = log(&cli.command, config.as_ref().ok()) {
-        eprintln!("nod: no logging: {error}");
+        eprintln!("nod: can't write logs: {error}");
     }
     if let Err(error) = server::raise_open_files() {
         tracing::debug!(%error, "could not raise the open file limit");
@@ -194,7 +194,7 @@ fn manifest(
     let public_url = public_url.or(config.and_then(|c| c.server.public_url.as_ref()));
     if mode == SlackMode::Http && public_url.is_none() {
         return report_error(&anyhow::anyhow!(
-            "in mode http Slack must know where Nod is: give --public-url, or set server.public_url"
+            "in http mode Slack has to know where Nod is: give --public-url or set server.public_url"
         ));
     }
     print(&format!("{:#}", slack::manifest(name, mode, public_url, &app::MENU_ENTRIES)))
@@ -289,12 +289,12 @@ async fn run_until_stopped<F: Future<Output = anyhow::Result<()>>>(
         done = &mut body => return done,
         asked = wait_for_stop_signal() => asked?,
     }
-    eprintln!("nod: stopping; once more to stop at once");
+    eprintln!("nod: stopping. Press Ctrl-C again to stop right away");
     stop.cancel();
     tokio::select! {
         done = &mut body => done,
-        again = wait_for_stop_signal() => again.and_then(|()| anyhow::bail!("stopped at once, as asked")),
-        () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => anyhow::bail!("did not stop within {} s", SHUTDOWN_TIMEOUT.as_secs()),
+        again = wait_for_stop_signal() => again.and_then(|()| anyhow::bail!("stopped right away, as you asked")),
+        () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => anyhow::bail!("didn't stop within {} s", SHUTDOWN_TIMEOUT.as_secs()),
     }
 }
 

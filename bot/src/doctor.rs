@@ -110,7 +110,7 @@ async fn check_all(config: Arc<Config>) -> Vec<Finding> {
     let timed = checks.into_iter().map(|(what, check)| async move {
         timeout(CHECK_TIMEOUT, check).await.unwrap_or_else(|_| {
             let said = format!("no answer within {} s", CHECK_TIMEOUT.as_secs());
-            vec![Finding::failed(what, said, "check the address, and whether this machine may reach it")]
+            vec![Finding::failed(what, said, "check the address, and whether this machine can reach it")]
         })
     });
     stream::iter(timed).buffered(count).concat().await
@@ -137,9 +137,9 @@ fn as_text(findings: &[Finding]) -> String {
     }
     let wrong = findings.iter().filter(|f| f.verdict == Verdict::Failed).count();
     text.push_str(&match wrong {
-        0 => "Nothing is wrong.".to_owned(),
-        1 => "One thing is wrong.".to_owned(),
-        n => format!("{n} things are wrong."),
+        0 => "Everything looks good.".to_owned(),
+        1 => "1 problem found.".to_owned(),
+        n => format!("{n} problems found."),
     });
     text
 }
@@ -202,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn a_public_address_without_https_is_wrong() {
         let found = check_public_url(config(&[("NOD_SERVER__PUBLIC_URL", "http://nod.example.com")])).await;
-        assert!(found[0].detail.contains("is not https"), "{found:?}");
+        assert!(found[0].detail.contains("isn't https"), "{found:?}");
     }
 
     #[test]
@@ -226,8 +226,14 @@ mod tests {
     async fn inactive_keys_are_reported() {
         let found = check_settings(config(&[("NOD_LLM__SCORER__MODEL", "m")])).await;
         let text = as_text(&found);
-        assert!(text.contains("– llm.scorer.model: set, and inactive: this tier is not built yet; the reasoner does its work"), "{text}");
-        assert!(text.ends_with("Nothing is wrong."), "{text}");
+        assert!(
+            text.contains(
+                "– llm.scorer.model: set, but not used yet: this tier doesn't exist yet, so \
+            the reasoner does its work"
+            ),
+            "{text}"
+        );
+        assert!(text.ends_with("Everything looks good."), "{text}");
     }
 
     #[test]

@@ -94,7 +94,7 @@ async fn run(pool: &PgPool, files: &[PathBuf], audience: &Audience, as_json: boo
         let unreadable = || format!("cannot read {}", path.display());
         if std::fs::metadata(path).with_context(unreadable)?.len() > shelf::MAX_BYTES as u64 {
             failed += 1;
-            report(&name, "failed", "it is larger than 20 MB", as_json);
+            report(&name, "failed", "it's larger than 20 MB", as_json);
             continue;
         }
         let bytes = std::fs::read(path).with_context(unreadable)?;

@@ -17,11 +17,10 @@ use crate::database::{self, Database, DatabaseClock};
 /// # Errors
 /// If a rule is invalid, with every problem, or the database does not answer.
 pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let rules = config::policy::read(&text).map_err(|said| {
-        anyhow::anyhow!("{}: nothing was changed:\n  {}", file.display(), said.join("\n  "))
-    })?;
-    let by = std::env::var("USER").unwrap_or_else(|_| "somebody at the terminal".to_owned());
+    let text = std::fs::read_to_string(file).with_context(|| format!("can't read {}", file.display()))?;
+    let rules = config::policy::read(&text)
+        .map_err(|said| anyhow::anyhow!("{}: nothing changed:\n  {}", file.display(), said.join("\n  ")))?;
+    let by = std::env::var("USER").unwrap_or_else(|_| "someone at the terminal".to_owned());
     let (own, empty) = with_tenant_policy(config, async |own, clock| {
         let set = own.set(&text, &rules, &by, clock.now()).await?;
         let policy = own.load_effective(&config.approvals.policy).await?;
@@ -29,16 +28,18 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
     })
     .await?;
     print(&match rules.len() {
-        0 => "There are no rules of your own any more; those of the installation hold.".to_owned(),
+        0 => "You have no rules of your own any more. The installation's rules apply.".to_owned(),
         n => format!(
-            "{} set ({}). What waits keeps the terms on which it was asked, but for a never and a second person: \
-             these hold when it is approved.",
+            "{} set ({}). Requests that are already waiting keep their terms, except that a “never” and a \
+             second person apply when they're approved.",
             if n == 1 { "1 rule is".to_owned() } else { format!("{n} rules are") },
             &own.digest[..6]
         ),
     });
     for list in empty {
-        print(&format!("I know nobody of {list} yet: what needs one of them is refused."));
+        print(&format!(
+            "I don't know anyone from {list} yet, so requests that need one of them are refused."
+        ));
     }
     Ok(())
 }
@@ -64,7 +65,7 @@ pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
     }
     print(&rules.join("\n"));
     print(&match own {
-        None => "There are no rules of your own; nod policy set FILE sets some.".to_owned(),
+        None => "You have no rules of your own. Run nod policy set FILE to add some.".to_owned(),
         Some(own) => format!(
             "Of these, {} your own, set by {} on {} ({}):\n\n{}",
             match policy.rules.len() - config.approvals.policy.rules.len() {

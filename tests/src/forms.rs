@@ -156,8 +156,8 @@ impl World {
     /// Sets the user's time zone in `/nod settings`.
     pub async fn set_time_zone(&mut self, user: &str, zone: &str) {
         self.run_command(user, "general", "settings").await;
-        self.open_form_from_ephemeral(user, "Change my hours").await;
-        let said = self.submit_form(user, &[("Time zone (empty: as the chat tells)", zone)]).await;
+        self.open_form_from_ephemeral(user, "Edit my hours").await;
+        let said = self.submit_form(user, &[("Time zone (empty: as in your chat profile)", zone)]).await;
         assert!(said.contains("Saved."), "{said}");
         if let FakeChat::Slack(_) = self.chat {
             self.close_form(user);

@@ -27,7 +27,7 @@ pub async fn link_accounts(world: &mut World) {
     let code = code(&world.run_command("ana", "general", "connect chat").await);
     world.switch_platform();
     world.run_command("ana", "general", &format!("connect {code}")).await;
-    world.click_newest_ephemeral("ana", "That is me").await;
+    world.click_newest_ephemeral("ana", "Yes, both are me").await;
     world.read_ephemerals("ana");
     world.switch_platform();
     world.read_new("dm:ana");
@@ -39,28 +39,27 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
     let link = world.request_link("ana").await;
     insta::assert_snapshot!(page_text(&Browser::new().open_page(&link).await), @r"
         Connect your Google account to Nod
-        This link is for one person. Go on only if that is you.
+        This link is just for you.
         Person
         Ana Silva
         Google account
-        any of yours: first you sign in with Discord, so that Nod knows that it is you
+        any of yours. You'll sign in with Discord first, so Nod knows it's you
         Workspace
         nod
         What Nod will be able to do
-        Search and read the mail of this account, when you ask for it.
-        Write drafts, and send a mail after you have approved that very mail in chat.
-        See the events of this account's calendars, and change them; what reaches others only after you have approved it in chat.
-        See when you, and people who share that with you, are busy.
-        What Nod reads goes to Ana Silva alone. You can take this back at any time in your Google account, under
-        third-party access.
+        Search and read this account's email when you ask.
+        Write drafts, and send an email once you've approved that exact email in chat.
+        See and change this account's calendar. Anything that reaches other people waits until you've approved it in chat.
+        See when you're busy, and when people who share that with you are.
+        Only Ana Silva sees what Nod reads. You can end this any time in your Google account, under third-party access.
         Continue to Discord
-        The link works once, for another 60 minutes, until 10:30 UTC on 6 March. If you are not Ana Silva, close this page.
+        The link works once, for another 60 minutes, until 10:30 UTC on 6 March. Not Ana Silva? Close this page.
     ");
     let page = world.consent_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Connected
-        Nod can now work with ana.private@mail.test for you.
-        You can close this page. Whatever waited for this in chat goes on by itself.
+        Nod can now use ana.private@mail.test for you.
+        You can close this page. Nod is already carrying on in your chat.
     ");
     world.read_ephemerals("ana");
     world.wait_until_idle().await;
@@ -75,11 +74,11 @@ async fn forwarded_link_exposes_no_mail() {
     let page = world.consent_as("bo", &link, "bo@acme.test", None).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Not connected
-        You signed in as somebody else than the person whom this link was made for, so nothing was connected. If somebody sent you the link: it would have let them read your mail.
-        Ask Nod in chat for a new link if you want to connect.
+        You signed in as someone else, so nothing was connected. If someone sent you this link, it would have let them read your email.
+        Ask Nod in chat if you need a new link.
     ");
     world.wait_until_idle().await;
-    insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Whoever followed the link signed in as somebody else than you. Nothing was connected. If that was you, ask again and sign in as yourself.");
+    insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Someone else signed in with your link, so nothing was connected. If that was you, ask me again and sign in as yourself.");
     assert!(!world.dump_rows().await.contains("bo@acme.test"));
     world.read_ephemerals("ana");
     world.finish().await;
@@ -101,8 +100,8 @@ async fn without_a_sign_in_an_admin_says_whose_account_it_is() {
     assert!(page.contains("Connected"), "{page}");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-        nod: · That was ana@acme.test, but your address is not known here. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google account ana@acme.test is not connected. Its keys are forgotten here and given back to Google.
+        nod: · You signed in as ana@acme.test, but I don't know your address here. Nothing was connected. I've asked an admin to allow it and I'll let you know.
+        nod: · Google account ana@acme.test is disconnected. I've deleted its keys, and Google has cancelled them.
         nod: · ✓ Google is connected: ana@acme.test
     ");
     world.finish().await;
@@ -116,9 +115,9 @@ async fn somebody_who_does_not_agree_at_discord_connects_nothing() {
     let to = browser.submit_page(&link).await;
     let back = server(&world).refuse_consent(&to).unwrap();
     let page = browser.follow_callback(&back, &to).await;
-    assert!(page.contains("You did not give your consent"), "{page}");
+    assert!(page.contains("You said no, so nothing was connected."), "{page}");
     world.wait_until_idle().await;
-    insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: You did not agree to it. Nothing was connected. Ask again whenever you like.");
+    insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: No problem, nothing was connected. Ask me again any time.");
     world.finish().await;
 }
 
@@ -129,27 +128,27 @@ async fn a_code_shown_in_one_place_and_entered_in_the_other_makes_one_person() {
     let shown = world.run_command("ana", "general", "connect chat").await;
     let code = code(&shown);
     insta::assert_snapshot!(shown.replace(&code, "K7QM-4XPT"), @r"
-        (ana only) nod: Your code is K7QM-4XPT. Enter it within ten minutes where you also talk to me, and I know that you are the same person.
+        (ana only) nod: Your code is K7QM-4XPT. Enter it on your other chat within ten minutes, and I'll know it's you.
 
         In Discord  /connect code:K7QM-4XPT
-        · It is for you alone: whoever enters it shares your accounts with you.
+        · Keep it to yourself: anyone who enters it gets your accounts.
     ");
     world.switch_platform();
     let asked = world.run_command("ana", "general", &format!("connect {}", code.to_lowercase())).await;
     insta::assert_snapshot!(asked, @r"
-        (ana only) nod: # Are you both?
+        (ana only) nod: # Are both of these you?
         There  Ana Silva in Slack
         Here  Ana Silva in Discord
-        · Then your connected accounts, what waits for your nod and what I remember about you are the same in both. Go on only if you asked for this code yourself: anybody else who gave it to you would read your mail.
-        [That is me]
+        · I'll share your connected accounts, requests and memory between the two. Only go on if you asked for this code yourself: otherwise someone else could read your email.
+        [Yes, both are me]
     ");
-    world.click_newest_ephemeral("ana", "That is me").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You are one person for me now, in Slack and in Discord.");
+    world.click_newest_ephemeral("ana", "Yes, both are me").await;
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You're linked: I know you as one person in Slack and Discord.");
     world.switch_platform();
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
-        nod: You are one person for me now, here and in Discord.
-          · If that was not you, tell whoever runs Nod at once.
+        nod: You're linked: I know you as one person here and in Discord.
+          · Wasn't you? Tell the person who runs Nod right away.
     ");
     world.finish().await;
 }
@@ -205,10 +204,10 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
     world.click_newest_ephemeral("ana", "Show 1").await;
     world.read_ephemerals("ana");
     world.click_newest_ephemeral("ana", "Approve & send").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Approved. What becomes of it is told where it was asked.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Approved. You'll see how it goes where you asked.");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.click_newest_ephemeral("ana", "Approve & send").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.switch_platform();
     insta::assert_snapshot!(world.read_new("general"), @r"
@@ -233,14 +232,14 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
 async fn wrong_expired_or_foreign_code_links_nobody() {
     let mut world = World::on_both_platforms().await;
     let code = code(&world.run_command("ana", "general", "connect chat").await);
-    insta::assert_snapshot!(world.run_command("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: That is your own code. Enter it where you also talk to me, not here. Nothing was done.");
-    insta::assert_snapshot!(world.run_command("bo", "general", &format!("connect {code}")).await, @"(bo only) nod: Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.");
+    insta::assert_snapshot!(world.run_command("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: That's your own code. Enter it on your other chat, not here.");
+    insta::assert_snapshot!(world.run_command("bo", "general", &format!("connect {code}")).await, @"(bo only) nod: The person who asked for that code is already known here as someone else.");
     world.switch_platform();
     world.run_command("ana", "general", &format!("connect {code}")).await;
-    insta::assert_snapshot!(world.run_command("cho", "general", &format!("connect {code}")).await, @"(cho only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "connect K7QM-4XPT").await, @"(ana only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
+    insta::assert_snapshot!(world.run_command("cho", "general", &format!("connect {code}")).await, @"(cho only) nod: That code is wrong or has expired. Get a new one on your other chat.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "connect K7QM-4XPT").await, @"(ana only) nod: That code is wrong or has expired. Get a new one on your other chat.");
     world.advance(chrono::TimeDelta::minutes(11)).await;
-    insta::assert_snapshot!(world.run_command("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
+    insta::assert_snapshot!(world.run_command("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: That code is wrong or has expired. Get a new one on your other chat.");
     world.finish().await;
 }
 
@@ -275,17 +274,14 @@ async fn of_two_accounts_with_one_provider_one_is_kept() {
     link_accounts(&mut world).await;
     let read = world.read_new("dm:ana");
     assert!(
-        read.contains("Your Google account is ana@acme.test. ana.private@mail.test is no longer connected."),
+        read.contains("Your Google account is now ana@acme.test. ana.private@mail.test is disconnected."),
         "{read}"
     );
     let accounts: Vec<String> =
         sqlx::query_scalar("select account from connections").fetch_all(&world.pool).await.unwrap();
     assert_eq!(accounts, ["ana@acme.test"]);
     // The grant of the other account is revoked at Google as well.
-    assert!(
-        read.contains("ana.private@mail.test is not connected. Its keys are forgotten here and given back"),
-        "{read}"
-    );
+    assert!(read.contains("ana.private@mail.test is disconnected. I've deleted its keys, and"), "{read}");
     assert_eq!(world.google.calls().iter().filter(|call| call.operation == "oauth.revoke").count(), 1);
     world.finish().await;
 }
@@ -309,7 +305,7 @@ async fn belonging_in_one_place_gives_no_rights_in_the_other() {
     world.reply("ana", "general", &thread, "yes").await;
     world.click("ana", "general", "Approve & send").await;
     assert!(world.google.list_sent("ana@acme.test").is_empty());
-    assert!(world.read_ephemerals("ana").contains("I work for members"));
+    assert!(world.read_ephemerals("ana").contains("I only work for members"));
     world.read_new("general");
     world.finish().await;
 }
@@ -328,7 +324,7 @@ async fn several_approved_on_a_copy_are_told_there() {
     world.read_ephemerals("ana");
     let all = world.ephemeral_button_label("ana", "Approve all");
     world.click_newest_ephemeral("ana", &all).await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Approved. What becomes of it is told where it was asked.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Approved. You'll see how it goes where you asked.");
     world.switch_platform();
     world.read_new("general");
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 2);
@@ -338,7 +334,7 @@ async fn several_approved_on_a_copy_are_told_there() {
 #[tokio::test]
 async fn a_code_is_only_shown_where_there_is_another_place_to_enter_it() {
     let mut world = World::new().await;
-    insta::assert_snapshot!(world.run_command("ana", "general", "connect chat").await, @"(ana only) nod: You can talk to me in this chat alone, so there is nothing to join.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "connect chat").await, @"(ana only) nod: This is the only chat I'm in, so there's nothing to link.");
     world.finish().await;
 }
 
@@ -355,14 +351,14 @@ async fn accounts_with_running_work_are_not_linked() {
     world.script_model("tool", [late_mail_call()]);
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     world.run_command("ana", "general", &format!("connect {code}")).await;
-    world.click_newest_ephemeral("ana", "That is me").await;
-    assert!(world.read_ephemerals("ana").contains("Something is still under way"));
+    world.click_newest_ephemeral("ana", "Yes, both are me").await;
+    assert!(world.read_ephemerals("ana").contains("Something is still open for you"));
     world.model.will(Answer::text("All right."));
     world.click("ana", "general", "Deny").await;
     world.chat.submit_form("ana", &std::collections::BTreeMap::new()).await;
     world.wait_until_idle().await;
-    world.click_newest_ephemeral("ana", "That is me").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You are one person for me now, in Slack and in Discord.");
+    world.click_newest_ephemeral("ana", "Yes, both are me").await;
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You're linked: I know you as one person in Slack and Discord.");
     world.read_new("general");
     world.switch_platform();
     world.read_new("general");
@@ -402,7 +398,7 @@ async fn a_change_made_on_a_copy_is_shown_there() {
     world.click_newest_ephemeral("ana", "Deny").await;
     world.chat.submit_form("ana", &std::collections::BTreeMap::new()).await;
     world.wait_until_idle().await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Denied. What becomes of it is told where it was asked.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Denied. You'll see how it goes where you asked.");
     world.switch_platform();
     world.read_new("general");
     world.finish().await;
@@ -420,7 +416,7 @@ async fn what_the_other_place_cannot_show_whole_is_not_decided_there() {
     world.run_command("ana", "general", "approvals").await;
     world.read_ephemerals("ana");
     world.click_newest_ephemeral("ana", "Show 1").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: That is too long to be shown here. It stands where you asked for it.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: That's too long to show here. You'll find it where you asked.");
     world.switch_platform();
     world.deny_request("ana", "general", "").await;
     world.read_new("general");

@@ -50,7 +50,7 @@ async fn denied_request_is_reported_and_nothing_is_sent(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right, I did not send it.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(world.google.calls().iter().all(|call| !call.operation.contains("drafts")));
@@ -98,7 +98,7 @@ async fn a_second_press_changes_nothing(platform: Platform) {
     // Two clicks before the card has changed: one wins, the other gets an explanation.
     world.click_twice("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): it hasn't started, and Undo still works.");
     }
     world.advance_past_undo_window().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -113,15 +113,15 @@ async fn a_late_press_is_told_that_nobody_answered(platform: Platform) {
     world.advance(TimeDelta::hours(25)).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
-              Nobody answered in time. Not sent.
+              Expired without an answer. Not sent.
               [Ask again]
             nod: Nobody answered, so nothing was sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     world.send_click(&late).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This expired before anybody answered. Nothing was done; ask again.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This expired without an answer. Nothing was done. Ask me again if you still want it.");
     }
     let prompt = world.model.requests().pop().unwrap();
     let heard = prompt["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
@@ -138,7 +138,7 @@ async fn what_lapsed_is_asked_for_again_by_a_press(platform: Platform) {
     assert_eq!(read.matches("Hi Bo,").count(), 2, "{read}");
     assert!(read.contains("Expires Sun 8 Mar 2026") && !read.contains("[Ask again]"), "{read}");
     world.send_click(&again).await;
-    assert!(world.read_ephemerals("ana").contains("I asked you again already"));
+    assert!(world.read_ephemerals("ana").contains("I've already asked you again"));
     world.click("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     let read = world.read_new("general");
@@ -168,7 +168,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platfor
                   I'm running late.
 
                   Ana
-                  A newer request took its place. Not sent.
+                  Replaced by a newer request. Not sent.
                 ana: no, say very late
                 nod: # Send this email?
                   From  ana@acme.test
@@ -179,7 +179,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platfor
                   · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
                 nod: The first was replaced.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.model.will(Answer::text("Sent the new one."));
@@ -206,9 +206,9 @@ async fn what_gmail_refuses_is_told_on_the_card(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
+              · Google said no: Request contains an invalid argument. Nothing was sent: ask me again once that's fixed.
             nod: It was not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
@@ -246,7 +246,7 @@ async fn where_nobody_can_tell_the_card_says_unknown(platform: Platform) {
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
-              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              · I checked the draft, its thread and your Sent folder. Please check before sending it again.
               [Check again] [Send again]
             nod: Nobody can tell yet whether it went out.
         ");
@@ -287,7 +287,7 @@ async fn a_draft_in_ones_own_mailbox_needs_no_nod(platform: Platform) {
               To  bo@acme.test
               Subject  Plan
               Hi Bo, the plan.
-              · It was not sent. Tell me what to change, or say “send it”.
+              · Not sent yet. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
         ");
     }

@@ -17,16 +17,16 @@ async fn assistant_thread_greets_suggests_prompts_and_gets_a_title() {
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
     nod: New Assistant Thread
-        nod: Hello! I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve. What can I do for you?
+        nod: Hi! I read your email and calendar when you ask, answer questions, and write emails and invitations for you. You see exactly what will be sent, and it only goes once you press Approve. What can I do for you?
     ");
     let offered = |world: &World| {
         let pane = world.slack.find_assistant_thread("ana", &thread).unwrap();
         pane.prompts.into_iter().map(|(title, _)| title).collect::<Vec<_>>().join(" | ")
     };
-    insta::assert_snapshot!(offered(&world), @"What is new in my mail? | Write a mail | What can you do?");
+    insta::assert_snapshot!(offered(&world), @"What's new in my email? | Write an email | What can you do?");
     world.slack.switch_viewed_channel("ana", &thread, "general");
     world.wait_until_idle().await;
-    insta::assert_snapshot!(offered(&world), @"Sum up this channel | What is new in my mail? | Write a mail | What can you do?");
+    insta::assert_snapshot!(offered(&world), @"Summarise this channel | What's new in my email? | Write an email | What can you do?");
     world.script_model("conversational", [Answer::text("42.")]);
     world.reply("ana", "dm:ana", &thread, "what is the answer to it all?").await;
     world.script_model("conversational", [Answer::text("Yes.")]);
@@ -47,13 +47,13 @@ async fn a_picked_message_is_explained_to_whoever_picked_it_alone(platform: Plat
     world.wait_until_idle().await;
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: I am on it; the answer comes to you alone, in our direct messages.");
+        insta::assert_snapshot!(said, @"(ana only) nod: On it. The answer will come to you in our direct messages.");
         insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: The launch moves to Friday.");
     }
     assert!(!world.read_new("general").contains("nod:"), "nothing is said in the channel");
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(
-        asked.contains("begins (a chat message of Bo Lind)") && asked.contains("moves to Friday"),
+        asked.contains("begins (a chat message from Bo Lind)") && asked.contains("moves to Friday"),
         "{asked}"
     );
     world.finish().await;

@@ -51,7 +51,7 @@ pub fn last_tool_result(world: &World) -> (String, bool) {
     let told = told["content"].as_str().unwrap();
     let words = told.lines().find(|line| !line.starts_with("outside")).unwrap_or_default();
     let fence = told.lines().next().unwrap_or_default();
-    let fenced = fence.starts_with("outside") && fence.ends_with("begins (mail from kim@northwind.test)");
+    let fenced = fence.starts_with("outside") && fence.ends_with("begins (an email from kim@northwind.test)");
     (words.to_owned(), fenced)
 }
 
@@ -99,11 +99,11 @@ async fn what_cannot_be_read_of_a_mail_is_said_to_the_model(platform: Platform) 
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.join("\n"), @r#"
-            {"message_id":"019a400000000001","name":"pack.zip","not_read":"it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV"}
-            {"message_id":"019a400000000001","name":"old.doc","not_read":"it is an old or a locked Office file; I read DOCX, PDF and plain text"}
-            {"message_id":"019a400000000001","name":"huge.csv","not_read":"it is larger than 10 MB"}
+            {"message_id":"019a400000000001","name":"pack.zip","not_read":"it's an archive. I can read PDF, DOCX and plain text such as Markdown or CSV"}
+            {"message_id":"019a400000000001","name":"old.doc","not_read":"it's an old or locked Office file. I can read DOCX, PDF and plain text"}
+            {"message_id":"019a400000000001","name":"huge.csv","not_read":"it's larger than 10 MB"}
             {"message_id":"019a400000000001","name":"twice.csv","note":"2 files have this name; this is number 2","text":"month,other"}
-            {"error":"not found: such a file in that mail"}
+            {"error":"I couldn't find that file in the email"}
         "#);
     }
     world.read_new("dm:ana");

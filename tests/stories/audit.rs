@@ -205,7 +205,7 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
               Ana
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right, not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
             ana: tell Bo I'm late
             nod: # Email not sent
               From  ana@acme.test
@@ -216,10 +216,10 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
               I'm running late.
 
               Ana
-              Nobody answered in time. Not sent.
+              Expired without an answer. Not sent.
               [Ask again]
             nod: Nobody answered.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -232,7 +232,7 @@ async fn an_error_is_in_the_record_with_the_run_that_people_were_told(platform: 
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: hello
-            nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Nothing was sent or changed.
+            nod: The model refused the request (status 401). The person who runs Nod needs to look at it. Nothing was sent or changed.
               · run ········
               [Try again]
         ");

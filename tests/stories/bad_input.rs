@@ -84,16 +84,16 @@ async fn forged_buttons_do_nothing_but_say_so() {
     }
     insta::assert_snapshot!(heard, @r"
         approve:ID → (bo only) nod: Only Ana Silva can decide this. Nothing was done.
-        approve:WRONG → (ana only) nod: I know of no such request. Nothing was done.
-        approve:not-a-uuid → (ana only) nod: I do not know that button. Nothing was done.
-        answer_question:ID:0 → (ana only) nod: I know of no such question. Nothing was done.
-        show_privately:WRONG → (ana only) nod: That is for somebody else, or gone. Nothing was done.
-        retry_run:WRONG → (ana only) nod: I know of no such run. Nothing was done.
-        allow_account:WRONG → (ana only) nod: Only an admin of Nod can decide this. Nothing was done.
-        explode:ID → (ana only) nod: I do not know that button. Nothing was done.
-         → (ana only) nod: I do not know that button. Nothing was done.
-        NUL → (ana only) nod: I do not know that button. Nothing was done.
-        xxxxxxxxxxxxxxxxxxxx → (ana only) nod: I do not know that button. Nothing was done.
+        approve:WRONG → (ana only) nod: I can't find that request any more. Nothing was done.
+        approve:not-a-uuid → (ana only) nod: That button no longer works. Nothing was done.
+        answer_question:ID:0 → (ana only) nod: I can't find that question any more.
+        show_privately:WRONG → (ana only) nod: That's for someone else, or it's gone.
+        retry_run:WRONG → (ana only) nod: I can't find that any more.
+        allow_account:WRONG → (ana only) nod: Only a Nod admin can decide this.
+        explode:ID → (ana only) nod: That button no longer works. Nothing was done.
+         → (ana only) nod: That button no longer works. Nothing was done.
+        NUL → (ana only) nod: That button no longer works. Nothing was done.
+        xxxxxxxxxxxxxxxxxxxx → (ana only) nod: That button no longer works. Nothing was done.
     ");
     let status: String =
         sqlx::query_scalar("select status from approvals").fetch_one(&world.pool).await.unwrap();
@@ -107,7 +107,7 @@ async fn a_message_of_a_hundred_thousand_characters_is_said_to_be_too_long() {
     let mut world = World::new().await;
     world.say("ana", "dm:ana", &"lorem ipsum ".repeat(8_334)).await;
     let read = world.read_new("dm:ana");
-    insta::assert_snapshot!(read.lines().last().unwrap(), @"nod: Your message has 100,007 characters; I read up to 40,000 at once. Nothing of it was used. Please send the part that matters.");
+    insta::assert_snapshot!(read.lines().last().unwrap(), @"nod: Your message is 100,007 characters long, and I can read 40,000 at once. Please send the part that matters.");
     assert!(world.model.requests().is_empty());
     world.finish().await;
 }
@@ -117,30 +117,30 @@ async fn an_empty_mention_gets_help() {
     let mut world = World::new().await;
     world.say("ana", "general", "@nod").await;
     insta::assert_snapshot!(world.read_new("general"), @r"
-    ana: @nod
-        nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
+        ana: @nod
+            nod: I read your email and calendar when you ask, answer questions, and write emails and invitations for you. You see exactly what will be sent, and it only goes once you press Approve.
 
-          • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
-          • Write to me directly and no mention is needed.
-          • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
-          • “stop” stops what I am doing; [Undo] takes back what is about to leave.
+              • Mention me in a channel and I'll answer in a thread. You don't need to mention me again there.
+              • In direct messages, just write.
+              • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
+              • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-          /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+              /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
     ");
     insta::assert_snapshot!(world.run_command("ana", "general", "").await, @r"
-    (ana only) nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
+        (ana only) nod: I read your email and calendar when you ask, answer questions, and write emails and invitations for you. You see exactly what will be sent, and it only goes once you press Approve.
 
-    • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
-    • Write to me directly and no mention is needed.
-    • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
-    • “stop” stops what I am doing; [Undo] takes back what is about to leave.
+        • Mention me in a channel and I'll answer in a thread. You don't need to mention me again there.
+        • In direct messages, just write.
+        • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
+        • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-    /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+        /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
     ");
-    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "connect myspace").await, @"(ana only) nod: /nod connect google connects your Google account, /nod connect chat tells me who you are where you also talk to me.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
+    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I don't know the command aproval. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I don't know the command @|channel. You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "connect myspace").await, @"(ana only) nod: /nod connect google connects your Google account. /nod connect chat links your other chat.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something, like /nod ask what's new in my email?");
     world.finish().await;
 }
 
@@ -189,7 +189,7 @@ async fn a_subject_cannot_smuggle_a_header_in() {
     assert_eq!(inbox[0].header("Bcc"), None);
     assert_eq!(world.google.outbox().len(), 0);
     let heard = world.model.requests()[2]["messages"].to_string();
-    assert!(heard.contains("a subject is one line"), "{heard}");
+    assert!(heard.contains("a subject has to fit on one line"), "{heard}");
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: say hello to Bo
@@ -216,7 +216,10 @@ async fn addresses_that_are_none_are_said_so() {
         world.say("ana", "dm:ana", "send it").await;
         let heard = world.model.list_reasoner_requests().pop().unwrap()["messages"].to_string();
         assert!(
-            heard.contains("no email address") || heard.contains("is nobody") || heard.contains("invalid"),
+            heard.contains("isn't an email address")
+                || heard.contains("an empty recipient")
+                || heard.contains("is nobody")
+                || heard.contains("invalid"),
             "{address}: {heard}"
         );
     }

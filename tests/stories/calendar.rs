@@ -150,28 +150,28 @@ async fn a_meeting_is_moved_after_a_yes(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
-        nod: # Change this event?
+        nod: # Update this event?
           Calendar  ana@acme.test
           Title  Standup → Late standup
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
           ⚠ Nod's first message to bo@acme.test
-          ⚠ your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)
+          ⚠ You have “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)
           · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & change] [Deny]
+          [Approve & update] [Deny]
     "); }
-    world.click("ana", "dm:ana", "Approve & change").await;
+    world.click("ana", "dm:ana", "Approve & update").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
-        nod: # Event changed
+        nod: # Event updated
           Calendar  ana@acme.test
           Title  Standup → Late standup
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
-          Approved by Ana Silva 09:30 WET → Changed 09:30 WET
+          Approved by Ana Silva 09:30 WET → Updated 09:30 WET
           [Open in Calendar]
         nod: It is at three now.
     "); }
@@ -202,9 +202,9 @@ async fn a_meeting_is_cancelled_after_a_yes(platform: Platform) {
           Guests  bo@acme.test
           ⚠ Nod's first cancellation to bo@acme.test
           · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & cancel it] [Deny]
+          [Approve & cancel event] [Deny]
     "); }
-    world.click("ana", "dm:ana", "Approve & cancel it").await;
+    world.click("ana", "dm:ana", "Approve & cancel event").await;
     world.read_new("dm:ana");
     assert!(world.google.events(ANA).is_empty() && world.google.events(BO).is_empty());
     let told = world.google.invitations(BO);
@@ -231,12 +231,12 @@ async fn an_invitation_is_answered_after_a_yes(platform: Platform) {
           Note  On a plane then
           ⚠ eve@partner.example is outside acme.test
           ⚠ Nod's first answer to eve@partner.example
-          ⚠ eve@partner.example comes from outside text: nobody here named it
-          ⚠ this run has read outside text: calendar event of eve@partner.example
+          ⚠ eve@partner.example came from something I read, not from you
+          ⚠ Prepared after reading a calendar event from eve@partner.example
           · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Answer No] [Deny]
+          [Approve & answer No] [Deny]
     "); }
-    world.click("ana", "dm:ana", "Answer No").await;
+    world.click("ana", "dm:ana", "Approve & answer No").await;
     world.read_new("dm:ana");
     let event = world.google.event(ANA, &id).unwrap();
     assert_eq!(event.response(ANA), Some("declined"));
@@ -259,20 +259,20 @@ async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: Platform) 
     let time = Some(("2026-03-09 11:00".to_owned(), "2026-03-09 11:30".to_owned()));
     assert!(world.google.edit_event(ANA, &id, &EventEdit { time, ..EventEdit::default() }));
     world.read_new("dm:ana");
-    world.click("ana", "dm:ana", "Approve & change").await;
+    world.click("ana", "dm:ana", "Approve & update").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: move Monday's standup to 3pm
-        nod: # Event not changed
+        nod: # Event not updated
           Calendar  ana@acme.test
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
-          Approved by Ana Silva 09:30 WET → Not changed 09:30 WET
-          · the event was changed meanwhile. Nothing was changed; ask again if it is still wanted.
+          Approved by Ana Silva 09:30 WET → Not updated 09:30 WET
+          · the event was changed in the meantime. Nothing was updated: ask me again if you still want it.
         nod: It was moved meanwhile, so I left it.
-          · For the record: nothing was sent or changed in this turn.
+          · To be clear, nothing was sent or changed just now.
     "); }
     assert_eq!(event_time(&world.google.event(ANA, &id).unwrap()), "2026-03-09 11:00–11:30");
     world.finish().await;
@@ -288,7 +288,7 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: standup is in room 2, and Cy of the partners comes too
-        nod: # Change this event?
+        nod: # Update this event?
           Calendar  ana@acme.test
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET
@@ -298,9 +298,9 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: Platform) {
           ⚠ cy@partner.example is outside acme.test
           ⚠ Nod's first message to bo@acme.test and 1 more
           · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & change] [Deny]
+          [Approve & update] [Deny]
     "); }
-    world.click("ana", "dm:ana", "Approve & change").await;
+    world.click("ana", "dm:ana", "Approve & update").await;
     world.read_new("dm:ana");
     let event = world.google.event(ANA, &id).unwrap();
     assert_eq!((event.location.as_str(), event.response(BO)), ("Room 2", Some("accepted")));
@@ -326,12 +326,12 @@ async fn a_weekly_meeting_follows_its_zone(platform: Platform) {
           Repeats  every week, 4 times
           Guests  bo@acme.test
           For guests  Bo Lind 10:00–10:30 CET
-          Meet  with a Google Meet link
+          Meet  Google Meet link
           Reminders  10 min before
-          Understood  “9” is taken as 09:00, within the working day, since it says neither am nor pm.
+          Read as  “9” without am or pm: I took 09:00, within working hours
           How is it going?
           ⚠ Nod's first invitation to bo@acme.test
-          ⚠ nobody looked who is busy at its later times
+          ⚠ I only checked who is free the first time
           · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & invite] [Edit] [Deny]
     "); }
@@ -346,9 +346,9 @@ async fn a_weekly_meeting_follows_its_zone(platform: Platform) {
           Repeats  every week, 4 times
           Guests  bo@acme.test
           For guests  Bo Lind 10:00–10:30 CET
-          Meet  with a Google Meet link
+          Meet  Google Meet link
           Reminders  10 min before
-          Understood  “9” is taken as 09:00, within the working day, since it says neither am nor pm.
+          Read as  “9” without am or pm: I took 09:00, within working hours
           How is it going?
           Approved by Ana Silva 09:30 WET → Created 09:30 WET
           [Open in Calendar]
@@ -378,7 +378,7 @@ async fn an_invitation_is_edited_before_the_yes(platform: Platform) {
               For guests  Bo Lind 13:30–14:30 CET
               Place  Canteen
               ⚠ Nod's first invitation to bo@acme.test
-              ⚠ nobody looked whether everybody is free then, since it was changed by hand
+              ⚠ You edited this, so I haven't checked whether everyone is free then
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
     "); }
@@ -429,7 +429,7 @@ async fn a_week_becomes_a_time_by_a_button(platform: Platform) {
     ");
     }
     let asked = world.read_new("dm:ana");
-    assert!(asked.contains("nod: # Everybody is free then. Which time?"), "{asked}");
+    assert!(asked.contains("nod: # Everyone is free then. Which time?"), "{asked}");
     world.click("ana", "dm:ana", "Mon 9 Mar, 09:00–09:45 WET").await;
     insta::allow_duplicates! { insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
         nod: · ✓ Google is connected: ana@acme.test
@@ -460,7 +460,7 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: Platform) {
         world.say("ana", place, "@nod lunch with Bo next Tuesday at noon, an hour").await;
         let card = world.read_new(place);
         assert_eq!(card.contains("bo@acme.test is busy then"), place == "dm:ana", "{card}");
-        let booked = "your calendar has “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
+        let booked = "You have “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         assert!(place == "dm:ana" || !card.contains("your calendar"), "{card}");
         // A new title does not change the time.
@@ -510,7 +510,7 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
               Guests  bo@acme.test, cho@acme.test
               For guests  Bo Lind 10:00–10:30 CET · Cho Park 18:00–18:30 JST
               ⚠ Nod's first invitation to bo@acme.test and 1 more
-              ⚠ nobody looked whether everybody is free then, since it was changed by hand
+              ⚠ You edited this, so I haven't checked whether everyone is free then
               ⚠ Cho Park: outside their working hours (Mon 18:00 there)
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
@@ -530,7 +530,7 @@ async fn who_never_said_their_zone_is_told_that_times_are_utc() {
         world.script_model("tool", [create(json!({ "title": "Focus", "when": "today at 3pm" }))]);
         world.say("ana", GENERAL, "@nod block 3pm for me").await;
         let card = world.read_new(GENERAL);
-        let told = "the time zone of Ana Silva is not known, so times are in";
+        let told = "I don't know the time zone of Ana Silva, so times are in";
         assert_eq!(card.contains(told), !known, "{card}");
         world.model.will(Answer::text("As you like."));
         world.deny_request("ana", GENERAL, "").await;

@@ -123,20 +123,20 @@ async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place(platf
     world.chat.say("ana", "dm:ana", None, "never mind");
     script_answer(&world, "never mind", "All right.");
     world.start().await;
-    world.wait_for_nod_message("general", "I was away").await;
+    world.wait_for_nod_message("general", "I was offline").await;
     world.wait_for_nod_message("dm:ana", "All right.").await;
     insta::allow_duplicates! {
     insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
         ana: send the report to Bo
         ana: hello?
         ana: never mind
-        nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
+        nod: I was offline when you wrote this (Fri 6 Mar 2026, 09:40 WET), so I haven't done anything about it. Write again if it still matters.
         nod: All right.
     ");
     // Slack reports Bo's time zone.
     insta::assert_snapshot!(world.read_new("general").replace("10:40 CET", "09:40 WET"), @r"
         bo: @nod book a room
-            nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
+            nod: I was offline when you wrote this (Fri 6 Mar 2026, 09:40 WET), so I haven't done anything about it. Write again if it still matters.
     ");
     }
     world.finish().await;

@@ -107,7 +107,7 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
             Ana
             ⚠ Nod's first mail to bo@acme.test
-            · Ana Silva decides first, then one of legal (Bob Stone, Cho Park). Once approved, all of this is shown to each of them. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Ana Silva approves first, then one of legal (Bob Stone, Cho Park). After that, each of them will see all of this. Expires Sat 7 Mar 2026, 09:30 WET.
             [Approve] [Edit] [Deny]
         ");
     }
@@ -116,8 +116,8 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
     world.click("ana", "general", "Approve").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
-            Approved by Ana Silva 09:30 WET · waits for one of legal (Bob Stone, Cho Park)
-            · Shown to Bob Stone, Cho Park. Editing asks everybody anew. Expires Sat 7 Mar 2026, 09:30 WET.
+            Approved by Ana Silva 09:30 WET · waiting for one of legal (Bob Stone, Cho Park)
+            · Shown to Bob Stone, Cho Park. If you edit it, everyone is asked again. Expires Sat 7 Mar 2026, 09:30 WET.
             [Edit] [Deny]
         ");
         insta::assert_snapshot!(without_zone(&world.read_new("dm:cho")), @r"
@@ -130,8 +130,8 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
               I'm running late.
 
               Ana
-              Approved by Ana Silva 09:30 WET · needs one more: you, for legal
-              · The rules here ask for two people. Expires Sat 7 Mar 2026, 09:30 WET.
+              Approved by Ana Silva 09:30 WET · now it needs you (legal)
+              · Two people have to approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Deny]
         ");
     }
@@ -140,18 +140,18 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
     world.click("cho", "dm:cho", "Approve & send").await;
     assert_eq!(received_count(&world), 1);
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 5), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Ana
-              Approved by Ana Silva 09:30 WET and by Cho Park 09:40 WET → Sent 09:40 WET
+              Approved by Ana Silva 09:30 WET and Cho Park 09:40 WET → Sent 09:40 WET
               [Open in Gmail]
             nod: Bo knows.
         ");
         insta::assert_snapshot!(without_zone(&last_lines(&world.read_new("dm:cho"), 3)), @r"
             Ana
-            Approved by Ana Silva 09:30 WET and by Cho Park 09:40 WET → Sent 09:40 WET
+            Approved by Ana Silva 09:30 WET and Cho Park 09:40 WET → Sent 09:40 WET
         ");
     }
-    assert!(world.read_new("dm:stone").contains("and by Cho Park"));
+    assert!(world.read_new("dm:stone").contains("and Cho Park"));
     assert!(!world.read_new("dm:stone").contains("[Approve"), "{}", world.read_new("dm:stone"));
     let audit: Vec<String> =
         sqlx::query_scalar("select action from audit where action like 'approval.%' order by at")
@@ -168,14 +168,14 @@ async fn the_owner_is_not_the_second_person(platform: Platform) {
     world.click("bo", "general", "Approve").await;
     world.click("cho", "general", "Approve").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva, and then one of legal (Bob Stone, Cho Park), can decide this. Nothing was done.");
-        insta::assert_snapshot!(without_zone(&world.read_ephemerals("cho")), @"(cho only) nod: Ana Silva has to approve this first. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva, and then one of legal (Bob Stone, Cho Park) can decide this. Nothing was done.");
+        insta::assert_snapshot!(without_zone(&world.read_ephemerals("cho")), @"(cho only) nod: Ana Silva has to approve this first.");
     }
     world.send_click(&first).await;
     let second = world.prepare_click("cho", "dm:cho", "Approve & send");
     world.send_click(&first).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You approved this already (Fri 6 Mar 2026, 09:30 WET). It needs somebody else now: one of legal (Bob Stone, Cho Park). Nothing more was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You already approved this (Fri 6 Mar 2026, 09:30 WET). Now it's waiting for one of legal (Bob Stone, Cho Park).");
     }
     // Not on the co-approvers' card either, nor by anyone else there.
     for user in ["ana", "bo"] {
@@ -184,7 +184,7 @@ async fn the_owner_is_not_the_second_person(platform: Platform) {
         world.send_click(&forged).await;
         let said = world.read_ephemerals(&user);
         assert!(
-            said.contains("Nothing was done") || said.contains("Nothing more was done"),
+            said.contains("Nothing was done") || said.contains("You already approved this"),
             "{user}: {said}"
         );
     }
@@ -201,7 +201,7 @@ async fn a_no_of_the_second_ends_it(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               Approved by Ana Silva 09:30 WET → Denied by Cho Park 09:30 WET (not before the contract). Not sent.
             nod: Cho said no, so it was not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
         insta::assert_snapshot!(without_zone(&last_lines(&world.read_new("dm:stone"), 1)), @"  Approved by Ana Silva 09:30 WET → Denied by Cho Park 09:30 WET (not before the contract). Not sent.");
     }
@@ -218,7 +218,7 @@ async fn a_no_of_the_owner_ends_it_for_the_second_too(platform: Platform) {
     world.deny_request("ana", "general", "I called him").await;
     world.send_click(&kept).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(without_zone(&world.read_ephemerals("cho")), @"(cho only) nod: Ana Silva denied this already (Fri 6 Mar 2026, 09:30 WET). Nothing was done.");
+        insta::assert_snapshot!(without_zone(&world.read_ephemerals("cho")), @"(cho only) nod: Ana Silva already denied this (Fri 6 Mar 2026, 09:30 WET).");
         insta::assert_snapshot!(without_zone(&last_lines(&world.read_new("dm:cho"), 1)), @"  Approved by Ana Silva 09:30 WET → Denied by Ana Silva 09:30 WET (I called him). Not sent.");
     }
     assert_eq!(received_count(&world), 0);
@@ -232,13 +232,13 @@ async fn an_edit_asks_everybody_anew(platform: Platform) {
     world.edit_request("ana", "general", &[("Subject", "Very late")]).await;
     world.send_click(&kept).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(without_zone(&world.read_ephemerals("cho")), @"(cho only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.");
-        insta::assert_snapshot!(without_zone(&world.read_new("dm:cho")), @"nod: · Ana Silva changed this after you were asked, so nothing is asked of you now. If it is approved again, I show you what it has become.");
+        insta::assert_snapshot!(without_zone(&world.read_ephemerals("cho")), @"(cho only) nod: This was edited after you saw it. Please look at the card again before you decide.");
+        insta::assert_snapshot!(without_zone(&world.read_new("dm:cho")), @"nod: · Ana Silva edited this after you were asked. If it's approved again, I'll show you the new version.");
     }
     assert!(world.read_new("general").contains("[Approve] [Edit] [Deny]"));
     world.click("ana", "general", "Approve").await;
     world.send_click(&kept).await;
-    assert!(world.read_ephemerals("cho").contains("revision 2 is what counts now"));
+    assert!(world.read_ephemerals("cho").contains("This was edited after you saw it"));
     world.click("cho", "dm:cho", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
     read_all_channels(&mut world);
@@ -254,10 +254,10 @@ async fn an_edit_can_make_a_second_person_necessary(platform: Platform) {
     let kept = world.prepare_click("ana", "general", "Approve & send");
     world.edit_request("ana", "general", &[("Cc", "eve@x.test")]).await;
     world.send_click(&kept).await;
-    assert!(world.read_ephemerals("ana").contains("revision 2"));
+    assert!(world.read_ephemerals("ana").contains("This was edited after you saw it"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 2), @r"
-            · Ana Silva decides first, then Cho Park (legal). Once approved, all of this is shown to Cho Park. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Ana Silva approves first, then Cho Park (legal). After that, Cho Park will see all of this. Expires Sat 7 Mar 2026, 09:30 WET.
             [Approve] [Edit] [Deny]
         ");
     }
@@ -267,7 +267,7 @@ async fn an_edit_can_make_a_second_person_necessary(platform: Platform) {
     world.edit_request("ana", "general", &[("Cc", "")]).await;
     world.click("ana", "general", "Approve & send").await;
     assert_eq!(received_count(&world), 1);
-    assert!(world.read_new("dm:cho").contains("nothing is asked of you now"));
+    assert!(world.read_new("dm:cho").contains("after you were asked"));
     world.read_new("general");
     world.finish().await;
 }
@@ -281,7 +281,7 @@ async fn of_two_seconds_the_first_counts(platform: Platform) {
     tokio::join!(world.chat.send_click(&cho), world.chat.send_click(&stone));
     world.wait_until_idle().await;
     let said = world.read_ephemerals("cho") + &world.read_ephemerals("stone");
-    assert!(said.contains("approved this already") && said.contains("Nothing more was done."), "{said}");
+    assert!(said.contains("already approved this"), "{said}");
     assert_eq!(received_count(&world), 1);
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
     read_all_channels(&mut world);
@@ -291,28 +291,28 @@ async fn of_two_seconds_the_first_counts(platform: Platform) {
 async fn it_expires_for_both_and_whoever_it_waits_for_is_reminded(platform: Platform) {
     let mut world = with_owner_approval(platform, [Answer::text("Nobody of legal answered.")]).await;
     world.advance(TimeDelta::hours(23)).await;
-    assert!(!world.read_new("general").contains("still waits for your nod"));
+    assert!(!world.read_new("general").contains("is still waiting for you"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(without_zone(&last_lines(&world.read_new("dm:cho"), 2)), @r"
-            nod: · Cho Park, this still waits for your nod, the second after Ana Silva: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+            nod: · Cho Park, this is still waiting for you after Ana Silva approved it: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. Without an answer: not sent.
               [Go to the card]
         ");
     }
     world.advance(TimeDelta::hours(1)).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
-              Approved by Ana Silva 09:30 WET. Nobody of legal answered in time. Not sent.
+              Approved by Ana Silva 09:30 WET. Expired: no answer from legal. Not sent.
               [Ask again]
             nod: Nobody of legal answered.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
         insta::assert_snapshot!(without_zone(&last_lines(&world.read_new("dm:cho"), 3)), @r"
               Ana
-              Approved by Ana Silva 09:30 WET. Nobody of legal answered in time. Not sent.
-            nod: · I reminded Cho Park of a request; its card says what became of it.
+              Approved by Ana Silva 09:30 WET. Expired: no answer from legal. Not sent.
+            nod: · I reminded Cho Park about a request. Its card shows how it ended.
         ");
     }
-    assert!(world.read_new("dm:stone").contains("Nobody of legal answered in time. Not sent."));
+    assert!(world.read_new("dm:stone").contains("Expired: no answer from legal. Not sent."));
     assert_eq!(received_count(&world), 0);
     world.finish().await;
 }
@@ -330,7 +330,7 @@ async fn nobody_is_asked_without_an_eligible_co_approver(platform: Platform) {
     let said = Answer::text("The rules ask for somebody of legal, and there is nobody.");
     let mut world = request_approval_in(World::with_rules_on(platform, rules).await, [said]).await;
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
-    assert!(heard.contains("somebody of legal, and I know no member"), "{heard}");
+    assert!(heard.contains("second person from legal"), "{heard}");
     let asked: i64 =
         sqlx::query_scalar("select count(*) from approvals").fetch_one(&world.pool).await.unwrap();
     assert_eq!((asked, received_count(&world)), (0, 0));
@@ -347,7 +347,7 @@ async fn whoever_has_left_is_no_second_person(platform: Platform) {
         .unwrap();
     world.send_click(&kept).await;
     let said = world.read_ephemerals("cho");
-    assert!(said.contains("I did nothing"), "{said}");
+    assert!(said.contains("I only work for members"), "{said}");
     assert_eq!(received_count(&world), 0);
     // If no co-approver is left, the owner is notified when she approves.
     world.edit_request("ana", "general", &[("Subject", "Very late")]).await;
@@ -357,7 +357,7 @@ async fn whoever_has_left_is_no_second_person(platform: Platform) {
         .unwrap();
     world.click("ana", "general", "Approve").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: The rules here ask for a second person, and nobody of legal can be asked any more. Nothing was done; an admin can change the rules.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This needs a second person from legal, and I can't reach any of them. Nothing was done. An admin can change the rules.");
     }
     world.deny_request("ana", "general", "").await;
     read_all_channels(&mut world);
@@ -368,7 +368,7 @@ async fn what_the_owner_agreed_to_survives_a_restart(platform: Platform) {
     let mut world = with_owner_approval(platform, [Answer::text("Bo knows.")]).await;
     world.stop().await;
     world.start().await;
-    assert!(world.read_new("general").contains("waits for one of legal"));
+    assert!(world.read_new("general").contains("waiting for one of legal"));
     world.click("stone", "dm:stone", "Approve & send").await;
     assert_eq!(received_count(&world), 1);
     read_all_channels(&mut world);
@@ -380,7 +380,7 @@ async fn a_typed_yes_never_counts_where_two_must_decide(platform: Platform) {
     let thread = world.chat.first_message("general");
     world.reply("ana", "general", &thread, "yes").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 1), @"    nod: A typed yes does not count where two people must decide. Nothing was done: please press the button on the card.");
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 1), @"    nod: Two people have to approve this, so please use the button on the card.");
     }
     world.click("ana", "general", "Approve").await;
     // The card is posted again, and Slack reports its time in whole seconds.
@@ -390,7 +390,7 @@ async fn a_typed_yes_never_counts_where_two_must_decide(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(without_zone(&last_lines(&world.read_new("dm:cho"), 2)), @r"
             cho: yes
-            nod: A typed yes does not count where two people must decide. Nothing was done: please press the button on the card.
+            nod: Two people have to approve this, so please use the button on the card.
         ");
     }
     assert_eq!(received_count(&world), 0);
@@ -402,20 +402,20 @@ async fn a_typed_yes_never_counts_where_two_must_decide(platform: Platform) {
 
 async fn the_list_of_what_waits_shows_it_to_whom_it_waits_for(platform: Platform) {
     let mut world = with_pending_request(platform, [Answer::text("Bo knows.")]).await;
-    assert!(world.run_command("cho", "general", "approvals").await.contains("Nothing waits for your nod."));
+    assert!(world.run_command("cho", "general", "approvals").await.contains("Nothing is waiting for you."));
     world.click("ana", "general", "Approve").await;
     let listed = world.run_command("ana", "general", "approvals").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(listed, @r"
-            (ana only) nod: # Waits for your nod
-            · 1. email to bo@acme.test “Running late”, approved by Ana Silva, waits for one of legal (Bob Stone, Cho Park), expires Sat 7 Mar 2026, 09:30 WET
+            (ana only) nod: # Waiting for you
+            · 1. email to bo@acme.test “Running late”, approved by Ana Silva, waiting for one of legal (Bob Stone, Cho Park), expires Sat 7 Mar 2026, 09:30 WET
             [Show 1]
         ");
     }
     let listed = world.run_command("cho", "general", "approvals").await;
-    assert!(listed.contains("approved by Ana Silva, waits for one of legal"), "{listed}");
+    assert!(listed.contains("approved by Ana Silva, waiting for one of legal"), "{listed}");
     let shown = world.click_ephemeral("cho", "Show 1").await;
-    assert!(shown.contains("needs one more: you, for legal"), "{shown}");
+    assert!(shown.contains("now it needs you (legal)"), "{shown}");
     world.click_newest_ephemeral("cho", "Approve & send").await;
     assert!(world.read_ephemerals("cho").contains("Approved."));
     assert_eq!(received_count(&world), 1);
@@ -438,9 +438,9 @@ async fn either_can_take_it_back(platform: Platform) {
     world.advance_past_undo_window().await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
-              Approved by Ana Silva 09:30 WET and by Cho Park 09:30 WET → Undone by Bob Stone 09:30 WET. Not sent.
+              Approved by Ana Silva 09:30 WET and Cho Park 09:30 WET → Undone by Bob Stone 09:30 WET. Not sent.
             nod: Not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     assert_eq!(received_count(&world), 0);
@@ -483,7 +483,7 @@ async fn what_the_second_was_shown_is_not_in_their_prompts(platform: Platform) {
     world.click("ana", "dm:ana", "Approve").await;
     let shown = world.read_new("dm:cho");
     // What Ana has read is private: the co-approver only learns that there was something.
-    assert!(shown.contains("text from outside was in view") && !shown.contains("cfo@bank.test"), "{shown}");
+    assert!(shown.contains("after reading text from outside") && !shown.contains("cfo@bank.test"), "{shown}");
     assert!(world.read_new("dm:ana").contains("cfo@bank.test"));
     world.click("cho", "dm:cho", "Approve & send").await;
     let before = world.model.requests().len();
@@ -523,14 +523,14 @@ async fn tenant_rules_apply_last_and_never_stays_final(platform: Platform) {
     );
     insta::allow_duplicates! {
         insta::assert_snapshot!(without_zone(&admin).replace(&digest[..6], "······"), @r"
-            (dana only) nod: # Rules about asking for a nod
-            1. everything that reaches others: the owner of the account decides, waits 24h, a reminder 1h before, no time to take it back
-            2. everything, to somebody at rival.test: never (not to them)
-            3. everything that reaches others: 5s to take it back
-            4. everything that reaches others, to somebody outside: the owner decides, and then one of legal, no time to take it back
-            · A later rule that fits outweighs an earlier one; a never is final. The last one is your own, set by ana on Fri 6 Mar 2026, 09:30 WET, digest ······.
+            (dana only) nod: # Approval rules
+            1. anything that reaches other people: the account's owner approves, waits 24h, a reminder 1h before, no time to undo
+            2. everything, to someone at rival.test: never (not to them)
+            3. anything that reaches other people: 5s to undo
+            4. anything that reaches other people, to somebody outside: the owner approves, then one of legal, no time to undo
+            · When two rules fit, the later one counts. A “never” always counts. The last one is your own, set by ana on Fri 6 Mar 2026, 09:30 WET.
         ");
-        insta::assert_snapshot!(other, @"(ana only) nod: That is for admins. Nothing was done.");
+        insta::assert_snapshot!(other, @"(ana only) nod: That's for admins only.");
     }
     world.connect_google("ana").await;
     let to = |whom: &str| {
@@ -559,7 +559,7 @@ async fn tenant_rules_apply_last_and_never_stays_final(platform: Platform) {
 async fn disconnect(world: &mut World, user: &str) {
     world.run_command(user, "general", "connect").await;
     world.click_ephemeral(user, "Disconnect Google").await;
-    world.click_ephemeral(user, "Yes, disconnect Google").await;
+    world.click_ephemeral(user, "Disconnect Google").await;
     world.read_new(&format!("dm:{user}"));
 }
 
@@ -567,7 +567,7 @@ async fn who_disconnects_their_own_account_denies_nothing_of_anothers(platform: 
     let mut world = with_owner_approval(platform, [Answer::text("Bo knows.")]).await;
     world.connect_google("cho").await;
     disconnect(&mut world, "cho").await;
-    assert!(world.read_new("general").contains("waits for one of legal"));
+    assert!(world.read_new("general").contains("waiting for one of legal"));
     world.click("cho", "dm:cho", "Approve & send").await;
     assert_eq!(received_count(&world), 1);
     read_all_channels(&mut world);
@@ -596,9 +596,9 @@ async fn the_second_is_warned_as_the_owner_is(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(warnings.join("\n"), @r"
         ⚠ mallory@other.test is outside acme.test
-        ⚠ mallory@other.test comes from outside text: nobody here named it
-        ⚠ the mail asks for answers to mallory@other.test, not to its sender
-        ⚠ text from outside was in view when this was prepared
+        ⚠ mallory@other.test came from something I read, not from you
+        ⚠ Answers to this email go to mallory@other.test, not to its sender
+        ⚠ Prepared after reading text from outside
         ");
     }
     world.deny_request("cho", "dm:cho", "").await;
@@ -624,7 +624,7 @@ async fn a_second_person_who_is_wanted_by_the_time_of_the_press_is_asked(platfor
     assert_eq!(received_count(&world), 0);
     world.click("ana", "general", "Approve all").await;
     assert_eq!((received_count(&world), world.google.list_sent("ana@acme.test").len()), (1, 1));
-    assert!(world.read_new("general").contains("waits for Cho Park (legal)"));
+    assert!(world.read_new("general").contains("waiting for Cho Park (legal)"));
     let shown = world.read_new("dm:cho");
     assert!(shown.contains("eve@x.test") && !shown.contains("bo@acme.test"), "{shown}");
     world.click("cho", "dm:cho", "Approve & send").await;
@@ -640,11 +640,11 @@ async fn what_is_forbidden_by_the_time_of_the_press_is_not_done(platform: Platfo
     set_tenant_policy(&world, "[[rule]]\ntool = \"gmail_send_email\"\nnever = \"we are closed\"").await;
     world.click("cho", "dm:cho", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: The rules here never allow this: we are closed. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: The rules here don't allow this: we are closed. Nothing was done.");
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
-              Approved by Ana Silva 09:30 WET → The rules here never allow this: we are closed. Not sent.
+              Approved by Ana Silva 09:30 WET → The rules here don't allow this: we are closed. Not sent.
             nod: The rules here do not allow that any more.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
@@ -683,13 +683,13 @@ async fn all_that_waits_on_an_account_is_called_off_with_it() {
 async fn home_shows_the_second_what_waits_for_them() {
     let mut world = with_pending_request(Platform::Slack, [Answer::text("Bo knows.")]).await;
     world.open_home("cho").await;
-    assert!(world.slack.home("cho").contains("Nothing waits for your nod."));
+    assert!(world.slack.home("cho").contains("Nothing is waiting for you."));
     world.click("ana", "general", "Approve").await;
     let home = world.slack.home("cho");
-    assert!(home.contains("needs one more: you, for legal") && !home.contains("[Edit]"), "{home}");
+    assert!(home.contains("now it needs you (legal)") && !home.contains("[Edit]"), "{home}");
     world.click_in_home("cho", "Approve & send").await;
     assert_eq!(received_count(&world), 1);
-    assert!(world.slack.home("cho").contains("and by Cho Park"), "{}", world.slack.home("cho"));
+    assert!(world.slack.home("cho").contains("and Cho Park"), "{}", world.slack.home("cho"));
     read_all_channels(&mut world);
     world.finish().await;
 }
@@ -705,9 +705,9 @@ async fn the_second_is_asked_where_they_are() {
     let mut world = request_approval_in(world, [Answer::text("Bo knows.")]).await;
     world.click("ana", "general", "Approve").await;
     world.switch_platform();
-    assert!(world.read_new("dm:cho").contains("needs one more"));
+    assert!(world.read_new("dm:cho").contains("now it needs"));
     world.click("cho", "dm:cho", "Approve & send").await;
-    assert!(world.read_new("dm:cho").contains("and by Cho Park"));
+    assert!(world.read_new("dm:cho").contains("and Cho Park"));
     world.switch_platform();
     assert_eq!(received_count(&world), 1);
     assert!(world.read_new("general").contains("→ Sent"));
@@ -733,7 +733,7 @@ async fn what_the_second_cannot_be_shown_is_not_asked_and_not_lost() {
     world.script_model("tool", [mail, Answer::text("All know.")]);
     world.say("ana", "general", "@nod tell all of them").await;
     world.click("ana", "general", "Approve").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: The rules here ask for a second person, and this is more than a card can show to Cho Park. Nothing was done, and it still waits for you: make it smaller by Edit, or deny it and ask for less.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This needs a second person, and it's too long to show Cho Park on a card. It's still waiting for you: edit it down, or deny it and ask for something shorter.");
     assert!(world.read_new("general").contains("[Approve] [Edit] [Deny]"));
     world.edit_request("ana", "general", &[("To", "eve@x.test"), ("Cc", "")]).await;
     world.click("ana", "general", "Approve").await;
@@ -759,7 +759,7 @@ async fn who_cannot_be_told_from_the_owner_is_no_second_person() {
     set_tenant_policy(&world, &rules).await;
     let mut world = request_approval_in(world, [Answer::text("There is nobody of legal.")]).await;
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
-    assert!(heard.contains("surely somebody else than the owner"), "{heard}");
+    assert!(heard.contains("any of them as a member of this workspace other than"), "{heard}");
     assert!(!world.read_new("general").contains("[Approve"));
     // With an account of their own they are known to be another person.
     world.switch_platform();
@@ -768,7 +768,7 @@ async fn who_cannot_be_told_from_the_owner_is_no_second_person() {
     let mut world = request_approval_in(world, [Answer::text("Bo knows.")]).await;
     world.click("ana", "general", "Approve").await;
     world.switch_platform();
-    assert!(!world.read_new("dm:ana").contains("needs one more"));
+    assert!(!world.read_new("dm:ana").contains("now it needs"));
     world.click("cho", "dm:cho", "Approve & send").await;
     world.read_new("dm:cho");
     world.switch_platform();
@@ -788,14 +788,14 @@ async fn the_owner_elsewhere_is_still_the_owner() {
     let mut world = request_approval_in(world, [Answer::text("Not sent.")]).await;
     world.click("ana", "general", "Approve").await;
     world.switch_platform();
-    assert!(world.read_new("dm:ana").contains("needs one more"));
+    assert!(world.read_new("dm:ana").contains("now it needs"));
     let card = world.prepare_click("ana", "dm:ana", "Approve & send");
     world.switch_platform();
     crate::account_linking::link_accounts(&mut world).await;
     world.switch_platform();
     world.send_click(&card).await;
     let said = world.read_ephemerals("ana");
-    assert!(said.contains("It needs somebody else now: Cho Park (legal)."), "{said}");
+    assert!(said.contains("Now it's waiting for Cho Park (legal)."), "{said}");
     assert_eq!(received_count(&world), 0);
     world.read_new("dm:ana");
     world.read_new("dm:cho");

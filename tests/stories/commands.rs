@@ -22,14 +22,14 @@ async fn help_says_what_nod_can_do(platform: Platform) {
     assert_eq!(bare, plain(world.run_command("ana", "general", "help").await));
     insta::allow_duplicates! {
         insta::assert_snapshot!(bare, @r"
-        (ana only) nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
+            (ana only) nod: I read your email and calendar when you ask, answer questions, and write emails and invitations for you. You see exactly what will be sent, and it only goes once you press Approve.
 
-        • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
-        • Write to me directly and no mention is needed.
-        • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
-        • “stop” stops what I am doing; [Undo] takes back what is about to leave.
+            • Mention me in a channel and I'll answer in a thread. You don't need to mention me again there.
+            • In direct messages, just write.
+            • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
+            • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-        /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+            /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
         ");
     }
     world.finish().await;
@@ -39,9 +39,9 @@ async fn help_says_what_nod_can_do(platform: Platform) {
 #[tokio::test]
 async fn the_nearest_right_word_is_named() {
     let mut world = World::new().await;
-    insta::assert_snapshot!(world.run_command("ana", "general", "aprovals now").await, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "xyzzy").await, @"(ana only) nod: I know no command xyzzy. I know help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
+    insta::assert_snapshot!(world.run_command("ana", "general", "aprovals now").await, @"(ana only) nod: I don't know the command aprovals. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "xyzzy").await, @"(ana only) nod: I don't know the command xyzzy. You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something, like /nod ask what's new in my email?");
     world.finish().await;
 }
 
@@ -51,11 +51,11 @@ async fn ask_posts_the_question_and_answers_in_its_thread(platform: Platform) {
     world.run_command("ana", "general", "ask what is the answer?").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
-        nod: # Ana Silva asks
-          what is the answer?
-            nod: @ana
-              42.
-    ");
+            nod: # Ana Silva asked
+              what is the answer?
+                nod: @ana
+                  42.
+        ");
     }
     world.expect_loose_end("a ping: ana");
     world.finish().await;
@@ -100,9 +100,9 @@ async fn ask_where_nod_is_no_member_answers_the_asker_alone(platform: Platform) 
     assert_eq!(world.read_new("attic"), "");
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-            nod: # Ana Silva asks
+            nod: # Ana Silva asked
               what is the answer?
-              · I may not write where you asked, so this comes to you here.
+              · I can't post where you asked, so here it is.
             nod: 42.
         ");
     }
@@ -115,21 +115,21 @@ async fn approvals_lists_what_waits_and_shows_it(platform: Platform) {
     world.make_mail_address_known("bo").await;
     let said = world.run_command("ana", "general", "approvals").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: Nothing waits for your nod.");
+        insta::assert_snapshot!(said, @"(ana only) nod: Nothing is waiting for you.");
     }
     world.script_model("tool", [late_mail_call(), Answer::text("Done.")]);
     world.say("ana", "dm:ana", "tell Bo I'm late").await;
     let said = world.run_command("ana", "general", "approvals").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: # Waits for your nod
+            (ana only) nod: # Waiting for you
             · 1. email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET
             [Show 1]
         ");
     }
     let said = world.run_command("bo", "general", "approvals").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(bo only) nod: Nothing waits for your nod.");
+        insta::assert_snapshot!(said, @"(bo only) nod: Nothing is waiting for you.");
     }
     world.click("ana", "dm:ana", "Approve & send").await;
     world.read_new("dm:ana");

@@ -32,8 +32,8 @@ fn recent() -> Answer {
 async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
     let mut world = World::new().await;
     insta::assert_snapshot!(world.run_command("ana", "general", "connect google").await, @r"
-        (ana only) nod: Connect your Google account, so that I can work with your mail and your calendar.
-        · The link is for you alone, works once and for an hour. It takes only your own account.
+        (ana only) nod: Connect your Google account so I can help with your email and calendar.
+        · This link is just for you. It works once, within an hour. It only works with your own account.
         [Connect Google]
     ");
     let link = world.request_link("ana").await;
@@ -41,7 +41,7 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
     let page = browser.open_page(&link).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Connect your Google account to Nod
-        This link is for one person. Go on only if that is you.
+        This link is just for you.
         Person
         Ana Silva
         Google account
@@ -49,21 +49,20 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
         Workspace
         Acme
         What Nod will be able to do
-        Search and read the mail of this account, when you ask for it.
-        Write drafts, and send a mail after you have approved that very mail in chat.
-        See the events of this account's calendars, and change them; what reaches others only after you have approved it in chat.
-        See when you, and people who share that with you, are busy.
-        What Nod reads goes to Ana Silva alone. You can take this back at any time in your Google account, under
-        third-party access.
+        Search and read this account's email when you ask.
+        Write drafts, and send an email once you've approved that exact email in chat.
+        See and change this account's calendar. Anything that reaches other people waits until you've approved it in chat.
+        See when you're busy, and when people who share that with you are.
+        Only Ana Silva sees what Nod reads. You can end this any time in your Google account, under third-party access.
         Continue to Google
-        The link works once, for another 60 minutes, until 10:30 UTC on 6 March. If you are not Ana Silva, close this page.
+        The link works once, for another 60 minutes, until 10:30 UTC on 6 March. Not Ana Silva? Close this page.
     ");
     assert_eq!(page, Browser::new().open_page(&link).await);
     let page = world.consent_as("ana", &link, "ana@acme.test", None).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Connected
-        Nod can now work with ana@acme.test for you.
-        You can close this page. Whatever waited for this in chat goes on by itself.
+        Nod can now use ana@acme.test for you.
+        You can close this page. Nod is already carrying on in your chat.
     ");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: · ✓ Google is connected: ana@acme.test");
@@ -78,8 +77,8 @@ async fn a_link_works_once_and_for_an_hour(platform: Platform) {
     let page = page_text(&Browser::new().try_submit_page(&link).await.unwrap_err());
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
-            This link was used already
-            A link works once. Ask Nod in chat to connect if you need another.
+            This link was already used
+            Links work once. Ask Nod in chat to connect if you need another.
         ");
     }
     assert!(page_text(&Browser::new().open_page(&link).await).contains("used"));
@@ -90,14 +89,14 @@ async fn a_link_works_once_and_for_an_hour(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
             This link has expired
-            It worked for an hour. Ask Nod in chat to connect, and use the new link.
+            Links work for an hour. Ask Nod in chat to connect, and use the new one.
         ");
     }
     let page = page_text(&Browser::new().open_page(&late).await);
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
             This link has expired
-            It worked for an hour. Ask Nod in chat to connect, and use the new link.
+            Links work for an hour. Ask Nod in chat to connect, and use the new one.
         ");
     }
 
@@ -105,8 +104,8 @@ async fn a_link_works_once_and_for_an_hour(platform: Platform) {
     let page = page_text(&Browser::new().try_submit_page(&forged).await.unwrap_err());
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
-            No such link
-            This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.
+            This isn't a Nod link
+            This isn't one of Nod's links. Ask Nod in chat to connect, and use the link you get there.
         ");
     }
     let (start, _) = late.rsplit_once('.').unwrap();
@@ -125,8 +124,8 @@ async fn the_way_back_counts_once_and_only_in_the_browser_that_began(platform: P
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
             Not connected
-            This sign-in was begun in another browser, or too long ago. Nothing was connected.
-            Ask Nod in chat for a new link if you want to connect.
+            This sign-in started in another browser, or too long ago. Nothing was connected.
+            Ask Nod in chat if you need a new link.
         ");
     }
     let page = browser.follow_callback(&back, &to_google).await;
@@ -134,8 +133,8 @@ async fn the_way_back_counts_once_and_only_in_the_browser_that_began(platform: P
     let page = page_text(&browser.follow_callback(&back, &to_google).await);
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
-            This link was used already
-            A link works once. Ask Nod in chat to connect if you need another.
+            This link was already used
+            Links work once. Ask Nod in chat to connect if you need another.
         ");
     }
     world.wait_until_idle().await;
@@ -153,13 +152,13 @@ async fn a_no_at_google_is_taken_as_a_no(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
             Not connected
-            You did not give your consent, so nothing was connected.
-            Ask Nod in chat for a new link if you want to connect.
+            You said no, so nothing was connected.
+            Ask Nod in chat if you need a new link.
         ");
     }
     world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: You did not agree to it. Nothing was connected. Ask again whenever you like.");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: No problem, nothing was connected. Ask me again any time.");
     }
     world.finish().await;
 }
@@ -171,13 +170,13 @@ async fn a_consent_without_a_tick_connects_nothing(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(page_text(&page), @r"
             Not connected
-            Google shows a box for each permission, and every one was left empty, so nothing was kept.
-            Ask Nod in chat for a new link if you want to connect.
+            No permission was ticked at Google, so nothing was connected.
+            Ask Nod in chat if you need a new link.
         ");
     }
     world.wait_until_idle().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Nothing was connected: on Google's page every box was left empty. Ask again, and tick what I may do.");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Nothing was connected: no box was ticked on Google's page. Ask me again and tick what I may do.");
     }
     let kept: i64 =
         sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap();
@@ -192,21 +191,21 @@ async fn another_account_needs_an_admin_who_allows_it() {
     let page = world.consent_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Not connected
-        You signed in as ana.private@mail.test, and this link is for ana@acme.test.
-        An admin of your workspace has been asked whether this account may be used. You will hear in chat.
+        You signed in as ana.private@mail.test, but this link is for ana@acme.test.
+        An admin has been asked to allow this account. Nod will let you know in chat.
     ");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-        nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
+        nod: · You signed in as ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. I've asked an admin to allow it and I'll let you know.
+        nod: · Google account ana.private@mail.test is disconnected. I've deleted its keys, and Google has cancelled them.
     ");
     insta::assert_snapshot!(world.read_new("dm:dana"), @r"
-        nod: # Allow another account?
+        nod: # Allow this account?
           Person  Ana Silva
-          Their address here  ana@acme.test
+          Address here  ana@acme.test
           Account  ana.private@mail.test
-          · Nod would read and send mail of that account on this person's behalf.
-          [Allow] [Refuse]
+          · I would read and send email from this account for them.
+          [Allow] [Don't allow]
     ");
 
     world.click("dana", "dm:dana", "Allow").await;
@@ -216,8 +215,8 @@ async fn another_account_needs_an_admin_who_allows_it() {
     assert!(page.contains("Connected"), "{page}");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-        nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
+        nod: · You signed in as ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. I've asked an admin to allow it and I'll let you know.
+        nod: · Google account ana.private@mail.test is disconnected. I've deleted its keys, and Google has cancelled them.
         nod: · ✓ Google is connected: ana.private@mail.test
     ");
     world.finish().await;
@@ -231,13 +230,13 @@ async fn an_admin_may_refuse_another_account() {
     let link = world.find_newest_link("ana");
     world.consent_as("ana", &link, "ana.private@mail.test", None).await;
     world.wait_until_idle().await;
-    world.click("dana", "dm:dana", "Refuse").await;
+    world.click("dana", "dm:dana", "Don't allow").await;
     insta::assert_snapshot!(world.read_new("dm:dana"), @"nod: · ana.private@mail.test for Ana Silva: refused by Dana Admin");
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: what's new in my mail?
-        nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
-        nod: An admin did not allow ana.private@mail.test. Nothing was connected.
+        nod: · You signed in as ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. I've asked an admin to allow it and I'll let you know.
+        nod: · Google account ana.private@mail.test is disconnected. I've deleted its keys, and Google has cancelled them.
+        nod: An admin didn't allow ana.private@mail.test, so nothing was connected.
         nod: I could not read your mail.
     ");
     world.finish().await;
@@ -268,8 +267,8 @@ async fn the_link_of_somebody_who_does_not_belong_connects_nothing() {
     let browser = Browser::new();
     let page = page_text(&browser.open_page(&link).await);
     insta::assert_snapshot!(page, @r"
-        Not now
-        I could not find out yet whose link this is. Nothing was connected; please try again in a moment.
+        Please try again in a minute
+        I couldn't find out yet whose link this is. Nothing was connected. Please try again in a moment.
     ");
     world
         .slack
@@ -303,7 +302,7 @@ async fn only_an_admin_allows_another_account() {
     };
     world.slack.click_forged(forged).unwrap().wait_for_acknowledgement(nod_tests::max_wait()).await;
     world.wait_until_idle().await;
-    insta::assert_snapshot!(world.wait_for_ephemeral("ana").await, @"(ana only) nod: Only an admin of Nod can decide this. Nothing was done.");
+    insta::assert_snapshot!(world.wait_for_ephemeral("ana").await, @"(ana only) nod: Only a Nod admin can decide this.");
     let status: String =
         sqlx::query_scalar("select status from account_reviews").fetch_one(&world.pool).await.unwrap();
     assert_eq!(status, "pending");
@@ -321,13 +320,13 @@ async fn without_an_admin_another_account_is_refused_with_a_way_out() {
     let page = world.consent_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Not connected
-        You signed in as ana.private@mail.test, and this link is for ana@acme.test.
+        You signed in as ana.private@mail.test, but this link is for ana@acme.test.
         Ask Nod in chat for a new link, and sign in with that address.
     ");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-        nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. Use your own account, or ask whoever runs Nod to name an admin who can allow another.
-        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
+        nod: · You signed in as ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. Use your own account, or ask the person who runs Nod to name an admin who can allow another.
+        nod: · Google account ana.private@mail.test is disconnected. I've deleted its keys, and Google has cancelled them.
     ");
     world.finish().await;
 }
@@ -340,23 +339,23 @@ async fn the_request_that_needed_it_goes_on_by_itself(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
-                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: · Ana Silva, I need access to your account first. Check our direct messages.
         ");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-            nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
-              · The link is for you alone, works once and for an hour. It takes only your own account.
+            nod: I need access to your Gmail for that. Connect it, and I'll pick up where I left off.
+              · This link is just for you. It works once, within an hour. It only works with your own account.
               [Connect Google]
         ");
     }
     let page = world.consent_as("ana", &world.find_newest_link("ana"), "ana@acme.test", None).await;
-    assert!(page.contains("goes on by itself"), "{page}");
+    assert!(page.contains("already carrying on in your chat"), "{page}");
     world.wait_until_idle().await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
-                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: · Ana Silva, I need access to your account first. Check our direct messages.
                 nod: · Answered Ana Silva privately.
                   [Share here]
         ");
@@ -380,7 +379,7 @@ async fn a_mail_that_needed_it_is_asked_for_once_connected(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: · Ana Silva, I need access to your account first. Check our direct messages.
                 nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
@@ -410,7 +409,7 @@ async fn nobody_followed_the_link_and_the_request_says_so(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
-            nod: The link to connect Google was not used in time. Nothing was connected; ask again for a new one.
+            nod: The link to connect Google expired, so nothing was connected. Ask me again for a new one.
             nod: Your Google account was not connected, so I read nothing.
         ");
     }
@@ -449,7 +448,7 @@ async fn saying_no_at_google_ends_the_request_honestly(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
-            nod: You did not agree to it. Nothing was connected. Ask again whenever you like.
+            nod: No problem, nothing was connected. Ask me again any time.
             nod: You did not connect Google, so I read nothing.
         ");
     }
@@ -509,8 +508,8 @@ async fn a_grant_that_was_taken_back_is_noticed_and_the_request_goes_on(platform
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
             ana: what's new in my mail?
-            nod: Google no longer lets me into your account. Connect it again, and your request goes on by itself.
-              · The link is for you alone, works once and for an hour. It takes only your own account.
+            nod: I've lost access to your Google account. Reconnect it, and I'll pick up where I left off.
+              · This link is just for you. It works once, within an hour. It only works with your own account.
               [Reconnect Google]
         ");
     }

@@ -176,10 +176,10 @@ async fn file_it_arrives_once_with_its_words(platform: ContractPlatform) {
     let mut room = ContractFixture::new(platform, NOD, &[]).await;
     room.fail_next_upload(Fault::DropResponse);
     room.run_command("memory export").await;
-    room.wait_for_ephemeral("The file comes to you directly.").await;
+    room.wait_for_ephemeral("I'm sending you the file in our direct messages.").await;
     room.replace_nod().await;
     let stands = room.private_text().await;
-    assert_eq!(stands.matches("What I remember, as of").count(), 1, "{stands}");
+    assert_eq!(stands.matches("What I remember as of").count(), 1, "{stands}");
     let (count, text) = room.uploaded_files("nod-memory-");
     assert!(count == 1 && text.starts_with("# What Nod remembers"), "{count}: {text}");
     room.finish().await;

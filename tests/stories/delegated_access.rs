@@ -108,8 +108,8 @@ async fn who_connected_nothing_reads_and_sends_as_themselves(platform: Platform)
     let said = world.run_command("ana", "general", "connect").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: I work with ana@acme.test, as your organisation lets me. Connect your Google account, and I use that one instead.
-            · The link is for you alone, works once and for an hour. It takes only your own account.
+            (ana only) nod: I'm using ana@acme.test, through your organisation for now. Connect your own Google account, and I'll use that instead.
+            · This link is just for you. It works once, within an hour. It only works with your own account.
             [Connect Google]
         ");
     }
@@ -147,8 +147,8 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platfor
     let said = world.run_command("ana", "general", "connect").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: I work with your organisation's account. Connect your Google account, and I use that one instead.
-            · The link is for you alone, works once and for an hour. It takes only your own account.
+            (ana only) nod: I'm using your organisation's account for now. Connect your own Google account, and I'll use that instead.
+            · This link is just for you. It works once, within an hour. It only works with your own account.
             [Connect Google]
         ");
     }
@@ -158,13 +158,13 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platfor
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: Cho sent an invoice.
-              · Done with assistant@acme.test, the organisation's account, not your own.
+              · I used assistant@acme.test, your organisation's account, not your own.
         ");
     }
     world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     let said = world.read_new("general");
-    let whose = format!("· {ASSISTANT} is the organisation's account, not Ana Silva's own.");
+    let whose = format!("· {ASSISTANT} belongs to your organisation, not to Ana Silva.");
     assert!(said.contains(&format!("From  {ASSISTANT}")) && said.contains(&whose), "{said}");
     world.edit_request("ana", "general", &[("subject", "Late")]).await;
     let said = world.read_new("general");
@@ -174,7 +174,7 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platfor
     let said = world.read_new("general");
     assert!(said.contains("Email sent") && said.contains(&whose), "{said}");
     assert!(
-        said.contains(&format!("· Done with {ASSISTANT}, the organisation's account, not your own.")),
+        said.contains(&format!("· I used {ASSISTANT}, your organisation's account, not your own.")),
         "{said}"
     );
     let asked = world.google.calls().len();
@@ -197,7 +197,7 @@ async fn what_was_approved_for_one_account_does_not_leave_from_another(platform:
     world.advance_past_undo_window().await;
     let said = world.read_new("general");
     // Which of her own accounts it is must not be shown to others.
-    let why = format!("it was approved for {ASSISTANT}, but another account is connected now");
+    let why = format!("this was approved for {ASSISTANT}, but you've connected another account since");
     assert!(said.contains(&why) && !said.contains("ana@acme.test"), "{said}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // From now on it is her own account.
@@ -209,7 +209,7 @@ async fn what_was_approved_for_one_account_does_not_leave_from_another(platform:
     world.run_command("ana", "general", "connect").await;
     let said = world.click_ephemeral("ana", "Disconnect Google").await;
     assert!(
-        said.contains(&format!("From then on I work with {ASSISTANT}, your organisation's account.")),
+        said.contains(&format!("After that I'll use {ASSISTANT}, your organisation's account.")),
         "{said}"
     );
     world.read_new("general");
@@ -223,7 +223,7 @@ async fn what_waits_for_a_nod_on_a_lent_account_ends_where_its_person_connects_t
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     world.connect_google("ana").await;
     let said = world.read_new("general");
-    assert!(said.contains("another account was connected") && !said.contains("[Approve"), "{said}");
+    assert!(said.contains("you connected another account") && !said.contains("[Approve"), "{said}");
     world.read_new("dm:ana");
     world.finish().await;
 }
@@ -258,9 +258,9 @@ async fn an_organisations_account_that_may_read_no_mail_is_said_with_the_cure(pl
     world.say("ana", "dm:ana", "what's new in the mail?").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-        ana: what's new in the mail?
-        nod: I could not look into it.
-          · The organisation's account does not allow this Nod to read mail. Whoever runs Nod has to sign in with it anew for that too, and to set google.system.refresh_token. Nothing was sent or changed.
+            ana: what's new in the mail?
+            nod: I could not look into it.
+              · Your organisation's account doesn't allow me to read email. The person who runs Nod has to sign in with it again for that and set google.system.refresh_token. Nothing was sent or changed.
         ");
     }
     world.finish().await;
@@ -275,9 +275,11 @@ async fn whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact(
         [Answer::tool("gmail_send_email", hello), Answer::text("What is her address?")],
     );
     world.say("ana", "dm:ana", "say hello to Zoe").await;
-    assert!(world.read_new("dm:ana").ends_with(
-        "nod: What is her address?\n  · For the record: nothing was sent or changed in this turn.\n"
-    ));
+    assert!(
+        world
+            .read_new("dm:ana")
+            .ends_with("nod: What is her address?\n  · To be clear, nothing was sent or changed just now.\n")
+    );
     assert!(!world.model.requests().iter().any(|asked| asked.to_string().contains("partner.example")));
     world.finish().await;
 }
@@ -288,7 +290,7 @@ async fn shared_organisation_grant_is_never_revoked(platform: Platform) {
     world.connect_google("ana").await;
     disconnect_ana(&mut world).await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Its keys are forgotten here, but not given back to Google"), "{said}");
+    assert!(said.contains("I couldn't cancel them at Google"), "{said}");
     assert_eq!(request_count(&world, "oauth.revoke"), 0);
     // After its first use Nod knows that it is a different account.
     world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
@@ -296,7 +298,7 @@ async fn shared_organisation_grant_is_never_revoked(platform: Platform) {
     world.connect_google("ana").await;
     disconnect_ana(&mut world).await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Its keys are forgotten here and given back to Google"), "{said}");
+    assert!(said.contains("I've deleted its keys, and Google has cancelled them"), "{said}");
     assert_eq!(request_count(&world, "oauth.revoke"), 1);
     world.finish().await;
 }
@@ -310,7 +312,7 @@ async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platfo
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in the mail?
             nod: I could not look into it.
-              · Google no longer lets this Nod into the organisation's account (invalid_grant). Whoever runs Nod has to sign in with it anew, and to set google.system.refresh_token. Nothing was sent or changed.
+              · I've lost access to your organisation's account (invalid_grant). The person who runs Nod has to sign in with it again and set google.system.refresh_token. Nothing was sent or changed.
         ");
     }
     world.finish().await;
@@ -336,7 +338,7 @@ async fn a_token_that_ends_is_renewed_and_one_that_is_rejected_sends_nobody_to_a
     world.script_model("tool", [recent(), Answer::text("I could not look into it.")]);
     world.say("ana", "dm:ana", "what's new in my mail?").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Google does not let this Nod do that in ana@acme.test."), "{said}");
+    assert!(said.contains("Google doesn't let me do that in ana@acme.test."), "{said}");
     assert!(!said.contains("[Connect Google]") && !said.contains("[Reconnect Google]"), "{said}");
     world.finish().await;
 }
@@ -349,7 +351,7 @@ async fn a_google_that_is_silent_is_not_waited_for() {
     world.say("ana", "dm:ana", "what's new in my mail?").await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: what's new in my mail?
-        nod: Google is too busy to answer. Nothing was sent or changed. Ask me again in a minute.
+        nod: Google is busy right now. Nothing was sent or changed. Try me again in a minute.
     ");
     world.finish().await;
 }
@@ -400,6 +402,6 @@ async fn home_shows_delegated_accounts() {
     let world = with_delegation(Platform::Slack, "acme.test", &all_scopes()).await;
     world.open_home("ana").await;
     let said = world.slack.home("ana");
-    assert!(said.contains("I work with ana@acme.test, as your organisation lets me."), "{said}");
+    assert!(said.contains("I'm using ana@acme.test, through your organisation"), "{said}");
     world.finish().await;
 }

@@ -28,7 +28,7 @@ pub(crate) fn request_count(world: &World, operation: &str) -> usize {
 pub(crate) async fn disconnect_ana(world: &mut World) {
     world.run_command("ana", "general", "connect").await;
     world.click_ephemeral("ana", "Disconnect Google").await;
-    world.click_ephemeral("ana", "Yes, disconnect Google").await;
+    world.click_ephemeral("ana", "Disconnect Google").await;
 }
 
 async fn count_rows(world: &World, table: &str) -> i64 {
@@ -45,27 +45,27 @@ async fn disconnecting_erases_the_keys_and_gives_them_back(platform: Platform) {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Connected accounts
             Google  ana@acme.test
-            · I may read your mail, write mail for you, work with your calendar and see when people are busy.
-            · /nod connect google connects another account, or allows me more.
+            · I can read your email, write email for you, work with your calendar and see when people are busy.
+            · Use /nod connect google to connect another account or to allow me more.
             [Disconnect Google]
         ");
     }
     let said = world.click_ephemeral("ana", "Disconnect Google").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: Disconnect ana@acme.test? I forget its keys and give them back to Google. What waits for your nod there is called off. Nothing was disconnected yet.
-            [Yes, disconnect Google]
+            (ana only) nod: Disconnect ana@acme.test? I'll delete its keys and tell Google I don't need them any more. Requests waiting on it will be cancelled. Nothing is disconnected yet.
+            [Disconnect Google]
         ");
     }
     assert_eq!(count_rows(&world, "connections").await, 1, "nothing is done before the second press");
-    let said = world.click_ephemeral("ana", "Yes, disconnect Google").await;
+    let said = world.click_ephemeral("ana", "Disconnect Google").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: Google is disconnected. I wrote to you directly how it goes on.");
+        insta::assert_snapshot!(said, @"(ana only) nod: Google is disconnected. Details are in our direct messages.");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Google account ana@acme.test is not connected. Its keys are forgotten here and given back to Google.
+            nod: · Google account ana@acme.test is disconnected. I've deleted its keys, and Google has cancelled them.
         ");
     }
     assert_eq!(request_count(&world, "oauth.revoke"), 1);
@@ -103,7 +103,7 @@ async fn what_waits_on_an_account_that_is_disconnected_is_called_off(platform: P
                   Ana
                   Denied by Ana Silva 09:30 WET (Google was disconnected). Not sent.
                 nod: Google was disconnected, so Bo was not told.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -119,7 +119,7 @@ async fn a_google_that_does_not_answer_is_asked_again(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Google account ana@acme.test is not connected. Its keys are forgotten here; I am giving them back to Google…
+            nod: · Google account ana@acme.test is disconnected. I've deleted its keys and I'm telling Google…
         ");
     }
     assert_eq!(count_rows(&world, "connections").await, 0, "no tool finds a token meanwhile");
@@ -127,7 +127,7 @@ async fn a_google_that_does_not_answer_is_asked_again(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Google account ana@acme.test is not connected. Its keys are forgotten here and given back to Google.
+            nod: · Google account ana@acme.test is disconnected. I've deleted its keys, and Google has cancelled them.
         ");
     }
     assert_eq!((request_count(&world, "oauth.revoke"), count_rows(&world, "revocations").await), (2, 0));
@@ -181,7 +181,7 @@ async fn a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_b
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: Google ends my access to ana@acme.test on Fri 13 Mar 2026, 09:29 WET, a week after you gave it. Google's consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod can publish it. Connect again, and nothing stops.
+            nod: My access to ana@acme.test at Google ends on Fri 13 Mar 2026, 09:29 WET, a week after you connected it. Google ends access after seven days because this Nod is still in “Testing” there. The person who runs Nod can change that. Reconnect it now and nothing stops.
               [Reconnect Google]
         ");
     }
@@ -192,11 +192,11 @@ async fn a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_b
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: Google ends my access to ana@acme.test on Fri 13 Mar 2026, 09:29 WET, a week after you gave it. Google's consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod can publish it. Connect again, and nothing stops.
+            nod: My access to ana@acme.test at Google ends on Fri 13 Mar 2026, 09:29 WET, a week after you connected it. Google ends access after seven days because this Nod is still in “Testing” there. The person who runs Nod can change that. Reconnect it now and nothing stops.
               [Reconnect Google]
             ana: what's new in my mail?
-            nod: Google no longer lets me into your account. Google's consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod can publish it. Connect it again, and your request goes on by itself.
-              · The link is for you alone, works once and for an hour. It takes only your own account.
+            nod: I've lost access to your Google account. Google ends access after seven days because this Nod is still in “Testing” there. The person who runs Nod can change that. Reconnect it, and I'll pick up where I left off.
+              · This link is just for you. It works once, within an hour. It only works with your own account.
               [Reconnect Google]
         ");
     }
@@ -226,14 +226,12 @@ async fn an_account_whose_place_another_takes_is_given_back(platform: Platform) 
     }
     let said = world.read_new("dm:ana");
     assert!(
-        said.contains(
-            "Google account ana@acme.test is not connected. Its keys are forgotten here and given back"
-        ),
+        said.contains("Google account ana@acme.test is disconnected. I've deleted its keys, and"),
         "{said}"
     );
     assert!(said.contains("✓ Google is connected: ana.private@mail.test"), "{said}");
     let called_off = world.read_new("general");
-    assert!(called_off.contains("another account was connected"), "{called_off}");
+    assert!(called_off.contains("you connected another account"), "{called_off}");
     assert_eq!(request_count(&world, "oauth.revoke"), if platform == Platform::Slack { 2 } else { 1 });
     assert_eq!(
         (count_rows(&world, "connections").await, count_rows(&world, "revocations").await),
@@ -251,9 +249,9 @@ async fn a_no_of_google_is_not_taken_for_a_grant_that_has_ended(platform: Platfo
     world.connect_google("ana").await;
     world.google.faults.next("oauth.revoke", Fault::Status { code: 400, retry_after: None });
     disconnect_ana(&mut world).await;
-    assert!(world.read_new("dm:ana").contains("I am giving them back to Google…"));
+    assert!(world.read_new("dm:ana").contains("I'm telling Google…"));
     world.advance(TimeDelta::seconds(31)).await;
-    assert!(world.read_new("dm:ana").contains("given back to Google."));
+    assert!(world.read_new("dm:ana").contains("Google has cancelled them."));
     assert_eq!(request_count(&world, "oauth.revoke"), 2);
     world.finish().await;
 }

@@ -138,8 +138,8 @@ async fn what_is_wrong_in_a_form_is_said_with_what_was_typed() {
     world.chat.submit_form("ana", &form_values(&[("To", "Zoe")])).await;
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
-        (ana only) nod: # That was not saved.
-        ⚠ Zoe is nobody in this workspace; an address is needed.
+        (ana only) nod: # That wasn't saved.
+        ⚠ Zoe isn't in this workspace, so I need an address.
         bcc  —
         body  Hi Bo,
 
@@ -168,7 +168,7 @@ async fn what_no_form_holds_is_said_to_be_changed_in_another_way() {
     world.script_model("tool", [Answer::tool("gmail_send_email", mail)]);
     world.say("ana", "general", "@nod send Bo the long mail").await;
     world.click("ana", "general", "Edit").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This is longer than a form of Discord's. Nothing was changed; tell me what should be different, and I will prepare it anew.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: That's too long for a form on Discord. Tell me here what to change, and I'll prepare a new one.");
     world.read_new("general");
     world.finish().await;
 }
@@ -216,15 +216,15 @@ async fn commands_are_registered_once() {
     world.start().await;
     assert_eq!(discord.list_calls_of("bulk_set_application_commands").len(), 1);
     let help = world.run_command("ana", "general", "help").await;
-    assert!(help.contains("I read your mail"), "{help}");
+    assert!(help.contains("I read your email"), "{help}");
     let shown = discord.ephemeral_texts("ana").join("\n");
-    assert!(shown.contains("`/memory` shows") && !shown.contains("/nod"), "{shown}");
+    assert!(shown.contains("`/memory` see") && !shown.contains("/nod"), "{shown}");
     assert!(
-        shown.contains("`/ask question:…` asks") && shown.contains("`/connect account:google`"),
+        shown.contains("`/ask question:…` ask") && shown.contains("`/connect account:google`"),
         "{shown}"
     );
     let later = world.run_command("ana", "general", "task").await;
-    insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `knowledge`, `runs`, `settings`.");
+    insta::assert_snapshot!(later, @"(ana only) nod: I can't do `task` yet. What I can do: `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `knowledge`, `runs`, `settings`.");
     world.finish().await;
 }
 
@@ -235,7 +235,7 @@ async fn a_question_by_command_is_answered_in_its_thread() {
     let said = world.run_command("ana", "general", "ask when is the launch?").await;
     insta::assert_snapshot!(said, @"(ana only) nod: On it.");
     insta::assert_snapshot!(world.read_new("general"), @r"
-        nod: # Ana Silva asks
+        nod: # Ana Silva asked
           when is the launch?
             nod: @ana
               On Friday.
@@ -256,7 +256,7 @@ async fn a_question_by_command_in_a_thread_is_answered_there() {
     insta::assert_snapshot!(world.read_new("general"), @r"
         bo: the launch is on Friday
             cho: at noon
-            nod: # Ana Silva asks
+            nod: # Ana Silva asked
               when is the launch?
             nod: @ana
               On Friday.
@@ -286,7 +286,7 @@ async fn what_is_remembered_completes_the_command_that_forgets_it() {
     insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
         (ana only) nod: # What I remember
         · Forgotten: Launch: Friday
-        Nothing yet, neither about this channel nor about you. Tell me: “remember that the launch is on Friday”.
+        Nothing yet. Try “remember that the launch is on Friday”.
     ");
     world.read_new("general");
     world.finish().await;

@@ -81,7 +81,7 @@ async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it(platform: Platfo
                   Here is the plan. It is long.
 
                   Ana
-                  · It was not sent. Tell me what to change, or say “send it”.
+                  · Not sent yet. Tell me what to change, or say “send it”.
                   [Send…] [Discard] [Open in Gmail]
         ");
     }
@@ -102,9 +102,9 @@ async fn it_is_changed_in_its_place(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
-                nod: · An earlier version of this draft.
+                nod: · Older version of this draft.
                 ana: make it shorter
-                nod: · An earlier version of this draft.
+                nod: · Older version of this draft.
                 ana: add Cho in copy
                 nod: # Draft
                   From  ana@acme.test
@@ -116,7 +116,7 @@ async fn it_is_changed_in_its_place(platform: Platform) {
                   Here is the plan.
 
                   Ana
-                  · It was not sent. Tell me what to change, or say “send it”.
+                  · Not sent yet. Tell me what to change, or say “send it”.
                   [Send…] [Discard] [Open in Gmail]
         ");
     }
@@ -235,10 +235,10 @@ async fn nobody_else_sends_it(platform: Platform) {
     world.reply("bo", "general", &thread, "send it").await;
     world.click("bo", "general", "Send…").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: This is somebody else's draft. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: This is someone else's draft.");
     }
     world.click("bo", "general", "Discard").await;
-    assert!(world.read_ephemerals("bo").contains("somebody else's draft"));
+    assert!(world.read_ephemerals("bo").contains("someone else's draft"));
     only_draft(&world);
     world.read_new("general");
     world.finish().await;
@@ -256,9 +256,9 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: P
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
-                nod: · An earlier version of this draft.
+                nod: · Older version of this draft.
                 ana: add Cho in copy
-                nod: · Showed Ana Silva the draft privately.
+                nod: · Showed Ana Silva a draft privately.
         ");
     }
     insta::allow_duplicates! {
@@ -269,7 +269,7 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: P
               Cc  cho@acme.test
               Subject  Plan
               Bo, the plan is called Marmalade.
-              · It was not sent. Tell me what to change, or say “send it”.
+              · Not sent yet. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
         ");
     }
@@ -308,7 +308,7 @@ async fn an_edit_while_the_model_thinks_is_not_overwritten(platform: Platform) {
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "By hand, shorter." })));
     world.reply("ana", "general", &thread, "make it shorter").await;
     let heard = world.model.requests().last().unwrap()["messages"].to_string();
-    assert!(heard.contains("By hand.") && heard.contains("changed in Gmail meanwhile"), "{heard}");
+    assert!(heard.contains("By hand.") && heard.contains("changed in Gmail in the meantime"), "{heard}");
     assert_eq!(only_draft(&world).body, "By hand, shorter.");
     world.read_new("general");
     world.read_new("dm:ana");
@@ -325,8 +325,8 @@ async fn a_card_that_shows_another_text_sends_nothing(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing was sent; ask again once that is mended.
-                nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. The draft stays open.
+                  · the draft was changed in Gmail after this card was shown. Say “send it” to see the new version. Nothing was sent: ask me again once that's fixed.
+                nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see the new version. The draft is still open.
         ");
     }
     assert_eq!(only_draft(&world).body, "By hand.");
@@ -357,14 +357,14 @@ async fn a_change_makes_the_card_that_waits_old(platform: Platform) {
                   Here is the plan. It is long.
 
                   Ana
-                  A newer request took its place. Not sent.
+                  Replaced by a newer request. Not sent.
                 ana: make it shorter
                 nod: # Draft
                   From  ana@acme.test
                   To  bo@acme.test
                   Subject  Plan
                   Shorter.
-                  · It was not sent. Tell me what to change, or say “send it”.
+                  · Not sent yet. Tell me what to change, or say “send it”.
                   [Send…] [Discard] [Open in Gmail]
         ");
     }
@@ -378,7 +378,7 @@ async fn a_no_leaves_the_draft_open(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "Denied by"), @r"
             Denied by Ana Silva 09:30 WET. Not sent.
-                nod: Not sent. The draft stays open: tell me what to change, or say “send it”.
+                nod: Not sent. The draft is still open: tell me what to change, or say “send it”.
         ");
     }
     only_draft(&world);
@@ -393,12 +393,12 @@ async fn discard_throws_it_away_once(platform: Platform) {
     let (mut world, _) = with_open_draft(platform).await;
     world.click_twice("ana", "general", "Discard").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: This draft is already sent or discarded.");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
-                nod: · The draft was thrown away. It was not sent.
+                nod: · Draft discarded.
         ");
     }
     assert!(world.google.drafts(ANA).is_empty());
@@ -414,7 +414,7 @@ async fn what_the_rules_never_allow_no_button_throws_away(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(
             world.read_ephemerals("ana"),
-            @"(ana only) nod: The rules here never allow this: mail is kept. Nothing was done."
+            @"(ana only) nod: The rules here don't allow this: mail is kept. Nothing was done."
         );
     }
     assert!(world.read_new("general").contains("[Send…] [Discard]"));
@@ -430,7 +430,7 @@ async fn what_left_by_hand_is_not_said_to_be_thrown_away(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
-                nod: · This draft is not in Gmail any more: it was sent or thrown away there.
+                nod: · This draft isn't in Gmail any more: it was sent or discarded there.
         ");
     }
     world.finish().await;
@@ -446,12 +446,12 @@ async fn what_was_changed_by_hand_is_not_thrown_away_unseen(platform: Platform) 
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
                 nod: # Draft
-                  · It was changed in Gmail since it was shown here, so I did not throw it away.
-                  [Send…] [Discard all the same] [Open in Gmail]
+                  · You changed this in Gmail after I showed it here, so I haven't discarded it.
+                  [Send…] [Discard anyway] [Open in Gmail]
         ");
     }
     assert_eq!(only_draft(&world).body, "By hand.");
-    world.click("ana", "general", "Discard all the same").await;
+    world.click("ana", "general", "Discard anyway").await;
     assert!(world.google.drafts(ANA).is_empty());
     world.read_new("general");
     world.finish().await;
@@ -465,9 +465,9 @@ async fn a_draft_that_is_gone_is_said_so(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod draft a mail to Bo about the plan
-                nod: · This draft is not in Gmail any more: it was sent or thrown away there.
+                nod: · This draft isn't in Gmail any more: it was sent or discarded there.
                 ana: send it
-                nod: That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.
+                nod: That draft isn't in Gmail any more: it was sent or discarded there.
         ");
     }
     world.finish().await;
@@ -485,7 +485,7 @@ async fn a_draft_to_nobody_is_not_sent(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "ana: send it"), @r"
             ana: send it
-            nod: Not sent: a mail needs somebody to go to. The draft stays open.
+            nod: Not sent: an email needs at least one recipient. The draft is still open.
         ");
     }
     world.finish().await;
@@ -560,7 +560,7 @@ async fn a_draft_that_quotes_a_harmful_mail_is_still_a_draft(platform: Platform)
 }
 
 async fn what_was_formatted_in_gmail_is_said_before_it_is_lost(platform: Platform) {
-    let lost = "formatting made in Gmail is lost; send it there to keep it";
+    let lost = "Formatting from Gmail will be lost. Send it there to keep it";
     for (html, formatted) in [("The plan is <b>ready</b>.", true), ("The plan<br>is ready.", false)] {
         let (mut world, _) = with_open_draft(platform).await;
         let id = only_draft(&world).draft_id.unwrap();

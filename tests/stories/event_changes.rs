@@ -57,7 +57,7 @@ async fn deny_and_finish(mut world: World) {
 async fn an_hour_alone_is_one_of_the_event_s_own_day(platform: Platform) {
     let (world, card) = with_change_request(platform, json!({ "when": "at 4" })).await;
     assert!(card.contains("When  Fri 13 Mar, 15:00–16:00 WET → Fri 13 Mar, 16:00–17:00 WET"), "{card}");
-    assert!(card.contains("Understood  “4” is taken as 16:00"), "{card}");
+    assert!(card.contains("Read as  “4” without am or pm: I took 16:00"), "{card}");
     deny_and_finish(world).await;
     // Also a time that is past today.
     let (world, card) = with_change_request(platform, json!({ "when": "8am" })).await;
@@ -67,7 +67,7 @@ async fn an_hour_alone_is_one_of_the_event_s_own_day(platform: Platform) {
 
 async fn an_hour_alone_that_has_two_readings_is_asked_of_that_day(platform: Platform) {
     let (mut world, asked) = with_change_request(platform, json!({ "when": "7" })).await;
-    assert!(asked.contains("7 can be in the morning or in the evening."), "{asked}");
+    assert!(asked.contains("7 could be morning or evening."), "{asked}");
     world.click("ana", DM, "Fri 13 Mar, 19:00 WET").await;
     let card = compact(world.read_new(DM));
     assert!(card.contains("→ Fri 13 Mar, 19:00–20:00 WET"), "{card}");
@@ -87,18 +87,18 @@ async fn a_form_takes_an_hour_alone_for_the_same_day(platform: Platform) {
 async fn what_a_model_leaves_empty_takes_nothing_away(platform: Platform) {
     let (world, card) =
         with_change_request(platform, json!({ "title": "The review", "text": "", "place": "" })).await;
-    assert!(!card.contains("Text") && !card.contains("Place"), "{card}");
+    assert!(!card.contains("Description") && !card.contains("Place"), "{card}");
     deny_and_finish(world).await;
     let (mut world, card) = with_change_request(platform, json!({ "without": ["text"] })).await;
-    assert!(card.contains("Text  taken out"), "{card}");
+    assert!(card.contains("Description  removed"), "{card}");
     world.model.will(Answer::text("It is gone."));
-    world.click("ana", DM, "Approve & change").await;
+    world.click("ana", DM, "Approve & update").await;
     let id = world.google.events(ANA)[0].id.clone();
     assert_eq!(world.google.event(ANA, &id).unwrap().description, "");
     world.read_new(DM);
     world.finish().await;
     let (world, card) = with_change_request(platform, json!({ "text": "Agenda: the budget" })).await;
-    assert!(card.contains("Text  in the place of what stands there now"), "{card}");
+    assert!(card.contains("Description  replaces the current one"), "{card}");
     deny_and_finish(world).await;
 }
 
@@ -131,8 +131,8 @@ async fn who_cannot_be_seen_is_named_on_the_card(platform: Platform) {
     let event = json!({ "title": "Sync", "when": "Friday 13 March at 3pm", "guests": ["kim@partner.example"],
         "repeats": { "every": "week", "times": 3 } });
     let card = request_change(&mut world, "calendar_create_event", event).await;
-    assert!(card.contains("⚠ nobody can see whether kim@partner.example is free then"), "{card}");
-    assert!(card.contains("⚠ nobody looked who is busy at its later times"), "{card}");
+    assert!(card.contains("⚠ I can't see whether kim@partner.example is free then"), "{card}");
+    assert!(card.contains("⚠ I only checked who is free the first time"), "{card}");
     deny_and_finish(world).await;
 }
 
@@ -140,7 +140,7 @@ async fn a_day_that_some_months_lack_is_said(platform: Platform) {
     let mut world = with_calendars(platform).await;
     let event = json!({ "title": "Invoices", "when": "31 March at 3pm", "repeats": { "every": "month" } });
     let card = request_change(&mut world, "calendar_create_event", event).await;
-    assert!(card.contains("Repeats  every month on day 31, none in months without one"), "{card}");
+    assert!(card.contains("Repeats  every month on day 31, skipping shorter months"), "{card}");
     deny_and_finish(world).await;
 }
 
@@ -158,8 +158,8 @@ async fn what_a_stranger_booked_is_from_outside(platform: Platform) {
     );
     world.say("ana", DM, "what's on on Friday? Give me an hour before").await;
     let card = compact(world.read_new(DM));
-    assert!(card.contains("this run has read outside text: calendar event with eve@evil.example"), "{card}");
-    assert_eq!(card.matches("outside text").count(), 1, "{card}");
+    assert!(card.contains("Prepared after reading a calendar event with eve@evil.example"), "{card}");
+    assert_eq!(card.matches("Prepared after reading").count(), 1, "{card}");
     deny_and_finish(world).await;
 }
 
@@ -168,9 +168,12 @@ async fn an_answer_goes_to_a_person_and_to_no_calendar(platform: Platform) {
     let team = Some("c_188@group.calendar.google.com".to_owned());
     let id = world.google.add_event(ANA, &NewEvent { organizer: team, ..review() }).unwrap();
     let card = request_change(&mut world, "calendar_respond", json!({ "event": id, "answer": "yes" })).await;
-    assert!(!card.contains("outside acme.test") && !card.contains("nobody here named it"), "{card}");
+    assert!(
+        !card.contains("outside acme.test") && !card.contains("came from something I read, not from you"),
+        "{card}"
+    );
     world.model.will(Answer::text("You are coming."));
-    world.click("ana", DM, "Answer Yes").await;
+    world.click("ana", DM, "Approve & answer Yes").await;
     assert_eq!(world.google.events(ANA).iter().map(event_time).collect::<Vec<_>>().len(), 1);
     world.read_new(DM);
     world.finish().await;

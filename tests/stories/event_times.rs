@@ -77,13 +77,14 @@ async fn a_day_that_there_is_not_is_said(platform: Platform) {
     for said in ["2026-02-31", "31 February 2026", "2026-02-31T15:00"] {
         let read =
             request_event(&mut world, json!({ "title": "Call", "when": said, "guests": ["Bo"] })).await;
-        let none = "nod: There is no 31 February in 2026. Which time do you mean? Write it here, such as “Friday at 3pm”.";
+        let none = "nod: There's no 31 February in 2026. Which time do you mean? Tell me here, like “Friday \
+            at 3pm”.";
         assert!(read.ends_with(none), "{read}");
     }
     for (said, why, picked) in [
-        ("31 February", "There is no 31 February in 2027.", "Mon 1 Mar 2027"),
-        ("30.2.", "There is no 30 February in 2027.", "Sun 28 Feb 2027"),
-        ("2026-04-31T15:00", "There is no 31 April in 2026.", "Fri 1 May, 15:00 WEST"),
+        ("31 February", "There's no 31 February in 2027.", "Mon 1 Mar 2027"),
+        ("30.2.", "There's no 30 February in 2027.", "Sun 28 Feb 2027"),
+        ("2026-04-31T15:00", "There's no 31 April in 2026.", "Fri 1 May, 15:00 WEST"),
     ] {
         let asked =
             request_event(&mut world, json!({ "title": "Call", "when": said, "guests": ["Bo"] })).await;
@@ -105,7 +106,7 @@ async fn another_time_is_asked_for_where_it_is_understood(platform: Platform) {
         world.say("ana", place, "@nod find a time with Bo next week").await;
         world.read_new(DM);
         world.click("ana", DM, "Another time").await;
-        let asks = format!("nod: Which other time shall it be? Write it {there}, such as “Friday at 3pm”.\n");
+        let asks = format!("nod: Which other time would you like? Tell me {there}, like “Friday at 3pm”.\n");
         let read = world.read_new(DM);
         assert!(read.ends_with(&asks), "{read}");
     }
@@ -116,8 +117,8 @@ async fn another_time_is_asked_for_where_it_is_understood(platform: Platform) {
 async fn a_zone_that_does_not_exist_is_said(platform: Platform) {
     let mut world = with_calendars(platform).await;
     for (said, why) in [
-        ("tomorrow 3pm Atlantis time", "I know of no time zone or city “atlantis”"),
-        ("Easter Monday at 10", "please say the date"),
+        ("tomorrow 3pm Atlantis time", "I don't know the time zone or city “atlantis”"),
+        ("Easter Monday at 10", "Give me the date"),
     ] {
         let call = create(json!({ "title": "Call", "when": said }));
         world.script_model("tool", [call, Answer::text("Which time is meant?")]);
@@ -145,7 +146,7 @@ async fn a_length_alone_finds_times_of_that_length(platform: Platform) {
 /// Changes what a user has set under `settings`.
 async fn save_settings(world: &mut World, platform: Platform, who: &str, set: &[(&str, &str)]) {
     world.run_command(who, "general", "settings").await;
-    world.open_form_from_ephemeral(who, "Change my hours").await;
+    world.open_form_from_ephemeral(who, "Edit my hours").await;
     let said = world.submit_form(who, set).await;
     assert!(said.contains("Saved."), "{said}");
     if platform == Platform::Slack {
@@ -157,14 +158,14 @@ async fn hours_buffers_and_notice_shape_the_times(platform: Platform) {
     let mut world = with_calendars(platform).await;
     // Directly before the range that is searched.
     world.google.add_event(BO, &appointment("Gym", "2026-03-09 10:30", "2026-03-09 11:00")).unwrap();
-    let usual = [("Hours", "09:00-17:00"), ("Minutes free around meetings", "0")];
+    let usual = [("Working hours", "09:00-17:00"), ("Free minutes before and after meetings", "0")];
     for (set, first) in [
         (vec![], "Mon 9 Mar, 11:00–11:30 WET"),
-        (vec![("Minutes free around meetings", "20")], "Mon 9 Mar, 11:30–12:00 WET"),
+        (vec![("Free minutes before and after meetings", "20")], "Mon 9 Mar, 11:30–12:00 WET"),
         // One o'clock in Berlin is noon in Lisbon.
-        (vec![("Hours", "13:00-15:00")], "Mon 9 Mar, 12:00–12:30 WET"),
+        (vec![("Working hours", "13:00-15:00")], "Mon 9 Mar, 12:00–12:30 WET"),
         // 73 hours and fifty minutes after Friday, half past nine.
-        (vec![("Minutes of notice you want", "4430")], "Mon 9 Mar, 11:30–12:00 WET"),
+        (vec![("Minutes of notice for a meeting", "4430")], "Mon 9 Mar, 11:30–12:00 WET"),
     ] {
         let set: Vec<(&str, &str)> = usual.iter().copied().chain(set).collect();
         save_settings(&mut world, platform, "bo", &set).await;
@@ -191,7 +192,7 @@ async fn one_s_own_hours_count_whatever_their_account_is_called() {
     let link = world.find_newest_link("ana");
     world.consent_as("ana", &link, private, None).await;
     world.wait_until_idle().await;
-    save_settings(&mut world, Platform::Slack, "ana", &[("Hours", "11:00-17:00")]).await;
+    save_settings(&mut world, Platform::Slack, "ana", &[("Working hours", "11:00-17:00")]).await;
     request_event(&mut world, json!({ "title": "Focus", "when": "Monday between 10:00 and 12:00" })).await;
     let first = world.find_label(DM, "Mon 9 Mar");
     assert_eq!(first, "Mon 9 Mar, 11:00–11:30 WET");
@@ -204,15 +205,15 @@ async fn what_was_taken_for_granted_stands_on_the_card(platform: Platform) {
     let mut world = with_calendars(platform).await;
     let card = request_event(&mut world, json!({ "title": "Call", "when": "tomorrow at 3" })).await;
     assert_eq!(
-        card_line(&card, "Understood"),
-        "Understood  “3” is taken as 15:00, within the working day, since it says neither am nor pm."
+        card_line(&card, "Read as"),
+        "Read as  “3” without am or pm: I took 15:00, within working hours"
     );
     // The note stays as long as that time stays.
     world.edit_request("ana", DM, &[("Title", "A call")]).await;
-    card_line(&world.read_new(DM), "Understood");
+    card_line(&world.read_new(DM), "Read as");
     world.edit_request("ana", DM, &[("When", "Mon 9 Mar, 17:00–17:30")]).await;
     let card = world.read_new(DM);
-    assert!(card.contains("edited") && !card.contains("Understood"), "{card}");
+    assert!(card.contains("edited") && !card.contains("Read as"), "{card}");
     deny(&mut world).await;
     world.finish().await;
 }
@@ -259,10 +260,12 @@ async fn past_events_invite_nobody(platform: Platform) {
     let last_year = json!({ "title": "Lunch", "when": "2025-03-06T12:00", "guests": ["Bo"] });
     world.script_model("tool", [create(last_year), Answer::text("That is over. When shall it be?")]);
     world.say("ana", DM, "lunch with Bo").await;
-    assert!(world.read_new(DM).ends_with("nod: That is over. When shall it be?\n  · For the record: nothing was sent or changed in this turn.\n"));
+    assert!(world.read_new(DM).ends_with(
+        "nod: That is over. When shall it be?\n  · To be clear, nothing was sent or changed just now.\n"
+    ));
     // Without guests, a past event can be recorded.
     let card = request_event(&mut world, json!({ "title": "Lunch", "when": "yesterday at noon" })).await;
-    assert_eq!(card_line(&card, "⚠"), "⚠ it is over already, so this only writes it down");
+    assert_eq!(card_line(&card, "⚠"), "⚠ That time has already passed");
     world.model.will(Answer::text("It stands."));
     world.click("ana", DM, "Approve & create").await;
     world.read_new(DM);
@@ -282,7 +285,7 @@ async fn a_yes_that_comes_late_invites_nobody(platform: Platform) {
     let moved = json!({ "event": id.unwrap(), "when": "in 20 minutes" });
     for (call, yes) in [
         (create(json!({ "title": "Call", "when": "in 10 minutes", "guests": ["Bo"] })), "Approve & invite"),
-        (Answer::tool("calendar_update_event", moved), "Approve & change"),
+        (Answer::tool("calendar_update_event", moved), "Approve & update"),
     ] {
         world.script_model("tool", [call]);
         world.say("ana", DM, "right away").await;
@@ -291,7 +294,7 @@ async fn a_yes_that_comes_late_invites_nobody(platform: Platform) {
         world.model.will(Answer::text("It was too late."));
         world.click("ana", DM, yes).await;
         let card = world.read_new(DM);
-        assert!(card.contains("that has begun by now"), "{card}");
+        assert!(card.contains("that has already started"), "{card}");
     }
     let events: Vec<String> = world.google.events(BO).iter().map(event_time).collect();
     assert_eq!(events, ["2026-03-06 17:00–17:30"]);
@@ -306,8 +309,8 @@ async fn a_time_that_has_passed_when_it_is_picked_is_not_taken(platform: Platfor
     world.advance(TimeDelta::hours(3)).await;
     world.click("ana", DM, "Fri 6 Mar, 10:00–10:30 WET").await;
     let read = world.read_new(DM);
-    let over = "nod: Fri 6 Mar, 10:00–10:30 WET is over by now, and nobody is invited to what is over. \
-                Which time do you mean? Write it here, such as “Friday at 3pm”.\n";
+    let over = "nod: Fri 6 Mar, 10:00–10:30 WET has already passed, so I can't invite anyone to it. Which \
+        time do you mean? Tell me here, like “Friday at 3pm”.\n";
     assert!(read.ends_with(over), "{read}");
     world.finish().await;
 }
@@ -318,8 +321,7 @@ async fn a_pick_that_does_not_work_is_told_in_words_of_ours(platform: Platform) 
     request_event(&mut world, call).await;
     world.click("ana", DM, "Thu 4 Jun").await;
     let read = world.read_new(DM);
-    let told = "nod: That did not work: at which hour? A day alone, with a length, does not say when it begins. Nothing \
-                was done. Write here how it shall be instead.\n";
+    let told = "nod: That didn't work: at what time? A day and a length don't say when it starts. Tell me here what you'd like instead.\n";
     assert!(read.ends_with(told), "{read}");
     world.finish().await;
 }
@@ -355,13 +357,13 @@ async fn a_series_keeps_the_clocks_that_it_follows(platform: Platform) {
             card_line(&card, "First"),
             "First  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET"
         );
-        assert_eq!(card_line(&card, "Series"), "Series  all of its times, by New York's clocks");
+        assert_eq!(card_line(&card, "Series"), "Series  every time, New York time");
         if said == "at 4pm" {
             deny(&mut world).await;
         }
     }
     world.model.will(Answer::text("All of them."));
-    world.click("ana", DM, "Approve & change").await;
+    world.click("ana", DM, "Approve & update").await;
     world.read_new(DM);
     let all = world.google.events_between(ANA, spring.0, spring.1);
     let starts: Vec<String> = all.iter().map(|one| one.start.format("%-d %b %H:%M").to_string()).collect();
@@ -377,8 +379,8 @@ async fn how_long_it_repeats_is_resolved_and_said(platform: Platform) {
     assert_eq!(card_line(&card, "Repeats"), "Repeats  every week, until Tue 30 Jun 2026");
     deny(&mut world).await;
     for (repeats, risk) in [
-        (json!({ "every": "week" }), "⚠ it repeats without an end"),
-        (json!({ "every": "year", "times": 700 }), "⚠ it repeats for more than 5 years"),
+        (json!({ "every": "week" }), "⚠ It repeats with no end date"),
+        (json!({ "every": "year", "times": 700 }), "⚠ It repeats for more than 5 years"),
     ] {
         let card = request_event(&mut world, weekly(repeats)).await;
         assert_eq!(card_line(&card, "⚠"), risk);
@@ -390,9 +392,9 @@ async fn how_long_it_repeats_is_resolved_and_said(platform: Platform) {
         world.script_model("tool", [create(weekly(absurd)), Answer::text("Until when?")]);
         world.say("ana", DM, "for ever and ever").await;
         assert!(
-            world.read_new(DM).ends_with(
-                "nod: Until when?\n  · For the record: nothing was sent or changed in this turn.\n"
-            )
+            world
+                .read_new(DM)
+                .ends_with("nod: Until when?\n  · To be clear, nothing was sent or changed just now.\n")
         );
     }
     world.finish().await;

@@ -84,14 +84,14 @@ async fn what_changes_while_ours_is_on_its_way_is_not_overwritten(platform: Plat
         faults.wait_until_triggered("calendar.events.patch", 1).await;
         assert!(google.edit_event(ANA, &id, &EventEdit { time, ..EventEdit::default() }));
     };
-    tokio::join!(world.click("ana", DM, "Approve & change"), by_hand);
+    tokio::join!(world.click("ana", DM, "Approve & update"), by_hand);
     // Calendar rejects it, so the event is read again.
     world.wait_until_idle().await;
     for _ in 0..2 {
         world.advance(TimeDelta::seconds(15)).await;
     }
     let read = world.read_new(DM);
-    assert!(read.contains("the event was changed meanwhile"), "{read}");
+    assert!(read.contains("the event was changed in the meantime"), "{read}");
     assert!(world.google.event(ANA, &id).unwrap().describe_time().contains("11:00–11:30"));
     world.finish().await;
 }
@@ -107,13 +107,13 @@ async fn one_time_of_a_series_is_cancelled_alone(platform: Platform) {
         Calendar  ana@acme.test
         Title  Standup
         When  Mon 16 Mar, 10:00–10:30 WET
-        Series  only this time, the others stay
+        Series  just this one, the others stay as they are
         Guests  bo@acme.test
         ⚠ Nod's first cancellation to bo@acme.test
         · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-        [Approve & cancel it] [Deny]
+        [Approve & cancel event] [Deny]
     "); }
-    world.click("ana", DM, "Approve & cancel it").await;
+    world.click("ana", DM, "Approve & cancel event").await;
     world.read_new(DM);
     let left: Vec<String> = world.google.events(BO).iter().map(|event| event.describe_time()).collect();
     assert!(left.iter().all(|when| !when.contains("2026-03-16")), "{left:?}");
@@ -129,17 +129,17 @@ async fn a_whole_series_is_cancelled_by_name_only(platform: Platform) {
     world.script_model("tool", [cancel(false), cancel(true), Answer::text("The series is off.")]);
     world.say("ana", DM, "cancel the weekly standup altogether").await;
     insta::allow_duplicates! { insta::assert_snapshot!(card(&world.read_new(DM)), @r"
-        nod: # Cancel all times of this event?
+        nod: # Cancel every time of this event?
         Calendar  ana@acme.test
         Title  Standup
         First  Mon 9 Mar, 10:00–10:30 WET
-        Series  all of its times
+        Series  every time
         Guests  bo@acme.test
         ⚠ Nod's first cancellation to bo@acme.test
         · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-        [Approve & cancel it] [Deny]
+        [Approve & cancel event] [Deny]
     "); }
-    world.click("ana", DM, "Approve & cancel it").await;
+    world.click("ana", DM, "Approve & cancel event").await;
     world.read_new(DM);
     assert!(world.google.events(BO).is_empty());
     let told = world.google.invitations(BO);
@@ -153,9 +153,9 @@ async fn a_whole_day_becomes_an_hour(platform: Platform) {
     let change = json!({ "event": id, "when": "13 March at 3pm", "minutes": 60 });
     world.script_model("tool", event_calls("calendar_update_event", change));
     world.say("ana", DM, "make the offsite 13 March at 3, an hour").await;
-    world.click("ana", DM, "Approve & change").await;
+    world.click("ana", DM, "Approve & update").await;
     let read = world.read_new(DM);
-    assert!(read.contains("→ Changed"), "{read}");
+    assert!(read.contains("→ Updated"), "{read}");
     let event = world.google.event(ANA, &id).unwrap();
     assert!(!event.all_day && event.describe_time().contains("15:00–16:00"), "{}", event.describe_time());
     world.finish().await;
@@ -210,14 +210,14 @@ async fn a_taken_room_is_said_to_everybody_who_reads_the_card(platform: Platform
         For guests  Bo Lind 13:00–13:30 CET
         Room  Ada
         ⚠ Nod's first invitation to bo@acme.test
-        ⚠ the room Ada is taken then
+        ⚠ The room Ada is taken then
         · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & invite] [Edit] [Deny]
     "); }
     world.edit_request("ana", "general", &[("Title", "Board review")]).await;
     let edited = card(&world.read_new("general"));
     assert!(
-        edited.contains("edited") && edited.matches("the room Ada is taken then").count() == 1,
+        edited.contains("edited") && edited.matches("The room Ada is taken then").count() == 1,
         "{edited}"
     );
     world.click("ana", "general", "Approve & invite").await;

@@ -53,7 +53,7 @@ async fn a_model_that_never_answers_is_said_and_tried_again(platform: Platform) 
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod are you there?
-                nod: The model did not answer (2 tries, 1 s). Nothing was sent or changed.
+                nod: The model didn't answer (2 tries, 1 s). Nothing was sent or changed.
                   · run ········
                   [Try again]
         ");
@@ -62,14 +62,14 @@ async fn a_model_that_never_answers_is_said_and_tried_again(platform: Platform) 
     world.click("bo", "general", "Try again").await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(bo only) nod: Only whoever asked can try again. Nothing was done.");
+        insta::assert_snapshot!(heard, @"(bo only) nod: Only the person who asked can try this again.");
     }
     world.model.will(Answer::text("Here I am."));
     world.click("ana", "general", "Try again").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod are you there?
-                nod: The model did not answer (2 tries, 1 s). Nothing was sent or changed.
+                nod: The model didn't answer (2 tries, 1 s). Nothing was sent or changed.
                   · run ········
                   [Try again]
                 nod: Here I am.
@@ -131,7 +131,7 @@ async fn an_empty_answer_is_asked_again_and_then_said(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: tell me
-            nod: The model gave an empty answer, 3 times. Nothing was sent or changed.
+            nod: The model gave an empty answer 3 times. Nothing was sent or changed.
               · run ········
               [Try again]
         ");
@@ -175,7 +175,7 @@ async fn a_loop_is_cut_off_with_an_honest_message(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: what's new in my mail?
-            nod: I stopped after 12 steps without getting to an answer. Nothing was sent or changed. A narrower question may help.
+            nod: I stopped after 12 steps without an answer. Nothing was sent or changed. Try asking something narrower.
         ");
     }
     world.finish().await;
@@ -187,7 +187,7 @@ async fn a_tool_that_fails_goes_back_to_the_reasoner(platform: Platform) {
     world.script_model("tool", [gone, recent(), Answer::text("Your inbox is empty.")]);
     world.say("ana", "dm:ana", "read that thread").await;
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
-    assert!(heard.contains("not found"), "{heard}");
+    assert!(heard.contains("I couldn't find that email"), "{heard}");
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
@@ -264,7 +264,7 @@ async fn an_answer_that_the_channel_refuses_reaches_the_person(platform: Platfor
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: Here I am.
-              · I may not write where you asked, so this comes to you here.
+              · I can't post where you asked, so here it is.
         ");
     }
     world.finish().await;
@@ -289,9 +289,9 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why(platform: Platform) 
 
                   Ana
                   Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
+                  · Google said no: Request contains an invalid argument. Nothing was sent: ask me again once that's fixed.
                 nod: Gmail did not take the mail.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -328,7 +328,7 @@ async fn what_was_begun_in_vain_is_not_sent_when_it_is_too_late(platform: Platfo
     world.click("ana", "general", "Approve & send").await;
     world.advance(TimeDelta::minutes(20)).await;
     let read = world.read_new("general");
-    assert!(read.contains("could not get to it within 15 minutes"), "{read}");
+    assert!(read.contains("couldn't get to it within 15 minutes"), "{read}");
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.finish().await;
 }

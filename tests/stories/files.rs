@@ -55,7 +55,7 @@ async fn what_cannot_be_read_is_said_and_the_rest_is_answered(platform: Platform
         let said = world.read_new("general");
         let last = said.lines().last().unwrap_or_default().trim().to_owned();
         assert!(said.contains("nod: 42."), "{said}");
-        assert!(last.starts_with(&format!("· I could not read {name}: ")), "{last}");
+        assert!(last.starts_with(&format!("· I couldn't read {name}: ")), "{last}");
         world.finish().await;
     }
 }
@@ -81,7 +81,7 @@ async fn a_pdf_that_eats_memory_is_told_and_nod_lives(platform: Platform) {
     assert!(world.read_new("dm:bo").contains("nod: I am here."));
     const WHY: &str = "reading it took more memory than I give to a file";
     let said = world.read_new("dm:ana");
-    assert!(said.contains(&format!("· I could not read offer.pdf: {WHY}")), "{said}");
+    assert!(said.contains(&format!("· I couldn't read offer.pdf: {WHY}")), "{said}");
     let asked = world.model.requests().into_iter().map(|request| request.to_string());
     assert!(asked.into_iter().any(|asked| asked.contains(WHY)));
     world.finish().await;
@@ -104,7 +104,7 @@ async fn files_that_never_end_do_not_hold_up_others(platform: Platform) {
     assert!(asked.into_iter().any(|asked| asked.contains("The plan is late.")));
     for channel in ["dm:ana", "dm:cho"] {
         let said = world.read_new(channel);
-        assert!(said.contains("I could not read offer.pdf: reading it took too long"), "{said}");
+        assert!(said.contains("I couldn't read offer.pdf: reading it took too long"), "{said}");
     }
     world.read_new("dm:bo");
     world.finish().await;

@@ -59,7 +59,7 @@ async fn a_mail_can_be_changed_before_the_nod(platform: Platform) {
     world.open_form("ana", "general", "Edit").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.form_text("ana"), @r"
-            # Change this email
+            # Edit this email
             To: bo@acme.test
             Cc (optional): 
             Bcc (optional): 
@@ -124,9 +124,9 @@ async fn buttons_of_an_older_revision_do_nothing(platform: Platform) {
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
-            (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
-            (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
+            (ana only) nod: This was edited after you saw it. Please look at the card again before you decide.
+            (ana only) nod: This was edited after you saw it. Please look at the card again before you decide.
+            (ana only) nod: This was edited after you saw it. Please look at the card again before you decide.
         ");
     }
     assert_eq!(load_status(&world).await, ("pending".to_owned(), 2));
@@ -144,15 +144,15 @@ async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
     let said = world.edit_request("ana", "general", &wrong).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r#"
-            # Change this email
+            # Edit this email
             To: Bob, zoe, bo@
-              ✗ “Bob” could be Bob Reyes (reyes@acme.test) or Bob Stone (stone@acme.test); please write the address. zoe is nobody in this workspace; an address is needed. “bo@” is no email address.
+              ✗ “Bob” could be Bob Reyes (reyes@acme.test) or Bob Stone (stone@acme.test). Please type the address. zoe isn't in this workspace, so I need an address. “bo@” isn't an email address.
             Cc (optional): bo@localhost
-              ✗ "bo@localhost" is not an address that mail can be sent to: Too few parts in the domain.
+              ✗ "bo@localhost" isn't an address I can send to: Too few parts in the domain.
             Bcc (optional): 
             Subject (optional): Hello there
             Body:   
-              ✗ A mail needs some text.
+              ✗ Write something in the email.
         "#);
     }
     assert_eq!(load_status(&world).await, ("pending".to_owned(), 1));
@@ -160,9 +160,9 @@ async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
     let said = world.submit_form("ana", &[("To", " , "), ("Cc", ""), ("Body", "Hi")]).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            # Change this email
+            # Edit this email
             To:  , 
-              ✗ A mail needs somebody to go to.
+              ✗ Add at least one recipient.
             Cc (optional): 
             Bcc (optional): 
             Subject (optional): Hello there
@@ -194,7 +194,7 @@ async fn a_no_can_say_why(platform: Platform) {
         insta::assert_snapshot!(world.form_text("ana"), @r"
             # Deny this email
             · email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET.
-            · Nod reads your reason, and the card shows it.
+            · I'll read your reason, and the card will show it.
             Reason (optional): 
         ");
     }
@@ -203,7 +203,7 @@ async fn a_no_can_say_why(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3).replace('\u{200b}', ""), @r"
               Denied by Ana Silva 09:30 WET (not before *Monday* <!channel>). Not sent.
             nod: All right, on Monday.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     insta::allow_duplicates! {
@@ -230,7 +230,7 @@ async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: Platform) {
     world.click("ana", "general", "Edit").await;
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: The form did not open. Nothing was changed; please press Edit again.");
+        insta::assert_snapshot!(said, @"(ana only) nod: The form didn't open. Please press Edit again.");
     }
     world.chat.fail_next_form();
     world.click("ana", "general", "Deny").await;
@@ -239,7 +239,7 @@ async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -263,7 +263,7 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: Platf
 
             All work and no play makes a long mail.
               It goes on.
-            · The first 1,463 of 11,414 characters. Show all shows every one of them.
+            · First 1,463 of 11,414 characters. Press Show all to read the rest.
             ⚠ Nod's first mail to bo@acme.test
             · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
             [Approve & send] [Edit] [Deny] [Show all]
@@ -346,7 +346,7 @@ async fn more_than_ten_pages_are_not_asked_about(platform: Platform) {
     world.script_model("tool", [Answer::tool("gmail_send_email", mail), Answer::text("That is too long.")]);
     world.say("ana", "general", "@nod send Bo the book").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_prompt(&world), @r#"{"error":"the body has 30001 characters, more than 30000: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."}"#);
+        insta::assert_snapshot!(last_prompt(&world), @r#"{"error":"the body is 30001 characters long, and the limit is 30000: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."}"#);
     }
     world.read_new("general");
     world.finish().await;
@@ -390,18 +390,18 @@ async fn forms_that_should_not_come_say_so_and_do_nothing(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.join("\n"), @r"
             Only Ana Silva can decide this. Nothing was done.
-            I do not know that form. Nothing was done.
-            I do not know that form. Nothing was done.
-            I know of no such request. Nothing was done.
-            I do not know that form. Nothing was done.
-            This was changed meanwhile: revision 1 is what counts now. Nothing was done; look at the card again.
-            This was changed meanwhile: revision 1 is what counts now. Nothing was done; look at the card again.
-            This has 100,000 characters; 30,000 is the most. Nothing was changed.
-            There are control characters in an address.
-            A subject is one line.
-            This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
-            Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.
-            Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.
+            That form no longer works. Nothing was done.
+            That form no longer works. Nothing was done.
+            I can't find that request any more. Nothing was done.
+            That form no longer works. Nothing was done.
+            This was edited after you saw it. Please look at the card again before you decide.
+            This was edited after you saw it. Please look at the card again before you decide.
+            That's 100,000 characters, and the limit is 30,000.
+            One address contains characters that can't be used.
+            A subject has to fit on one line.
+            This was edited after you saw it. Please look at the card again before you decide.
+            Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.
+            Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Forged");
@@ -415,7 +415,10 @@ async fn a_form_that_comes_after_the_expiry_is_told(platform: Platform) {
     world.open_form("ana", "general", "Edit").await;
     world.advance(chrono::TimeDelta::hours(25)).await;
     let said = world.submit_form("ana", &[("Subject", "Late to the party")]).await;
-    assert!(said.contains("This expired before anybody answered. Nothing was done; ask again."), "{said}");
+    assert!(
+        said.contains("This expired without an answer. Nothing was done. Ask me again if you still want it."),
+        "{said}"
+    );
     world.abandon_form("ana");
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.read_new("general");
@@ -435,7 +438,7 @@ async fn of_two_windows_the_second_is_told(platform: Platform) {
     assert_eq!(world.submit_forged_form(sent(&first, "First")).await, "");
     let said = world.submit_forged_form(sent(&second, "Second")).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.");
+        insta::assert_snapshot!(said, @"This was edited after you saw it. Please look at the card again before you decide.");
     }
     world.abandon_form("ana");
     world.click("ana", "general", "Approve & send").await;
@@ -464,7 +467,7 @@ async fn what_is_private_is_shown_to_nobody_else(platform: Platform) {
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (bo only) nod: That is for somebody else, or gone. Nothing was done.
+            (bo only) nod: That's for someone else, or it's gone.
             (bo only) nod: Only Ana Silva can decide this. Nothing was done.
             (bo only) nod: Only Ana Silva can decide this. Nothing was done.
         ");

@@ -60,14 +60,14 @@ async fn a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once(pla
 
               Ana
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Google no longer lets Nod into the account: connect it again. Nothing was sent; I ask for your nod again once it is connected.
+              · I've lost access to your Google account: please reconnect it. Nothing was sent: I'll ask you again once it's connected.
               [Reconnect Google]
-            nod: · Ana Silva, first I need access to your account. I have written to you directly.
+            nod: · Ana Silva, I need access to your account first. Check our direct messages.
     "); }
     insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
-        nod: Google no longer lets me into your account. Connect it again, and your request goes on by itself.
-          · The link is for you alone, works once and for an hour. It takes only your own account.
+        nod: I've lost access to your Google account. Reconnect it, and I'll pick up where I left off.
+          · This link is just for you. It works once, within an hour. It only works with your own account.
           [Reconnect Google]
     "); }
     assert!(world.google.list_sent(ANA).is_empty());
@@ -89,7 +89,7 @@ async fn an_edited_mail_does_not_come_back_in_its_old_words(platform: Platform) 
     world.edit_request("ana", "general", &[("Subject", "A bit late")]).await;
     world.click("ana", "general", "Approve & send").await;
     let read = world.read_new("general");
-    assert!(!read.contains("I ask for your nod again") && read.contains("[Reconnect Google]"), "{read}");
+    assert!(!read.contains("I'll ask you again") && read.contains("[Reconnect Google]"), "{read}");
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("A bit late"), "{heard}");
     world.connect_google("ana").await;
@@ -106,7 +106,7 @@ async fn an_event_whose_access_was_taken_back_is_asked_for_again_and_made_once(p
     world.click("ana", "dm:ana", "Approve & invite").await;
     let read = world.read_new("dm:ana");
     assert!(
-        read.contains("Google no longer lets Nod into the account") && read.contains("[Reconnect Google]"),
+        read.contains("I've lost access to your Google account") && read.contains("[Reconnect Google]"),
         "{read}"
     );
     assert!(world.google.events(ANA).is_empty());
@@ -122,11 +122,11 @@ async fn the_card_has_a_button_for_its_person_alone(platform: Platform) {
     let mut world = with_revoked_grant(platform, late_mail_call(), "general").await;
     world.click("ana", "general", "Approve & send").await;
     world.click("bo", "general", "Reconnect Google").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("bo"), @r"(bo only) nod: That is somebody else's account. Nothing was done."); }
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("bo"), @r"(bo only) nod: That's someone else's account."); }
     world.click("ana", "general", "Reconnect Google").await;
     insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
-        (ana only) nod: Connect your Google account again.
-        · The link is for you alone, works once and for an hour. Sign in as ana@acme.test.
+        (ana only) nod: Reconnect your Google account.
+        · This link is just for you. It works once, within an hour. Sign in as ana@acme.test.
         [Reconnect Google]
     "); }
     let link = nod_tests::find_link(&world.chat.newest_ephemeral("ana").unwrap()).unwrap();
@@ -138,7 +138,8 @@ async fn the_card_has_a_button_for_its_person_alone(platform: Platform) {
     world.advance(TimeDelta::minutes(61)).await;
     let told = world.read_new("dm:ana");
     assert!(
-        !told.contains("not used in time") && told.contains("This link is not needed any more"),
+        !told.contains("expired, so nothing was connected")
+            && told.contains("You don't need this link any more"),
         "{told}"
     );
     assert_eq!(told.matches("is connected").count(), 2, "before and after it was taken back: {told}");
@@ -248,11 +249,8 @@ async fn somebody_disconnects_by_command(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.connect_google("ana").await;
     let said = world.run_command("ana", "general", "disconnect").await;
-    assert!(
-        said.contains("Disconnect ana@acme.test?") && said.contains("[Yes, disconnect Google]"),
-        "{said}"
-    );
-    world.click_ephemeral("ana", "Yes, disconnect Google").await;
+    assert!(said.contains("Disconnect ana@acme.test?") && said.contains("[Disconnect Google]"), "{said}");
+    world.click_ephemeral("ana", "Disconnect Google").await;
     assert_eq!(request_count(&world, "oauth.revoke"), 1);
     world.read_new("dm:ana");
     world.finish().await;
@@ -266,8 +264,8 @@ async fn the_doctor_names_what_ends_grants_after_a_week(platform: Platform) {
     let examined =
         std::process::Command::new(NOD).arg("doctor").env_clear().envs(&world.env).output().unwrap();
     let said = String::from_utf8(examined.stdout).unwrap();
-    let line = said.lines().find(|line| line.contains("Google grants")).unwrap_or_else(|| panic!("{said}"));
-    assert!(line.starts_with("✗ Google grants: 1 of 1 end within a week, the first on "), "{line}");
+    let line = said.lines().find(|line| line.contains("Google access")).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.starts_with("✗ Google access: 1 of 1 end within a week, the first on "), "{line}");
     assert!(
         line.contains("the OAuth consent screen is in “Testing”") && line.contains("publish it"),
         "{line}"

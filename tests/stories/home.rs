@@ -11,20 +11,20 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     let mut world = World::new().await;
     world.open_home("ana").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waits for your nod
-        · Nothing waits for your nod.
+        # Waiting for you
+        · Nothing is waiting for you.
         ---
         # Connected accounts
-        · None yet. /nod connect google connects yours.
+        · None yet. Type /nod connect google to connect yours.
         ---
-        # What you asked lately
-        · Nothing yet. Mention me in a channel, or write to me here.
+        # What you asked recently
+        · Nothing yet. Mention me in a channel, or send me a direct message.
     ");
     world.connect_google("ana").await;
     world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waits for your nod
+        # Waiting for you
         ---
         # Send this email?
         From  ana@acme.test
@@ -42,15 +42,15 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         # Connected accounts
         Google  ana@acme.test
         ---
-        # What you asked lately
-        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → waits for your nod
+        # What you asked recently
+        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → waiting for you
     ");
     world.click_in_home("ana", "Approve & send").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waits for your nod
-        · Nothing waits for your nod.
+        # Waiting for you
+        · Nothing is waiting for you.
         ---
-        # Decided lately
+        # Recently decided
         ---
         # Email sent
         From  ana@acme.test
@@ -67,7 +67,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         # Connected accounts
         Google  ana@acme.test
         ---
-        # What you asked lately
+        # What you asked recently
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → sent
     ");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -83,14 +83,14 @@ async fn nobody_sees_anything_of_others_on_their_home() {
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     world.open_home("bo").await;
     insta::assert_snapshot!(world.slack.home("bo"), @r"
-        # Waits for your nod
-        · Nothing waits for your nod.
+        # Waiting for you
+        · Nothing is waiting for you.
         ---
         # Connected accounts
-        · None yet. /nod connect google connects yours.
+        · None yet. Type /nod connect google to connect yours.
         ---
-        # What you asked lately
-        · Nothing yet. Mention me in a channel, or write to me here.
+        # What you asked recently
+        · Nothing yet. Mention me in a channel, or send me a direct message.
     ");
     world.deny_request("ana", "general", "").await;
     world.read_new("general");
@@ -103,7 +103,7 @@ async fn a_home_that_nobody_looks_at_is_left_alone() {
     world.open_home("ana").await;
     world.open_home("gus").await;
     assert!(
-        world.slack.home("gus").contains("members of this workspace only"),
+        world.slack.home("gus").contains("only work for members of this workspace"),
         "{}",
         world.slack.home("gus")
     );

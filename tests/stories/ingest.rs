@@ -38,7 +38,7 @@ async fn a_folder_is_kept_for_everyone() {
 
     write("locked.pdf", &hostile::locked_pdf());
     let (done, text) = ingest(&world, folder.path(), "everyone").await;
-    assert!(!done && text.contains("locked.pdf: failed (it is locked with a password)"), "{text}");
+    assert!(!done && text.contains("locked.pdf: failed (it's password-protected)"), "{text}");
     assert!(text.contains("1 file was not kept"), "{text}");
 
     world.script_model("retrieval", [Answer::text("I do not know.")]);
@@ -69,7 +69,7 @@ async fn a_file_that_is_too_large_is_not_opened() {
     std::fs::File::create(folder.path().join("dump.csv")).unwrap().set_len(1 << 42).unwrap();
     std::fs::write(folder.path().join("leave.md"), "25 days").unwrap();
     let (done, text) = ingest(&world, folder.path(), "everyone").await;
-    assert!(!done && text.contains("dump.csv: failed (it is larger than 20 MB)"), "{text}");
+    assert!(!done && text.contains("dump.csv: failed (it's larger than 20 MB)"), "{text}");
     assert!(text.contains("leave.md: indexed (1 passage)"), "{text}");
     nod.stop().await;
     world.discard().await;

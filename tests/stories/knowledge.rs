@@ -143,12 +143,12 @@ async fn each_unreadable_file_has_its_reason(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let cut = hostile::pdf_of("The offer ends on Friday.")[..250].to_vec();
     for (name, media_type, bytes, reason) in [
-        ("locked.pdf", "application/pdf", hostile::locked_pdf(), "it is locked with a password"),
+        ("locked.pdf", "application/pdf", hostile::locked_pdf(), "it's password-protected"),
         (
             "scan.pdf",
             "application/pdf",
             hostile::pdf_of(""),
-            "there is no text in it that I can read; it may be a scan",
+            "there's no text in it I can read. It may be a scan",
         ),
         ("cut.pdf", "application/pdf", cut, "its end is missing; it was not sent whole"),
         (
@@ -158,10 +158,10 @@ async fn each_unreadable_file_has_its_reason(platform: Platform) {
             "reading it took more memory than I give to a file",
         ),
         ("photo.txt", "text/plain", b"\x89PNG\r\n\x1A\n".to_vec(), "it is an image, and I read text only"),
-        ("nothing.md", "text/markdown", Vec::new(), "it is empty"),
-        ("large.txt", "text/plain", vec![b'x'; 20 * 1024 * 1024 + 1], "it is larger than 20 MB"),
-        ("script.html", "text/html", b"<html><script>x()</script>".to_vec(), "there is no text in it"),
-        ("blank.csv", "text/csv", b";;\n;;\n".to_vec(), "there is no text in it"),
+        ("nothing.md", "text/markdown", Vec::new(), "it's empty"),
+        ("large.txt", "text/plain", vec![b'x'; 20 * 1024 * 1024 + 1], "it's larger than 20 MB"),
+        ("script.html", "text/html", b"<html><script>x()</script>".to_vec(), "there's no text in it"),
+        ("blank.csv", "text/csv", b";;\n;;\n".to_vec(), "there's no text in it"),
     ] {
         world.share_file("ana", "dm:ana", "keep this", &SharedFile::new(name, media_type, bytes)).await;
         let said = world.read_rest("dm:ana");
@@ -252,10 +252,10 @@ async fn what_cannot_be_read_is_not_kept(platform: Platform) {
     let locked = SharedFile::new("report.pdf", "application/pdf", b"%PDF-1.7".to_vec());
     world.share_file("ana", "general", "@nod keep this", &locked).await;
     let said = world.read_new("general");
-    assert!(said.contains("I could not read this: it is no PDF that I can read."), "{said}");
+    assert!(said.contains("I could not read this: it isn't a PDF I can open."), "{said}");
     assert!(said.contains("Nothing of it can be found."), "{said}");
     let listed = world.run_command("ana", "general", "knowledge").await;
-    assert!(listed.contains("report.pdf") && listed.contains("failed: it is no PDF"), "{listed}");
+    assert!(listed.contains("report.pdf") && listed.contains("failed: it isn't a PDF"), "{listed}");
     world.finish().await;
 }
 
@@ -265,7 +265,7 @@ async fn a_failed_document_is_tried_again(platform: Platform) {
     world.chat.inject_fault(ChatOperation::DownloadFile, gone);
     world.share_file("ana", "dm:ana", "keep this", &handbook()).await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("I could not read this: the chat did not give it to me."), "{said}");
+    assert!(said.contains("I could not read this: I couldn't download it."), "{said}");
     world.click("ana", "dm:ana", "Try again").await;
     assert!(world.read_ephemerals("ana").contains("I am reading this again."));
     let said = world.read_new("dm:ana");
@@ -287,7 +287,7 @@ async fn a_document_is_read_again_from_its_kept_bytes(platform: Platform) {
     world.run_command("ana", "general", "knowledge again locked.pdf").await;
     let said = world.read_new("general");
     assert!(said.contains("I have read this again. Ask me about it."), "{said}");
-    assert!(said.contains("I could not read this: it is locked with a password."), "{said}");
+    assert!(said.contains("I could not read this: it's password-protected."), "{said}");
     let kept = "select count(*) from documents where generation = 2 and status = 'indexed'";
     let blobs = "select count(*) from blobs";
     for (query, wanted) in [(kept, 1_i64), (blobs, 2)] {
@@ -315,7 +315,7 @@ async fn what_stands_still_is_listed_first(platform: Platform) {
     let listed = world.run_command("ana", "general", "knowledge").await;
     let places = [
         "it stands still: I began to read it 12 minutes ago",
-        "failed: it is locked with a password (12 minutes ago)",
+        "failed: it's password-protected (12 minutes ago)",
         "a.md",
     ];
     let places: Vec<_> = places.iter().map(|words| listed.find(words)).collect();
@@ -357,7 +357,7 @@ async fn only_who_added_it_removes_it(platform: Platform) {
     let asked = world.run_command("ana", "general", "knowledge remove Handbook.md").await;
     assert!(asked.contains("Remove this document?"), "{asked}");
     let unknown = world.run_command("ana", "general", "knowledge remove other.md").await;
-    assert!(unknown.contains("I know no such document here. Nothing was changed."), "{unknown}");
+    assert!(unknown.contains("I don't know that document here. Nothing changed."), "{unknown}");
     world.read_new("general");
     world.finish().await;
 }
@@ -419,7 +419,7 @@ async fn a_guest_keeps_nothing() {
     let mut world = World::new().await;
     world.share_file("gus", "general", "@nod keep this", &handbook()).await;
     let told = world.wait_for_ephemeral("gus").await;
-    assert!(told.contains("I work for members of this workspace only"), "{told}");
+    assert!(told.contains("I only work for members of this workspace"), "{told}");
     world.wait_until_idle().await;
     let kept: i64 =
         sqlx::query_scalar("select count(*) from documents").fetch_one(&world.pool).await.unwrap();

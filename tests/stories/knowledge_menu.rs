@@ -123,7 +123,7 @@ async fn a_guest_keeps_nothing_from_the_menu() {
     let mut world = world_that_talks_in(Platform::Slack, "general").await;
     let message = world.share_file("bo", "general", "the new rules", &handbook()).await;
     let said = keep(&mut world, "gus", "general", &message).await;
-    assert!(said.contains("I work for members of this workspace only"), "{said}");
+    assert!(said.contains("I only work for members of this workspace"), "{said}");
     assert_eq!(count_documents(&world).await, 0);
     world.read_new("general");
     world.finish().await;

@@ -39,7 +39,7 @@ async fn documents_are_listed_without_a_model(platform: Platform) {
 async fn what_waits_and_what_is_connected_is_listed_privately(platform: Platform) {
     let mut world = World::new_on(platform).await;
     assert_eq!(ask(&world, "ana", "general", "@nod what waits for me?", "list_approvals").await, 1);
-    assert!(world.read_new("dm:ana").contains("Nothing waits for your nod."));
+    assert!(world.read_new("dm:ana").contains("Nothing is waiting for you."));
     assert_eq!(ask(&world, "ana", "dm:ana", "is my mail connected?", "list_connections").await, 1);
     assert!(world.read_new("dm:ana").contains("None of your accounts is connected."));
     world.connect_google("ana").await;
@@ -52,7 +52,7 @@ async fn what_waits_and_what_is_connected_is_listed_privately(platform: Platform
     world.read_new("dm:ana");
     assert_eq!(ask(&world, "ana", "dm:ana", "what waits for me?", "list_approvals").await, 1);
     let told = world.read_new("dm:ana");
-    assert!(told.contains("1 request waits for your nod:") && told.contains("Lunch"), "{told}");
+    assert!(told.contains("1 request is waiting for you:") && told.contains("Lunch"), "{told}");
     let shared = world.read_new("general");
     assert!(!shared.contains("account") && shared.contains("Answered Ana Silva privately."), "{shared}");
     world.discard().await;

@@ -101,8 +101,9 @@ async fn a_table_with_many_quotes_is_read_on_where_it_was_cut(platform: Platform
 async fn with_berlin_time_zone(platform: Platform) -> World {
     let mut world = with_connected_account(platform).await;
     world.run_command("ana", "dm:ana", "settings").await;
-    world.open_form_from_ephemeral("ana", "Change my hours").await;
-    let saved = world.submit_form("ana", &[("Time zone (empty: as the chat tells)", "Europe/Berlin")]).await;
+    world.open_form_from_ephemeral("ana", "Edit my hours").await;
+    let saved =
+        world.submit_form("ana", &[("Time zone (empty: as in your chat profile)", "Europe/Berlin")]).await;
     assert!(saved.contains("Europe/Berlin"), "{saved}");
     if platform == Platform::Slack {
         world.close_form("ana");
@@ -134,10 +135,7 @@ async fn a_day_is_looked_for_where_the_person_is(platform: Platform) {
         assert_eq!(subjects_in(&told), found, "{query}");
     }
     let none = call_tool(&mut world, "gmail_search_messages", json!({ "query": "after:2026/02/30" })).await;
-    assert_eq!(
-        none["error"],
-        json!("invalid arguments: after:2026/02/30 is no day: write year/month/day, as in after:2026/03/06")
-    );
+    assert_eq!(none["error"], json!("after:2026/02/30 isn't a day. Write it like after:2026/03/06"));
     world.finish().await;
 }
 
@@ -192,8 +190,8 @@ async fn an_attached_mail_is_a_file_and_not_what_the_sender_wrote(platform: Plat
     let read = call_tool(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
     let mail = &read["messages"][0];
     assert_eq!(mail["text"], json!("See what Eve wrote."));
-    assert_eq!(mail["attachments"], json!(["attached mail.eml", "noname"]));
-    let asked = json!({ "message_id": id, "name": "attached mail.eml" });
+    assert_eq!(mail["attachments"], json!(["attached email.eml", "noname"]));
+    let asked = json!({ "message_id": id, "name": "attached email.eml" });
     let attached = call_tool(&mut world, "gmail_read_attachment", asked).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(attached["text"].as_str().unwrap(), @r"
@@ -219,7 +217,7 @@ async fn a_file_without_a_name_goes_along_with_a_forward(platform: Platform) {
     world.click("ana", "dm:ana", "Approve & send").await;
     let got = &world.google.inbox("bo@acme.test")[0];
     let names: Vec<&str> = got.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["attached mail.eml", "noname"]);
+    assert_eq!(names, ["attached email.eml", "noname"]);
     assert!(got.body.contains("See what Eve wrote.") && !got.body.contains("Pay me"), "{}", got.body);
     world.read_new("dm:ana");
     world.finish().await;

@@ -78,7 +78,7 @@ async fn assert_starts_over(mut world: World) {
                   I'm running late.
 
                   Ana
-                  The message that asked for this was changed or deleted. Not sent.
+                  The message that asked for this was edited or deleted. Not sent.
                 nod: # Email sent
                   From  ana@acme.test
                   To  cho@acme.test
@@ -116,14 +116,14 @@ async fn a_deleted_message_takes_its_request_back(platform: Platform) {
                   I'm running late.
 
                   Ana
-                  The message that asked for this was changed or deleted. Not sent.
+                  The message that asked for this was edited or deleted. Not sent.
         ");
     }
     // A client might still show the button.
     world.send_click(&Click::forged("ana", "general", format!("approve:{id}"))).await;
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: The message that asked for this was changed or deleted. Nothing was done.");
+        insta::assert_snapshot!(said, @"(ana only) nod: The message that asked for this was edited or deleted, so it's off. Nothing was done.");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // A deleted text is in no later prompt of any user.
@@ -211,8 +211,8 @@ async fn what_was_done_already_stays_done_and_is_said(platform: Platform) {
                   To  cho@acme.test
                   Subject  Running late
                   Hi Cho!
-                  The message that asked for this was changed or deleted. Not sent.
-                nod: You changed your message after I had begun to act on it. What was done stands in its receipt; for anything else, write again.
+                  The message that asked for this was edited or deleted. Not sent.
+                nod: You edited your message after I'd started. The receipt shows what was done. For anything else, send a new message.
                 nod: Bo has it, Cho does not.
         ");
     }

@@ -58,7 +58,7 @@ async fn where_both_are_down_both_are_told(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general").replace(char::is_numeric, "#"), @r"
             ana: @nod hello
-                nod: The model did not answer (# tries, # s). Its stand-in's endpoint refused the request (status ###); whoever runs Nod must look. Nothing was sent or changed.
+                nod: The model didn't answer (# tries, # s). The backup model refused the request (status ###). The person who runs Nod needs to look at it. Nothing was sent or changed.
                   · run ········
                   [Try again]
         ");
@@ -74,7 +74,7 @@ async fn a_model_that_cannot_call_tools_is_told_in_one_sentence(platform: Platfo
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod any mail?
-                nod: The model (scripted) cannot call tools, and I need one that can; whoever runs Nod must choose another. Nothing was sent or changed.
+                nod: The model (scripted) can't use tools, and I need one that can. The person who runs Nod needs to choose another. Nothing was sent or changed.
                   · run ········
                   [Try again]
         ");
@@ -128,7 +128,7 @@ async fn a_cut_answer_says_so_in_talk_too(platform: Platform) {
             ana: tell me a story
             nod: It all began in
 
-              … (the model's answer was cut at its length limit)
+              … (the answer was cut off at its length limit)
         ");
     }
     world.finish().await;

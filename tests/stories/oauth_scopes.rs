@@ -56,8 +56,8 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: I may read your mail, but not write mail for you yet. Allow that too, and your request goes on by itself.
-              · The link is for you alone, works once and for an hour. Sign in as ana@acme.test.
+            nod: I can read your email, but I can't write email for you yet. Allow that too, and I'll pick up where I left off.
+              · This link is just for you. It works once, within an hour. Sign in as ana@acme.test.
               [Connect Google]
         ");
     }
@@ -77,7 +77,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: · ✓ Now I may also write mail for you: ana@acme.test
+            nod: · ✓ Now I can also write email for you: ana@acme.test
             nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
@@ -101,7 +101,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: · ✓ Now I may also write mail for you: ana@acme.test
+            nod: · ✓ Now I can also write email for you: ana@acme.test
             nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
@@ -128,16 +128,16 @@ async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(page_text(&page), @r"
             Connected
-            Nod can now work with ana@acme.test for you.
-            Nod may not write mail for you, work with your calendar or see when people are busy: that was left unticked. Ask Nod in chat again, and tick it, if you want that.
-            You can close this page. Whatever waited for this in chat goes on by itself.
+            Nod can now use ana@acme.test for you.
+            Nod can't write email for you, work with your calendar or see when people are busy: that box wasn't ticked. If you want it, ask Nod again in chat and tick it.
+            You can close this page. Nod is already carrying on in your chat.
         ");
     }
     world.wait_until_idle().await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-              I may read your mail, but not write mail for you, work with your calendar or see when people are busy: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
+              I can read your email, but I can't write email for you, work with your calendar or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
         ");
     }
     world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
@@ -145,7 +145,7 @@ async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-              I may read your mail, but not write mail for you, work with your calendar or see when people are busy: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
+              I can read your email, but I can't write email for you, work with your calendar or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
             ana: what's new in my mail?
             nod: Nothing new.
         ");
@@ -159,7 +159,7 @@ async fn missing_scope_is_reported_and_nothing_is_lost(platform: Platform) {
     connect_with_read_scope(&mut world).await;
     world.script_model(
         "tool",
-        [late_mail_call(), Answer::text("I may not write mail for you, so Bo was not told.")],
+        [late_mail_call(), Answer::text("I may not write email for you, so Bo was not told.")],
     );
     world.say("ana", "dm:ana", "tell Bo I'm late").await;
     world.read_new("dm:ana");
@@ -168,9 +168,9 @@ async fn missing_scope_is_reported_and_nothing_is_lost(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(page_text(&page), @r"
             Connected
-            Nod can now work with ana@acme.test for you.
-            Nod may not write mail for you: that was left unticked. Ask Nod in chat again, and tick it, if you want that.
-            You can close this page. Whatever waited for this in chat goes on by itself.
+            Nod can now use ana@acme.test for you.
+            Nod can't write email for you: that box wasn't ticked. If you want it, ask Nod again in chat and tick it.
+            You can close this page. Nod is already carrying on in your chat.
         ");
     }
     world.wait_until_idle().await;
@@ -180,10 +180,10 @@ async fn missing_scope_is_reported_and_nothing_is_lost(platform: Platform) {
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: · ✓ Google stays connected: ana@acme.test
-              I may read your mail, but not write mail for you: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
-            nod: I may not write mail for you, so Bo was not told.
-              · For the record: nothing was sent or changed in this turn.
+            nod: · ✓ Google is still connected: ana@acme.test
+              I can read your email, but I can't write email for you: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+            nod: I may not write email for you, so Bo was not told.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     let heard = world.model.requests().pop().unwrap().to_string();
@@ -210,8 +210,8 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Pl
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
-            nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
-              · The link is for you alone, works once and for an hour. It takes only your own account.
+            nod: I need access to your Gmail for that. Connect it, and I'll pick up where I left off.
+              · This link is just for you. It works once, within an hour. It only works with your own account.
               [Connect Google]
             nod: Nothing new.
         ");
@@ -221,7 +221,7 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Pl
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo I'm late
-                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: · Ana Silva, I need access to your account first. Check our direct messages.
                 nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
@@ -251,8 +251,8 @@ async fn a_request_for_more_takes_the_connected_account_alone() {
     let page = world.consent_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(page_text(&page), @r"
         Not connected
-        You signed in as ana.private@mail.test, and ana@acme.test is connected. Nothing was changed.
-        Ask Nod in chat for a new link if you want to connect.
+        You signed in as ana.private@mail.test, but ana@acme.test is the one that's connected. Nothing changed.
+        Ask Nod in chat if you need a new link.
     ");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
@@ -260,10 +260,10 @@ async fn a_request_for_more_takes_the_connected_account_alone() {
         nod: · ✓ Google is connected: ana@acme.test
         nod: Nothing new.
         ana: tell Bo I'm late
-        nod: · That was ana.private@mail.test, but ana@acme.test is connected. Nothing was changed. Ask again, and sign in as ana@acme.test.
-        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
+        nod: · You signed in as ana.private@mail.test, but ana@acme.test is the one that's connected. Nothing changed. Ask me again and sign in as ana@acme.test.
+        nod: · Google account ana.private@mail.test is disconnected. I've deleted its keys, and Google has cancelled them.
         nod: Bo was not told.
-          · For the record: nothing was sent or changed in this turn.
+          · To be clear, nothing was sent or changed just now.
     ");
     let accounts: Vec<String> =
         sqlx::query_scalar("select account from connections where account like 'ana%'")

@@ -81,9 +81,9 @@ async fn what_was_asked_for_happens_at_once_and_is_told_privately(platform: Plat
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Now I may also organise your mail: ana@acme.test
+            nod: · ✓ Now I can also organise your email: ana@acme.test
             nod: There was nothing.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
             nod: Both are archived under Invoices.
         ");
     }
@@ -106,14 +106,14 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Now I may also organise your mail: ana@acme.test
+            nod: · ✓ Now I can also organise your email: ana@acme.test
             nod: There was nothing.
-              · For the record: nothing was sent or changed in this turn.
-            nod: # Change this conversation?
-              Mailbox  ana@acme.test
-              Change  star
+              · To be clear, nothing was sent or changed just now.
+            nod: # Star this email?
+              Account  ana@acme.test
+              What happens  star
               “Invoice 1” from kim@northwind.test
-              ⚠ this run has read outside text: mail from kim@northwind.test
+              ⚠ Prepared after reading an email from kim@northwind.test
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve] [Deny]
         ");
@@ -124,14 +124,14 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Now I may also organise your mail: ana@acme.test
+            nod: · ✓ Now I can also organise your email: ana@acme.test
             nod: There was nothing.
-              · For the record: nothing was sent or changed in this turn.
-            nod: # Change made
-              Mailbox  ana@acme.test
-              Change  star
+              · To be clear, nothing was sent or changed just now.
+            nod: # Change done
+              Account  ana@acme.test
+              What happens  star
               “Invoice 1” from kim@northwind.test
-              Approved by Ana Silva 09:30 WET → Made 09:30 WET
+              Approved by Ana Silva 09:30 WET → Done 09:30 WET
             nod: It has a star now.
         ");
     }
@@ -146,7 +146,7 @@ async fn a_label_that_is_not_there_is_not_made_up(platform: Platform) {
     world.script_model("tool", [tidy(how), Answer::text("Did you mean Invoices?")]);
     world.say("ana", "dm:ana", "label Kim's mail Invocies").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"invalid arguments: there is no label “Invocies”; similar: “Invoices”. gmail_create_label makes a new one, where the person wants that"}"#);
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"you have no label “Invocies”, did you mean “Invoices”?"}"#);
     }
     let make = Answer::tool("gmail_create_label", json!({ "name": "Kim/Bills" }));
     let how = json!({ "search": "from:kim@northwind.test", "add_labels": ["kim/bills"] });
@@ -158,7 +158,7 @@ async fn a_label_that_is_not_there_is_not_made_up(platform: Platform) {
     world.script_model("tool", [again, Answer::text("It is there.")]);
     world.say("ana", "dm:ana", "make the label kim/bills").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_tool_result(&world), @r#"{"label":"Kim/Bills","status":"was there already"}"#);
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"label":"Kim/Bills","status":"already existed"}"#);
     }
     world.script_model("tool", [Answer::tool("gmail_list_labels", json!({})), Answer::text("Two.")]);
     world.say("ana", "dm:ana", "which labels do I have?").await;
@@ -179,9 +179,9 @@ async fn several_wishes_of_one_sentence_are_done_side_by_side(platform: Platform
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Now I may also organise your mail: ana@acme.test
+            nod: · ✓ Now I can also organise your email: ana@acme.test
             nod: There was nothing.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
             ana: archive the lunch mail and star Invoice 2
             nod: Both are done.
         ");
@@ -234,9 +234,9 @@ async fn too_many_conversations_are_left_alone(platform: Platform) {
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.join("\n"), @r#"
-            {"error":"invalid arguments: more than 50 conversations match; nothing was done. Narrow the search, for example by date"}
-            {"error":"not found: a conversation that matches that search"}
-            {"error":"invalid arguments: one of these takes back another: ask for one of the two"}
+            {"error":"more than 50 emails match, so I did nothing. Narrow it down, for example by date"}
+            {"error":"I couldn't find any email like that"}
+            {"error":"two of these undo each other. Which one do you want?"}
         "#);
     }
     assert_eq!((count_label_changes(&world), subjects_of_label(&world, "INBOX").len()), (0, 53));

@@ -51,8 +51,8 @@ fn terms_mail() -> IncomingMail {
 /// mail, too.
 fn normalize_recipient_risk(shown: &str) -> String {
     shown.replace(
-        " and 1 more come from outside text: nobody here named them",
-        " comes from outside text: nobody here named it",
+        " and 1 more came from something I read, not from you",
+        " came from something I read, not from you",
     )
 }
 
@@ -115,8 +115,8 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: Platform) {
 
               Kim
               ⚠ Nod's first mail to bo@acme.test
-              ⚠ this run has read outside text: mail from kim@northwind.test
-              ⚠ 2 files came with a mail; Nod has not looked into them
+              ⚠ Prepared after reading an email from kim@northwind.test
+              ⚠ 2 files came with an email, and I haven't opened them
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
@@ -177,9 +177,9 @@ async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Not found: the mail that a file came with. Nothing was sent; ask again once that is mended.
+              · I couldn't find the email a file came with. Nothing was sent: ask me again once that's fixed.
             nod: It was not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty() && world.google.drafts(ANA).is_empty());
@@ -195,7 +195,7 @@ async fn more_than_gmail_sends_is_not_asked_about(platform: Platform) {
     world.model.will(Answer::text("The files are too large."));
     world.say("ana", "dm:ana", "forward Kim's mail to Bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"invalid arguments: the files have 30.0 MB together, and Gmail sends 25.0 MB at most; nothing was sent"}"#);
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"the files are 30.0 MB together, and Gmail's limit is 25.0 MB. Nothing was sent"}"#);
     }
     assert!(world.google.drafts(ANA).is_empty() && world.google.list_sent(ANA).is_empty());
     world.read_new("dm:ana");
@@ -217,7 +217,7 @@ async fn a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it(platform: Pl
               Subject  Terms
               Attached  terms.pdf (14 bytes)
               See the file.
-              · It was not sent. Tell me what to change, or say “send it”.
+              · Not sent yet. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
         ");
     }
@@ -260,11 +260,11 @@ async fn the_signature_stands_below_once_and_survives_changes(platform: Platform
               From  ana@acme.test
               To  bo@acme.test
               Subject  Plan
-              Signature  yours, as Gmail has it
+              Signature  yours from Gmail
               The plan.
 
               Ana
-              · It was not sent. Tell me what to change, or say “send it”.
+              · Not sent yet. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
         ");
     }
@@ -302,12 +302,12 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: Platform) {
               Cc  cho@acme.test
               Subject  AW: Terms
               Thread  answers “AW: Terms” from kim@northwind.test
-              Quoted below  the mail of kim@northwind.test, 84 characters
+              Quotes  the email from kim@northwind.test, 84 characters
               Fine.
               ⚠ kim@northwind.test is outside acme.test
               ⚠ Nod's first mail to kim@northwind.test and 1 more
-              ⚠ kim@northwind.test comes from outside text: nobody here named it
-              ⚠ this run has read outside text: mail from kim@northwind.test
+              ⚠ kim@northwind.test came from something I read, not from you
+              ⚠ Prepared after reading an email from kim@northwind.test
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny] [Show all]
         ");
@@ -351,8 +351,8 @@ async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.join("\n"), @r#"
-            {"error":"invalid arguments: boss@acme.test is not verified in Gmail yet; there are: ana@acme.test, sales@acme.test"}
-            {"error":"invalid arguments: eve@evil.test is no address that this Gmail sends from; there are: ana@acme.test, sales@acme.test"}
+            {"error":"boss@acme.test isn't verified in Gmail yet. You can use ana@acme.test, sales@acme.test"}
+            {"error":"eve@evil.test isn't an address this Gmail sends from. You can use ana@acme.test, sales@acme.test"}
         "#);
     }
     let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": "sales@acme.test" });
@@ -400,7 +400,7 @@ async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: Platform) {
               To  bo@acme.test
               Subject  Plan
               The plan.
-              · It was not sent. Tell me what to change, or say “send it”.
+              · Not sent yet. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
             nod: Here it is.
         ");
@@ -421,7 +421,7 @@ async fn five_hundred_recipients_are_refused_in_a_sentence(platform: Platform) {
     world.model.will(Answer::text("That is too many people for one mail."));
     world.say("ana", "dm:ana", "send the news to everybody").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"invalid arguments: /to: value has more than 100 items"}"#);
+        insta::assert_snapshot!(last_tool_result(&world), @r#"{"error":"/to: value has more than 100 items"}"#);
     }
     assert!(world.google.list_sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
     world.read_new("dm:ana");
@@ -497,7 +497,7 @@ async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: Platform) {
                   Attached  sales.csv (26 bytes)
                   See the file.
                   ⚠ Nod's first mail to bo@acme.test
-                  ⚠ this run has read outside text: the file sales.csv
+                  ⚠ Prepared after reading the file sales.csv
                   · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
@@ -519,7 +519,7 @@ async fn a_file_that_was_not_dropped_is_not_found(platform: Platform) {
     script_tool_call(&world, "gmail_send_email", mail);
     world.model.will(Answer::text("Which file?"));
     world.say("ana", "general", "@nod mail the terms to Bo").await;
-    assert_eq!(last_tool_result(&world), r#"{"error":"not found: a file of that name in this chat"}"#);
+    assert_eq!(last_tool_result(&world), r#"{"error":"I couldn't find a file with that name in this chat"}"#);
     world.read_new("general");
     world.read_new("dm:ana");
     world.finish().await;
@@ -572,7 +572,7 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: Platform) {
                   From  ana@acme.test
                   To  bo@acme.test
                   Subject  Late
-                  Signature  yours, as Gmail has it
+                  Signature  yours from Gmail
                   Hi Bo,
                   I'm late.
                   ⚠ Nod's first mail to bo@acme.test
@@ -582,7 +582,7 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: Platform) {
     }
     let shown = world.show_all("ana", "general", NUMBER).await;
     assert!(shown.contains("I'mlate.--AnaSilva+3515550199"), "{shown}");
-    let shown = world.show_all("bo", "general", "alone").await;
+    let shown = world.show_all("bo", "general", "see the rest").await;
     assert!(shown.contains("I'mlate.") && !shown.contains("5550199"), "{shown}");
     world.model.will(Answer::text("Bo knows."));
     world.click("ana", "general", "Approve & send").await;
@@ -623,7 +623,7 @@ async fn mail_goes_out_under_the_name_of_its_address(platform: Platform) {
         headers
             .extend(card.lines().map(str::trim).filter(|line| line.starts_with("From  ")).map(str::to_owned));
         headers.extend(
-            card.lines().map(str::trim).filter(|line| line.starts_with("Reply to")).map(str::to_owned),
+            card.lines().map(str::trim).filter(|line| line.starts_with("Answers go to")).map(str::to_owned),
         );
         world.click("ana", place, "Approve & send").await;
         let got = world.google.inbox("bo@acme.test").pop().unwrap();
@@ -634,7 +634,7 @@ async fn mail_goes_out_under_the_name_of_its_address(platform: Platform) {
             From  Ana Silva <ana@acme.test>
             Some("Ana Silva <ana@acme.test>") None
             From  "Sales, Acme" <sales@acme.test>
-            Reply to  desk@acme.test
+            Answers go to  desk@acme.test
             Some("Sales, Acme <sales@acme.test>") Some("<desk@acme.test>")
         "#);
     }

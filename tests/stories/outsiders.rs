@@ -31,9 +31,9 @@ async fn assert_nothing_happened(world: &World) {
 async fn a_guest_is_told_no() {
     let mut world = World::new().await;
     world.say("gus", "general", "@nod what is in the mail?").await;
-    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
-    insta::assert_snapshot!(world.run_command("gus", "general", "connect google").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
-    insta::assert_snapshot!(world.run_command("gus", "general", "ask who am I?").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
+    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: Sorry, I only work for members of this workspace. An admin can change that.");
+    insta::assert_snapshot!(world.run_command("gus", "general", "connect google").await, @"(gus only) nod: Sorry, I only work for members of this workspace. An admin can change that.");
+    insta::assert_snapshot!(world.run_command("gus", "general", "ask who am I?").await, @"(gus only) nod: Sorry, I only work for members of this workspace. An admin can change that.");
     world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("general"), @"gus: @nod what is in the mail?");
     assert_nothing_happened(&world).await;
@@ -90,7 +90,7 @@ async fn bots_and_webhooks_are_not_heard_on_discord() {
 async fn a_guests_press_changes_nothing() {
     let mut world = with_pending_request(Platform::Slack).await;
     world.click("gus", "general", "Approve & send").await;
-    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
+    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: Sorry, I only work for members of this workspace. An admin can change that.");
     assert_still_pending(world).await;
 }
 
@@ -110,7 +110,7 @@ async fn the_press_of_somebody_of_another_organisation_changes_nothing() {
     let mut world = with_pending_request(Platform::Slack).await;
     let press = world.prepare_click("eve", "general", "Approve & send");
     world.send_click(&press).await;
-    insta::assert_snapshot!(world.wait_for_ephemeral("eve").await, @"(eve only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
+    insta::assert_snapshot!(world.wait_for_ephemeral("eve").await, @"(eve only) nod: Sorry, I only work for members of this workspace. An admin can change that.");
     assert_still_pending(world).await;
 }
 
@@ -121,7 +121,7 @@ async fn who_is_in_no_server_of_nods_is_told_no() {
     world.say("eve", "dm:eve", "what is in the mail?").await;
     insta::assert_snapshot!(world.read_new("dm:eve"), @r"
         eve: what is in the mail?
-        nod: I work for members of this workspace only, so I did nothing. An admin can change that.
+        nod: Sorry, I only work for members of this workspace. An admin can change that.
     ");
     assert_nothing_happened(&world).await;
     world.finish().await;
@@ -168,7 +168,7 @@ async fn whose_standing_is_not_known_is_not_served(platform: Platform) {
     let served = world.run_command("dee", "general", "approvals").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
-        insta::assert_snapshot!(served, @"(dee only) nod: Nothing waits for your nod.");
+        insta::assert_snapshot!(served, @"(dee only) nod: Nothing is waiting for you.");
     }
     let offers: i64 =
         sqlx::query_scalar("select count(*) from connect_requests").fetch_one(&world.pool).await.unwrap();

@@ -39,7 +39,7 @@ fn reminder_link(world: &World, channel: &str) -> String {
 }
 
 async fn count_reminders(world: &World) -> i64 {
-    let query = "select count(*) from deliveries where card::text like '%still waits%'";
+    let query = "select count(*) from deliveries where card::text like '%still waiting for you%'";
     sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap()
 }
 
@@ -58,7 +58,7 @@ async fn what_the_rules_never_allow_is_not_asked_for(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod tell Bo and Cho I'm late
                 nod: The rules here allow one person at a time.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
@@ -76,7 +76,7 @@ async fn a_rule_says_how_long_a_request_waits(platform: Platform) {
     world.advance(TimeDelta::minutes(29)).await;
     assert_eq!(count_reminders(&world).await, 0);
     world.advance(TimeDelta::minutes(1)).await;
-    assert!(world.read_new("general").contains("Nobody answered in time. Not sent."));
+    assert!(world.read_new("general").contains("Expired without an answer. Not sent."));
     world.finish().await;
 }
 
@@ -86,7 +86,7 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               [Approve & send] [Edit] [Deny]
-            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+            nod: · Ana Silva, this is still waiting for you: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. Without an answer: not sent.
               [Go to the card]
         ");
     }
@@ -101,7 +101,7 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:00 WET → Sent 09:00 WET
               [Open in Gmail]
-            nod: · I reminded Ana Silva of a request; its card says what became of it.
+            nod: · I reminded Ana Silva about a request. Its card shows how it ended.
             nod: Bo knows.
         ");
     }
@@ -114,7 +114,7 @@ async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over(platform: Pl
     let question = world.chat.first_message("general");
     world.reply("ana", "general", &question, "stop").await;
     let read = world.read_new("general");
-    assert!(read.contains("# Email not sent") && read.contains("its card says what became of it"), "{read}");
+    assert!(read.contains("# Email not sent") && read.contains("Its card shows how it ended"), "{read}");
     assert!(!read.contains("still waits") && !read.contains("[Go to the card]"), "{read}");
     world.finish().await;
 }
@@ -134,7 +134,7 @@ async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of(platform: Pl
     world.clock.advance(TimeDelta::hours(25));
     world.start().await;
     assert_eq!(count_reminders(&world).await, 0);
-    assert!(world.read_new("general").contains("Nobody answered in time. Not sent."));
+    assert!(world.read_new("general").contains("Expired without an answer. Not sent."));
     world.finish().await;
 }
 
@@ -150,7 +150,7 @@ async fn a_reminder_of_something_private_is_private(platform: Platform) {
     assert!(!world.read_new("general").contains("still waits"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("dm:ana"), 2), @r"
-            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+            nod: · Ana Silva, this is still waiting for you: email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET. Without an answer: not sent.
               [Go to the card]
         ");
     }

@@ -131,7 +131,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
 
               Ana
               ⚠ Nod's first mail to bo@acme.test
-              ⚠ this run has read outside text: mail from cfo@bank.test
+              ⚠ Prepared after reading an email from cfo@bank.test
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
@@ -176,7 +176,7 @@ async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: Platform) 
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod what's new in my mail?
-                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
                   [Show me]
         ");
     }
@@ -184,7 +184,7 @@ async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: Platform) 
     world.click("bo", "general", "Show me").await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(bo only) nod: That is for somebody else, or gone. Nothing was done.");
+        insta::assert_snapshot!(heard, @"(bo only) nod: That's for someone else, or it's gone.");
     }
     world.click("eli", "general", "Show me").await;
     let heard = world.wait_for_ephemeral("eli").await;
@@ -204,7 +204,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod look into my mail and tell Bo I'm late
-                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
                   [Show me]
         ");
     }
@@ -222,7 +222,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
 
             Ana
             ⚠ Nod's first mail to bo@acme.test
-            ⚠ this run has read outside text: mail from cfo@bank.test
+            ⚠ Prepared after reading an email from cfo@bank.test
             · Only Eli Closed can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
             [Approve & send] [Edit] [Deny]
         ");
@@ -234,9 +234,9 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod look into my mail and tell Bo I'm late
-                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
                   [Show me]
-                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
                   [Show me]
         ");
     }
@@ -296,7 +296,7 @@ async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: Platform)
     let said = Answer::text("There is no such label. Do you mean “Redundancies 2026”?");
     world.script_model("tool", [Answer::tool("gmail_organise", label), said]);
     world.say("ana", "general", "@nod label the bank's mail redund").await;
-    assert!(world.model.requests().pop().unwrap().to_string().contains("similar: “Redundancies 2026”"));
+    assert!(world.model.requests().pop().unwrap().to_string().contains("did you mean “Redundancies 2026”?"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod label the bank's mail redund

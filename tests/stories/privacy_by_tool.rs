@@ -170,11 +170,15 @@ const CASES: [ToolCase; 35] = [
     .with_public_result(),
     act_case(
         "calendar_update_event",
-        &["Approve & change"],
+        &["Approve & update"],
         |mine| json!({ "event": mine.event, "place": "Room 2" }),
     ),
-    act_case("calendar_cancel_event", &["Approve & cancel it"], |mine| json!({ "event": mine.event })),
-    act_case("calendar_respond", &["Answer No"], |mine| json!({ "event": mine.invitation, "answer": "no" })),
+    act_case("calendar_cancel_event", &["Approve & cancel event"], |mine| json!({ "event": mine.event })),
+    act_case(
+        "calendar_respond",
+        &["Approve & answer No"],
+        |mine| json!({ "event": mine.invitation, "answer": "no" }),
+    ),
     read_case("chat_read_channel", |_| json!({})).with_public_result(),
     read_case("chat_read_thread", |_| json!({})).with_public_result(),
 ];

@@ -59,7 +59,7 @@ async fn rate_limited_read_names_the_retry_time(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: what's new in my mail?
-        nod: Google asks me to wait until 09:35 WET. Nothing was sent or changed. Ask me again then.
+        nod: Google has asked me to wait until 09:35 WET. Nothing was sent or changed. Ask me again then.
     "); }
     assert_eq!(request_count(&world, LIST), 1);
     world.finish().await;
@@ -73,7 +73,7 @@ async fn a_meeting_that_cannot_be_looked_up_says_until_when(platform: Platform) 
     world.say("ana", "dm:ana", "find 45 minutes with Bo next week").await;
     let read = world.read_new("dm:ana");
     assert!(
-        read.contains("nod: Google asks me to wait until 10:30 WET. Nothing was sent or changed."),
+        read.contains("nod: Google has asked me to wait until 10:30 WET. Nothing was sent or changed."),
         "{read}"
     );
     assert_eq!(request_count(&world, "calendar.freebusy.query"), 1);
@@ -101,13 +101,13 @@ async fn an_approved_mail_waits_with_its_card_and_goes_once(platform: Platform) 
     world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! { insta::assert_snapshot!(read_approval_outcome(&mut world), @r"
         Approved by Ana Silva 09:30 WET → Sending…
-        · Google asks me to wait until 09:35 WET. I go on by myself then.
+        · Google has asked me to wait until 09:35 WET. I'll try again then.
     "); }
     world.advance(TimeDelta::seconds(299)).await;
     assert_eq!((request_count(&world, CREATE), world.google.list_sent(ANA).len()), (1, 0));
     world.advance(TimeDelta::seconds(1)).await;
     let read = read_approval_outcome(&mut world);
-    assert!(read.contains("→ Sent 09:35 WET") && !read.contains("asks me to wait"), "{read}");
+    assert!(read.contains("→ Sent 09:35 WET") && !read.contains("asked me to wait"), "{read}");
     assert_eq!((request_count(&world, CREATE), world.google.list_sent(ANA).len()), (2, 1));
     world.finish().await;
 }
@@ -117,7 +117,7 @@ async fn a_mail_that_google_did_not_take_goes_once(platform: Platform) {
     world.google.faults.next(SEND, busy("userRateLimitExceeded", Some(120)));
     world.click("ana", "general", "Approve & send").await;
     let read = read_approval_outcome(&mut world);
-    assert!(read.contains("Google asks me to wait until 09:32 WET. I go on by myself then."), "{read}");
+    assert!(read.contains("Google has asked me to wait until 09:32 WET. I'll try again then."), "{read}");
     world.advance(TimeDelta::seconds(119)).await;
     assert_eq!((request_count(&world, SEND), world.google.list_sent(ANA).len()), (1, 0));
     world.advance(TimeDelta::seconds(1)).await;
@@ -132,9 +132,9 @@ async fn exhausted_daily_quota_is_not_retried(platform: Platform) {
     world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! { insta::assert_snapshot!(read_approval_outcome(&mut world), @r"
         Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-        · Google asks me to wait until 10:30 WET. Nothing was sent; ask again once that is mended.
+        · Google has asked me to wait until 10:30 WET. Nothing was sent: ask me again once that's fixed.
         nod: That is how it went.
-        · For the record: nothing was sent or changed in this turn.
+        · To be clear, nothing was sent or changed just now.
     "); }
     world.advance(TimeDelta::hours(2)).await;
     assert_eq!((request_count(&world, CREATE), world.google.list_sent(ANA).len()), (1, 0));
@@ -145,7 +145,10 @@ async fn without_a_time_it_is_asked_ever_less_often(platform: Platform) {
     let mut world = with_pending_mail(platform).await;
     world.google.faults.next_times(CREATE, 3, &busy("rateLimitExceeded", None));
     world.click("ana", "general", "Approve & send").await;
-    assert!(!read_approval_outcome(&mut world).contains("asks me to wait"), "a few seconds need not be said");
+    assert!(
+        !read_approval_outcome(&mut world).contains("asked me to wait"),
+        "a few seconds need not be said"
+    );
     for (pause, tries) in [(5, 2), (5, 2), (5, 3), (15, 3), (5, 4)] {
         world.advance(TimeDelta::seconds(pause)).await;
         assert_eq!(request_count(&world, CREATE), tries);
@@ -163,12 +166,12 @@ async fn what_needs_no_nod_says_so_where_it_was_asked_for(platform: Platform) {
     world.say("ana", "general", "@nod draft a mail to Bo about the plan").await;
     insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod draft a mail to Bo about the plan
-            nod: · Google asks me to wait until 09:31 WET.
+            nod: · Google has asked me to wait until 09:31 WET.
               [Stop]
     "); }
     world.advance(TimeDelta::seconds(60)).await;
     let read = world.read_new("general");
-    assert!(read.contains("It was not sent.") && !read.contains("asks me to wait"), "{read}");
+    assert!(read.contains("Not sent yet.") && !read.contains("asked me to wait"), "{read}");
     assert_eq!((request_count(&world, CREATE), world.google.drafts(ANA).len()), (2, 1));
     world.finish().await;
 }
@@ -182,7 +185,7 @@ async fn a_stopped_turn_does_not_go_on_saying_that_it_waits(platform: Platform) 
     world.click("ana", "general", "Stop").await;
     world.advance(TimeDelta::seconds(60)).await;
     let read = world.read_new("general");
-    assert!(read.contains("Stopped by Ana Silva.") && !read.contains("asks me to wait"), "{read}");
+    assert!(read.contains("Stopped by Ana Silva.") && !read.contains("asked me to wait"), "{read}");
     world.advance(TimeDelta::seconds(60)).await;
     assert_eq!(world.read_new("general"), read);
     world.finish().await;

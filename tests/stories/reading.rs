@@ -64,8 +64,8 @@ async fn a_mail_in_two_hundred_thousand_mails_gives_no_words() {
 async fn what_killed_its_reader_is_not_opened_again(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let bomb = SharedFile::new("offer.pdf", "application/pdf", hostile::pdf_that_eats_memory());
-    let killed = "· I could not read offer.pdf: reading it took more memory than I give to a file.\n";
-    let known = "· I could not read offer.pdf: reading it took too long.\n";
+    let killed = "· I couldn't read offer.pdf: reading it took more memory than I give to a file.\n";
+    let known = "· I couldn't read offer.pdf: reading it took too long.\n";
     for (user, channel, rows, why) in [
         ("ana", "dm:ana", None, killed),
         // Another user must not learn that it was opened before, let alone when.

@@ -62,7 +62,7 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: Platform) {
     world.click("bo", "general", "Someone else").await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(bo only) nod: This question is for somebody else. Nothing was done.");
+        insta::assert_snapshot!(heard, @"(bo only) nod: This question is for someone else.");
     }
     let label = world.find_label("general", "Bob Stone");
     let kept = world.prepare_click("ana", "general", &label);
@@ -86,7 +86,7 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: Platform) {
     world.send_click(&kept).await;
     let heard = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(ana only) nod: This was answered already. Nothing more was done.");
+        insta::assert_snapshot!(heard, @"(ana only) nod: This was already answered.");
     }
     world.finish().await;
 }
@@ -100,7 +100,7 @@ async fn someone_else_is_asked_for_in_words(platform: Platform) {
             ana: @nod say hello to Bob
                 nod: · Which Bob? → Someone else
                 nod: Which Bob do you mean? Please give me an address.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -113,9 +113,9 @@ async fn nobody_picks_in_time(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Bob
-                nod: · Which Bob? → nobody answered
+                nod: · Which Bob? → expired without an answer
                 nod: Nobody told me which Bob, so I sent nothing.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -126,12 +126,12 @@ async fn an_unknown_name_is_said_to_the_model_and_never_guessed(platform: Platfo
     world.connect_google("ana").await;
     world.script_model("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
     world.say("ana", "general", "@nod say hello to Zoe").await;
-    assert!(world.model.requests().last().unwrap().to_string().contains("Zoe is nobody in this workspace"));
+    assert!(world.model.requests().last().unwrap().to_string().contains("Zoe isn't in this workspace"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Zoe
                 nod: I know no Zoe here. What is her address?
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -165,7 +165,7 @@ async fn what_is_no_address_is_said_so(platform: Platform) {
     world.script_model("tool", [mail_to("zoe@@far"), Answer::text("“zoe@@far” is no address.")]);
     world.say("ana", "general", "@nod say hello to zoe@@far").await;
     let heard = world.model.requests().pop().unwrap().to_string();
-    assert!(heard.contains("is no email address"), "{heard}");
+    assert!(heard.contains("isn't an email address"), "{heard}");
     world.read_new("general");
     world.finish().await;
 }
@@ -233,7 +233,7 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: # Which Zoe?
-              [Zoe Kim (zoe@partner.example) · from your mail] [Someone else]
+              [Zoe Kim (zoe@partner.example) · from your email] [Someone else]
         ");
     }
     let zoe = world.find_label("dm:ana", "Zoe Kim");
@@ -241,7 +241,7 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Which Zoe? → Zoe Kim (zoe@partner.example) · from your mail
+            nod: · Which Zoe? → Zoe Kim (zoe@partner.example) · from your email
             nod: # Send this email?
               From  ana@acme.test
               To  zoe@partner.example
@@ -249,8 +249,8 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
               Hello!
               ⚠ zoe@partner.example is outside acme.test
               ⚠ Nod's first mail to zoe@partner.example
-              ⚠ zoe@partner.example comes from outside text: nobody here named it
-              ⚠ this run has read outside text: an address from your mail
+              ⚠ zoe@partner.example came from something I read, not from you
+              ⚠ Prepared after reading an address from your email
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
         ");
@@ -286,8 +286,8 @@ async fn of_several_the_workspace_stands_first_and_then_whom_one_wrote_to(platfo
         insta::assert_snapshot!(world.button_labels("dm:ana").replace("] ", "]\n"), @r"
             [Bob Reyes (reyes@acme.test)]
             [Bob Stone (stone@acme.test)]
-            [Bob Hart (hart@far.example) · from your mail]
-            [Bob Stone, Sales (stone@acme.test.evil.example) · from your mail]
+            [Bob Hart (hart@far.example) · from your email]
+            [Bob Stone, Sales (stone@acme.test.evil.example) · from your email]
             [Someone else]
         ");
     }
@@ -370,7 +370,7 @@ async fn unknown_contact_is_asked_for_by_text(platform: Platform) {
             ana: say hello to Zoe
             nod: · Which Zoe? → Someone else
             nod: What is her address?
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(!world.model.requests().last().unwrap().to_string().contains("partner.example"));
@@ -383,7 +383,7 @@ async fn without_an_account_no_mail_is_looked_at(platform: Platform) {
     world.script_model("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
     world.say("ana", "general", "@nod say hello to Zoe").await;
     let heard = world.model.requests().pop().unwrap().to_string();
-    assert!(heard.contains("Zoe is nobody in this workspace; an address is needed\\\""), "{heard}");
+    assert!(heard.contains("Zoe isn't in this workspace, so I need an address\\\""), "{heard}");
     world.read_new("general");
     world.finish().await;
 }
@@ -394,13 +394,13 @@ async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platfo
     world.script_model("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
     world.say("ana", "general", "@nod say hello to Zoe").await;
     let heard = world.model.requests().pop().unwrap().to_string();
-    assert!(heard.contains("Zoe is nobody in this workspace"), "{heard}");
+    assert!(heard.contains("Zoe isn't in this workspace"), "{heard}");
     assert!(heard.contains("the person's own mail could not be looked at for that name"), "{heard}");
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod say hello to Zoe
                 nod: What is her address?
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -418,7 +418,7 @@ async fn cannot_write_to(world: &mut World, name: &str) -> String {
 async fn is_found(world: &mut World, name: &str, address: &str) {
     if matches!(world.chat, FakeChat::Discord(_)) {
         let told = cannot_write_to(world, name).await;
-        assert!(told.contains("shows no address here"), "{told}");
+        assert!(told.contains("has no email address I can see"), "{told}");
         return;
     }
     world.script_model("tool", [mail_to(name), Answer::text("As you like.")]);
@@ -456,7 +456,7 @@ async fn who_left_today_is_nobody(platform: Platform) {
     world.chat.remove_user("bo");
     world.wait_until_idle().await;
     let told = cannot_write_to(&mut world, "Bo Lind").await;
-    assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
+    assert!(told.contains("Bo Lind isn't in this workspace"), "{told}");
     world.finish().await;
 }
 
@@ -474,7 +474,7 @@ async fn what_is_told_late_gives_nobody_their_standing_back() {
         world.wait_until_idle().await;
     }
     let told = cannot_write_to(&mut world, "Bo Lind").await;
-    assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
+    assert!(told.contains("Bo Lind isn't in this workspace"), "{told}");
     // A user who came back is looked up when they are active.
     world.chat.renames("bo", "Bo Lind");
     world.script_model("conversational", [Answer::text("Hello Bo.")]);
@@ -502,7 +502,7 @@ async fn a_name_that_misses_reads_the_list_once_in_ten_minutes(platform: Platfor
     let lists = world.chat.count_member_list_calls();
     world.chat.joins_untold("dee", "Dee Moss");
     let told = cannot_write_to(&mut world, "Dee").await;
-    assert!(told.contains("Dee is nobody in this workspace"), "{told}");
+    assert!(told.contains("Dee isn't in this workspace"), "{told}");
     assert_eq!(world.chat.count_member_list_calls(), lists);
 
     world.advance(TimeDelta::minutes(11)).await;
@@ -542,7 +542,7 @@ async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
     world.advance(TimeDelta::minutes(11)).await;
     world.slack.faults().next("users.list", Fault::Status { code: 429, retry_after: Some(30) });
     let told = cannot_write_to(&mut world, "Zoe").await;
-    assert!(told.contains("Zoe is nobody in this workspace"), "{told}");
+    assert!(told.contains("Zoe isn't in this workspace"), "{told}");
     assert!(told.contains("I am reading the list of people again, ask me once more in a minute"), "{told}");
     world.advance(TimeDelta::seconds(10)).await;
     world.script_model("tool", [mail_to("Bo")]);

@@ -36,9 +36,9 @@ async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: Platform) {
     let read = world.read_new("dm:ana");
     insta::allow_duplicates! {
         insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
-              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              · I checked the draft, its thread and your Sent folder. Please check before sending it again.
               [Check again] [Send again]
-            nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether anything was done before that is not known: look at its card above.
+            nod: The model refused the request (status 401). The person who runs Nod needs to look at it. I can't tell whether anything went through before that. Please check its card above.
               · run ········
               [Try again]
         ");
@@ -78,7 +78,7 @@ async fn undisplayable_request_is_not_asked(platform: Platform) {
             nod: · ✓ Google is connected: ana@acme.test
             ana: send the news to everybody
             nod: It is too long to show you whole.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     let heard =
@@ -103,7 +103,7 @@ async fn thread_opened_by_others_does_not_block_its_channel(platform: Platform) 
     world.advance(TimeDelta::seconds(5)).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
-            nod: # Ana Silva asks
+            nod: # Ana Silva asked
               what is the answer?
                 bo: @nod and hello
                 nod: @ana
@@ -172,10 +172,7 @@ async fn whatever_a_model_claims_without_a_receipt_is_set_right(platform: Platfo
         world.say("ana", "dm:ana", "tell Bo I'm late").await;
         let said = world.read_new("dm:ana");
         let newest: Vec<&str> = said.lines().rev().take(2).map(str::trim).collect();
-        assert_eq!(
-            newest[0], "· For the record: nothing was sent or changed in this turn.",
-            "{claim}:\n{said}"
-        );
+        assert_eq!(newest[0], "· To be clear, nothing was sent or changed just now.", "{claim}:\n{said}");
     }
     world.finish().await;
 }

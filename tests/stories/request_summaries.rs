@@ -53,11 +53,11 @@ async fn a_list_says_what_each_event_is_about(platform: Platform) {
     request(&mut world, "calendar_respond", json!({ "event": budget, "answer": "yes" })).await;
     let said = world.run_command("ana", "general", "approvals").await;
     insta::allow_duplicates! { insta::assert_snapshot!(numbered_lines(&said).join("\n"), @r"
-    1. Create “Lunch” on Tue 10 Mar, 12:00–13:00 WET, with bo@acme.test
-    2. Create “Leave” on Thu 12 Mar
-    3. Change “Standup” on Mon 16 Mar, 10:00–10:30 WET → Mon 16 Mar, 15:00–15:30 WET, with bo@acme.test
-    4. Cancel all times of “Standup”, the first on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test
-    5. Answer yes to “Budget” on Tue 10 Mar, 15:00–16:00 WET, with bo@acme.test
+        1. Create “Lunch” on Tue 10 Mar, 12:00–13:00 WET, with bo@acme.test
+        2. Create “Leave” on Thu 12 Mar
+        3. Update “Standup” on Mon 16 Mar, 10:00–10:30 WET → Mon 16 Mar, 15:00–15:30 WET, with bo@acme.test
+        4. Cancel every time of “Standup”, starting Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test
+        5. Answer yes to “Budget” on Tue 10 Mar, 15:00–16:00 WET, with bo@acme.test
     "); }
     for _ in 0..5 {
         world.model.will(Answer::text("As you like."));
@@ -73,7 +73,7 @@ async fn a_reminder_and_the_form_that_denies_name_the_event(platform: Platform) 
     world.advance(TimeDelta::hours(23)).await;
     let read = world.read_new(DM);
     let line = "Create “Focus” on Mon 9 Mar, 15:00–15:30 WET, expires ";
-    assert!(read.contains(&format!("this still waits for your nod: {line}")), "{read}");
+    assert!(read.contains(&format!("this is still waiting for you: {line}")), "{read}");
     world.open_form("ana", DM, "Deny").await;
     let form = world.form_text("ana");
     assert!(form.contains(line), "{form}");
@@ -96,7 +96,8 @@ async fn what_somebody_outside_called_it_is_no_word_of_ours(platform: Platform) 
     world.say("ana", DM, "what waits?").await;
     world.read_new(DM);
     let system = world.model.requests().pop().unwrap()["messages"][0].to_string();
-    let line = "- Waits for a nod: Answer no to an event on Tue 10 Mar, 15:00–16:00 WET, with eve@evil.test, expires";
+    let line = "- Waiting for approval: Answer no to an event on Tue 10 Mar, 15:00–16:00 WET, with \
+        eve@evil.test, expires";
     assert!(system.contains(line) && !system.contains("Obey"), "{system}");
     world.model.will(Answer::text("As you like."));
     world.deny_request("ana", DM, "").await;
@@ -117,10 +118,10 @@ async fn what_became_of_it_names_it_however_late_it_is(platform: Platform) {
     let cancel = ("calendar_cancel_event", json!({ "event": focus }));
     for ((tool, args), press, hears) in [
         (cancel.clone(), "Deny", r#""about":"Cancel “Focus” on Mon 9 Mar, 10:00–11:00 WET""#),
-        (cancel, "Approve & cancel it", r#""title":"Focus","when":"Mon 9 Mar, 10:00–11:00 WET""#),
+        (cancel, "Approve & cancel event", r#""title":"Focus","when":"Mon 9 Mar, 10:00–11:00 WET""#),
         (
             ("calendar_respond", json!({ "event": budget, "answer": "yes" })),
-            "Answer Yes",
+            "Approve & answer Yes",
             r#""title":"Budget","when":"Tue 10 Mar, 15:00–16:00 WET""#,
         ),
     ] {

@@ -32,20 +32,20 @@ async fn a_channel_may_want_mentions_only(platform: Platform) {
     let said = world.run_command("ana", "general", "settings").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(without_zone(&said), @r"
-            (ana only) nod: # Settings of this channel
-            In my threads here I answer follow-ups without a mention.
-            · Every member of the workspace can change this; it counts for everybody here.
+            (ana only) nod: # Settings for this channel
+            In my threads here I answer without a mention.
+            · Any member can change this, and it applies to everyone here.
             Your hours: Mon–Fri 09:00–17:00, ······
-            · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
-            [Only when mentioned] [Change my hours]
+            · Only you can see your hours. Others just see your local time, and “outside their working hours”.
+            [Only answer when mentioned] [Edit my hours]
         ");
     }
-    let said = world.click_ephemeral("ana", "Only when mentioned").await;
+    let said = world.click_ephemeral("ana", "Only answer when mentioned").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Changed
-            In my threads here I answer only when I am mentioned.
-            · Every member of the workspace can change this; it counts for everybody here.
+            In my threads here I answer only when mentioned.
+            · Any member can change this, and it applies to everyone here.
             [Answer without a mention]
         ");
     }
@@ -56,9 +56,9 @@ async fn a_channel_may_want_mentions_only(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Changed
-            In my threads here I answer follow-ups without a mention.
-            · Every member of the workspace can change this; it counts for everybody here.
-            [Only when mentioned]
+            In my threads here I answer without a mention.
+            · Any member can change this, and it applies to everyone here.
+            [Only answer when mentioned]
         ");
     }
     world.script_model("conversational", [Answer::text("Again.")]);
@@ -80,19 +80,19 @@ async fn a_channel_may_want_mentions_only(platform: Platform) {
 async fn settings_are_changed_where_they_count(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let said = world.run_command("ana", "dm:ana", "settings").await;
-    assert!(said.contains("of a channel, ask me for its settings there"), "{said}");
+    assert!(said.contains("To change a channel's settings, ask me in that channel"), "{said}");
     world.run_command("ana", "general", "settings").await;
-    let press = world.prepare_ephemeral_click("ana", "Only when mentioned");
+    let press = world.prepare_ephemeral_click("ana", "Only answer when mentioned");
     world.send_click(&Click { message: "1.1".to_owned(), channel: "dm:ana".to_owned(), ..press }).await;
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: I know of no such channel here. Nothing was changed.");
+        insta::assert_snapshot!(said, @"(ana only) nod: I don't know this channel any more. Nothing changed.");
     }
     assert_eq!(load_follow_mode(&world).await, "all");
     world.finish().await;
 }
 
-const ZONE: &str = "Time zone (empty: as the chat tells)";
+const ZONE: &str = "Time zone (empty: as in your chat profile)";
 
 async fn hours_are_set_by_their_person(platform: Platform) {
     let mut world = World::new_on(platform).await;
@@ -101,45 +101,45 @@ async fn hours_are_set_by_their_person(platform: Platform) {
     match platform {
         Platform::Slack => insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your settings
-            Between us no mention is ever needed; of a channel, ask me for its settings there.
+            Here I always answer, no mention needed. To change a channel's settings, ask me in that channel.
 
-            Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon (as the chat tells).
-            · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
-            [Change my hours]
+            Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon (from your chat profile).
+            · Only you can see your hours. Others just see your local time, and “outside their working hours”.
+            [Edit my hours]
         "),
         Platform::Discord => insta::assert_snapshot!(said, @r"
             (ana only) nod: # Your settings
-            Between us no mention is ever needed; of a channel, ask me for its settings there.
-            Your hours: Mon–Fri 09:00–17:00, in WET: I do not know your time zone, so please set it.
-            · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
-            [Change my hours]
+            Here I always answer, no mention needed. To change a channel's settings, ask me in that channel.
+            Your hours: Mon–Fri 09:00–17:00, in WET: I don't know your time zone yet. Please set it.
+            · Only you can see your hours. Others just see your local time, and “outside their working hours”.
+            [Edit my hours]
         "),
     }
-    let form = world.open_form_from_ephemeral("ana", "Change my hours").await;
+    let form = world.open_form_from_ephemeral("ana", "Edit my hours").await;
     insta::allow_duplicates! { insta::assert_snapshot!(form.text, @r"
         # Your hours
-        Time zone (empty: as the chat tells) (optional): 
-        Days on which you work: Mon-Fri
-        Hours: 09:00-17:00
-        Minutes free around meetings (optional): 0
-        Minutes of notice you want (optional): 0
+        Time zone (empty: as in your chat profile) (optional): 
+        Working days: Mon-Fri
+        Working hours: 09:00-17:00
+        Free minutes before and after meetings (optional): 0
+        Minutes of notice for a meeting (optional): 0
     "); }
-    let wrong = world.submit_form("ana", &[(ZONE, "Europe/Berln"), ("Hours", "9-9")]).await;
+    let wrong = world.submit_form("ana", &[(ZONE, "Europe/Berln"), ("Working hours", "9-9")]).await;
     match platform {
         Platform::Slack => insta::assert_snapshot!(wrong, @r"
             # Your hours
-            Time zone (empty: as the chat tells) (optional): Europe/Berln
-              ✗ I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, Europe/Belgrade.
-            Days on which you work: Mon-Fri
-            Hours: 9-9
-              ✗ Write the hours like “09:00-17:00”.
-            Minutes free around meetings (optional): 0
-            Minutes of notice you want (optional): 0
+            Time zone (empty: as in your chat profile) (optional): Europe/Berln
+              ✗ I don't know the time zone or city “Europe/Berln”. Did you mean Europe/Berlin, Europe/Dublin, Europe/Belgrade?
+            Working days: Mon-Fri
+            Working hours: 9-9
+              ✗ Use hours like “09:00-17:00”.
+            Free minutes before and after meetings (optional): 0
+            Minutes of notice for a meeting (optional): 0
         "),
         Platform::Discord => insta::assert_snapshot!(wrong, @r"
-            (ana only) nod: # That was not saved.
-            ⚠ I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, Europe/Belgrade.
-            ⚠ Write the hours like “09:00-17:00”.
+            (ana only) nod: # That wasn't saved.
+            ⚠ I don't know the time zone or city “Europe/Berln”. Did you mean Europe/Berlin, Europe/Dublin, Europe/Belgrade?
+            ⚠ Use hours like “09:00-17:00”.
             buffer  0
             days  Mon-Fri
             hours  9-9
@@ -149,30 +149,34 @@ async fn hours_are_set_by_their_person(platform: Platform) {
     }
     if platform == Platform::Discord {
         world.run_command("ana", "dm:ana", "settings").await;
-        world.open_form_from_ephemeral("ana", "Change my hours").await;
+        world.open_form_from_ephemeral("ana", "Edit my hours").await;
     }
-    let right = [(ZONE, "tokyo"), ("Hours", "10-18"), ("Minutes free around meetings", "10")];
+    let right =
+        [(ZONE, "tokyo"), ("Working hours", "10-18"), ("Free minutes before and after meetings", "10")];
     let saved = world.submit_form("ana", &right).await;
     match platform {
         Platform::Slack => insta::assert_snapshot!(saved, @r"
             # Your hours
-            Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings.
+            Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free before and after meetings.
         "),
         Platform::Discord => insta::assert_snapshot!(saved, @r"
             (ana only) nod: # Your hours
-            Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings.
+            Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free before and after meetings.
         "),
     }
     if platform == Platform::Slack {
         world.close_form("ana");
     }
     let said = world.run_command("ana", "general", "settings").await;
-    assert!(said.contains("Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings."), "{said}");
+    assert!(
+        said.contains("Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free before and after meetings."),
+        "{said}"
+    );
     // No other user can use that button.
-    let press = world.prepare_ephemeral_click("ana", "Change my hours");
+    let press = world.prepare_ephemeral_click("ana", "Edit my hours");
     world.send_click(&Click { user: "bo".to_owned(), ..press }).await;
     let said = world.wait_for_ephemeral("bo").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(said, @"(bo only) nod: Those are somebody else's hours. Nothing was changed."); }
+    insta::allow_duplicates! { insta::assert_snapshot!(said, @"(bo only) nod: Those are someone else's hours."); }
     // The zone applies to every time that Nod writes.
     world.script_model("conversational", [Answer::text("Hello.")]);
     world.say("ana", "dm:ana", "hello").await;
@@ -195,9 +199,9 @@ async fn load_follow_mode(world: &World) -> String {
 async fn settings_are_changed_by_members() {
     let mut world = World::new().await;
     world.run_command("ana", "general", "settings").await;
-    let press = world.prepare_ephemeral_click("ana", "Only when mentioned");
+    let press = world.prepare_ephemeral_click("ana", "Only answer when mentioned");
     world.send_click(&Click { user: "gus".to_owned(), ..press }).await;
-    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
+    insta::assert_snapshot!(world.wait_for_ephemeral("gus").await, @"(gus only) nod: Sorry, I only work for members of this workspace. An admin can change that.");
     assert_eq!(load_follow_mode(&world).await, "all");
     world.finish().await;
 }
@@ -206,7 +210,7 @@ async fn runs_shows_what_became_of_what_one_asked(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: You have not asked me anything yet.");
+        insta::assert_snapshot!(said, @"(ana only) nod: You haven't asked me anything yet.");
     }
     world.script_model("conversational", [Answer::text("Hello.")]);
     world.say("ana", "dm:ana", "hello").await;
@@ -215,7 +219,7 @@ async fn runs_shows_what_became_of_what_one_asked(platform: Platform) {
     let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: # Your latest runs
+            (ana only) nod: # What you asked recently
             1. Fri 6 Mar 2026, 09:30 WET  what is the answer? → failed
             2. Fri 6 Mar 2026, 09:30 WET  hello → answered
             [Try again 1]
@@ -223,7 +227,7 @@ async fn runs_shows_what_became_of_what_one_asked(platform: Platform) {
     }
     let said = world.run_command("bo", "general", "runs").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(bo only) nod: You have not asked me anything yet.");
+        insta::assert_snapshot!(said, @"(bo only) nod: You haven't asked me anything yet.");
     }
     world.model.will(Answer::text("42."));
     let again = world.prepare_ephemeral_click("ana", "Try again 1");
@@ -232,7 +236,7 @@ async fn runs_shows_what_became_of_what_one_asked(platform: Platform) {
     let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: # Your latest runs
+            (ana only) nod: # What you asked recently
             1. Fri 6 Mar 2026, 09:30 WET  what is the answer? → answered
             2. Fri 6 Mar 2026, 09:30 WET  hello → answered
         ");
@@ -276,8 +280,8 @@ async fn runs_say_what_became_of_each_mail(platform: Platform) {
     let said = world.run_command("ana", "general", "runs").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: # Your latest runs
-            1. Fri 6 Mar 2026, 09:30 WET  tell Bo once more → waits for your nod
+            (ana only) nod: # What you asked recently
+            1. Fri 6 Mar 2026, 09:30 WET  tell Bo once more → waiting for you
             2. Fri 6 Mar 2026, 09:30 WET  tell all three → 2 sent, 1 denied
             3. Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be undone → undone
             4. Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be denied → denied
@@ -286,7 +290,7 @@ async fn runs_say_what_became_of_each_mail(platform: Platform) {
     }
     world.advance(TimeDelta::hours(24)).await;
     let runs = world.run_command("ana", "general", "runs").await;
-    assert!(runs.contains("tell Bo once more → nobody answered"), "{runs}");
+    assert!(runs.contains("tell Bo once more → expired"), "{runs}");
     world.read_new("general");
     world.finish().await;
 }
@@ -299,8 +303,8 @@ async fn home_says_what_became_of_each_mail() {
     let mut world = with_finished_mails(world).await;
     let lately = world.slack.home("ana");
     insta::assert_snapshot!(lately.rsplit("---").next().unwrap().trim(), @r"
-        # What you asked lately
-        Fri 6 Mar 2026, 09:30 WET  tell Bo once more → waits for your nod
+        # What you asked recently
+        Fri 6 Mar 2026, 09:30 WET  tell Bo once more → waiting for you
         Fri 6 Mar 2026, 09:30 WET  tell all three → 2 sent, 1 denied
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be undone → undone
         Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be denied → denied

@@ -56,7 +56,7 @@ async fn an_answer_is_shared_by_whom_it_was_given_to(platform: Platform) {
             .fetch_all(&world.pool)
             .await
             .unwrap();
-    assert_eq!(outside, ["mail from cfo@bank.test"]);
+    assert_eq!(outside, ["an email from cfo@bank.test"]);
     world.read_new("dm:ana");
     world.finish().await;
 }
@@ -82,7 +82,7 @@ async fn nobody_else_shares_it(platform: Platform) {
     world.click("bo", "general", "Share here").await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(bo only) nod: Only whoever was answered can share that. Nothing was shared.");
+        insta::assert_snapshot!(heard, @"(bo only) nod: Only the person I answered can share that.");
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
@@ -98,7 +98,7 @@ async fn pressed_twice_it_is_shared_once(platform: Platform) {
     world.click_twice("ana", "general", "Share here").await;
     let heard = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(ana only) nod: That was shared already.");
+        insta::assert_snapshot!(heard, @"(ana only) nod: That was already shared.");
     }
     assert_eq!(world.read_new("general").matches(SECRET).count(), 1);
     world.read_new("dm:ana");
@@ -135,7 +135,7 @@ async fn other_card_content_is_not_shared(platform: Platform) {
     world.script_model("conversational", [Answer::text("I cannot tell.")]);
     world.reply("bo", "general", &thread, "for how much?").await;
     let asked = world.model.requests().pop().unwrap().to_string();
-    assert!(asked.contains("thrown away") && !asked.contains("Tamarind"), "{asked}");
+    assert!(asked.contains("Draft discarded") && !asked.contains("Tamarind"), "{asked}");
     world.read_new("general");
     world.read_new("dm:ana");
     world.finish().await;

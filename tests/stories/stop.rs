@@ -36,7 +36,7 @@ async fn long_turn_is_announced_and_stopped_by_its_owner(platform: Platform) {
     world.chat.click("bo", "general", &stop, "Stop").await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(bo only) nod: Only whoever asked can stop this. Nothing was done.");
+        insta::assert_snapshot!(heard, @"(bo only) nod: Only the person who asked can stop this.");
     }
     world.click("ana", "general", "Stop").await;
     insta::allow_duplicates! {
@@ -63,7 +63,7 @@ async fn stop_is_typed(platform: Platform) {
         ");
     }
     world.reply("ana", "general", &ts, "stop").await;
-    assert!(world.read_new("general").contains("nothing to stop"));
+    assert!(world.read_new("general").contains("I'm not working on anything for you here"));
     world.finish().await;
 }
 

@@ -265,7 +265,7 @@ async fn where_no_answer_comes_the_same_message_says_so(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general").replace(char::is_numeric, "#"), @r"
             ana: @nod a poem, please
-                nod: The model did not answer (# tries, # s). Nothing was sent or changed.
+                nod: The model didn't answer (# tries, # s). Nothing was sent or changed.
                   · run ········
                   [Try again]
         ");
@@ -322,7 +322,7 @@ async fn what_is_said_before_an_approval_stays_above_it(platform: Platform) {
                   I'm late.
                   Denied by Ana Silva 09:30 WET. Not sent.
                 nod: Nothing was sent then.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;
@@ -374,7 +374,7 @@ async fn a_claim_without_a_receipt_is_not_shown_before_it_is_checked(platform: P
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod is all well?
                 nod: All is well. I have sent the mail to Bo, and he will be glad to read it.
-                  · For the record: nothing was sent or changed in this turn.
+                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;

@@ -50,7 +50,7 @@ async fn a_mail_is_asked_for_edited_and_sent() {
     terminal.wait_for_text("Approve & send").await;
     // A number from the card before the edit is not sent to the model.
     terminal.type_line("1").await;
-    terminal.wait_for_text("[1] is gone").await;
+    terminal.wait_for_text("[1] no longer works").await;
     terminal.click("Approve & send").await;
     terminal.wait_for_text("→ Sent").await;
     terminal.wait_for_text("Done: Bo knows.").await;
@@ -70,7 +70,7 @@ async fn a_typed_yes_approves_the_card_that_stands_on_the_screen() {
     terminal.type_line("tell Bo I'm late").await;
     terminal.wait_for_text("Approve & send").await;
     terminal.type_line("yes").await;
-    terminal.wait_for_text("I took your yes").await;
+    terminal.wait_for_text("Approved: ").await;
     terminal.wait_for_text("Done: Bo knows.").await;
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
     assert!(terminal.close().await.success());
@@ -104,7 +104,7 @@ async fn control_c_stops_the_turn_and_not_the_program() {
     terminal.press_keys("\u{3}").await;
     terminal.wait_for_text("Stopped by Ana Silva").await;
     terminal.press_keys("\u{3}").await;
-    terminal.wait_for_text("Nothing is under way").await;
+    terminal.wait_for_text("I'm not working on anything").await;
     terminal.type_line("/help").await;
     terminal.wait_for_text("connect google").await;
     assert!(terminal.close().await.success());

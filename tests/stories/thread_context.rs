@@ -130,7 +130,7 @@ async fn what_others_said_is_outside_text(platform: Platform) {
 
                   Ana
                   ⚠ Nod's first mail to bo@acme.test
-                  ⚠ this run has read outside text: earlier messages in this thread
+                  ⚠ Prepared after reading earlier messages in this thread
                   · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
         ");
@@ -217,8 +217,7 @@ async fn a_channel_is_read_for_whoever_is_in_it(platform: Platform) {
     }
 
     // A channel without the asker, and one without Nod.
-    for (channel, why) in [("board", "the person is not in that channel"), ("attic", "Nod is in no channel")]
-    {
+    for (channel, why) in [("board", "you're not in that channel"), ("attic", "I'm not in #")] {
         world.script_model("tool", [read(Some(channel)), Answer::text("I may not read that.")]);
         world.say("ana", "dm:ana", "what is said there?").await;
         let heard = result(&world);

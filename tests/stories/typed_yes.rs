@@ -68,7 +68,7 @@ async fn a_typed_yes_approves_the_one_that_waits(platform: Platform) {
             bo: yes
             nod: I need Ana for that.
             ana: @nod Yes!
-            nod: I took your yes for this: email to bo@acme.test “Running late”. [Undo] on its card takes it back for 10 s.
+            nod: Approved: email to bo@acme.test “Running late”. You have 10 s to undo it on its card.
         ");
     }
     world.model.will(Answer::text("Bo knows."));
@@ -94,7 +94,7 @@ async fn where_several_wait_it_says_so_and_lists_them(platform: Platform) {
     world.say("ana", "dm:ana", "ja").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("dm:ana"), 4), @r"
-            nod: 2 requests wait for you here, and a yes could mean any of them. Nothing was done: please press the button that you mean.
+            nod: 2 requests are waiting for you here. Which one do you mean? Please use the button on its card.
 
               • email to bo@acme.test “Late”
               • email to cho@acme.test “Late”
@@ -118,7 +118,7 @@ async fn with_outside_text_in_view_it_must_be_the_button(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("dm:ana"), 2), @r"
             ana: yes
-            nod: A typed yes does not count for this one, since text from outside was in view when it was prepared. Nothing was done: please press the button on its card.
+            nod: I read text from outside before preparing this, so please use the button on its card.
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -140,7 +140,7 @@ async fn in_the_channel_it_does_not_count_for_what_was_asked_privately(platform:
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 2), @r"
             ana: yes
-            nod: I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.
+            nod: I asked you privately, so please approve it on the card there.
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -232,7 +232,7 @@ async fn a_yes_to_a_colleague_is_none(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 2), @r"
             ana: yes
-            nod: Somebody else has written here since I asked, so your yes may be for them. Nothing was done: please press the button on the card, or write yes to me by name.
+            nod: Someone else has written here since I asked, so your yes may be for them. Please use the button on the card, or write yes to me by name.
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -250,7 +250,7 @@ async fn a_yes_to_somebody_of_another_company_is_none() {
     let (mut world, thread) = with_pending_request(Platform::Slack, []).await;
     world.reply("eve", "general", &thread, "Shall we sign, Ana?").await;
     world.reply("ana", "general", &thread, "yes").await;
-    assert!(world.read_new("general").contains("Somebody else has written here since I asked"));
+    assert!(world.read_new("general").contains("Someone else has written here since I asked"));
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.model.will(Answer::text("All right."));
     world.deny_request("ana", "general", "").await;
@@ -269,7 +269,7 @@ async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platfo
     world.chat.next_look_into_a_channel_meets(Fault::Status { code: 429, retry_after: Some(30) });
     world.comes_back().await;
     world.reply("ana", "general", &thread, "yes").await;
-    assert!(world.read_new("general").contains("I may not have read yet all that was written here"));
+    assert!(world.read_new("general").contains("I may not have read everything here yet"));
     world.script_model("conversational", [Answer::text("That is for Ana.")]);
     world.advance(TimeDelta::seconds(30)).await;
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -301,7 +301,7 @@ async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     world.slack.disconnected(max_wait()).await;
     world.slack.wait_until_connected(max_wait()).await;
     world.reply("ana", "general", &thread, "yes").await;
-    assert!(world.read_new("general").contains("I may not have read yet all that was written here"));
+    assert!(world.read_new("general").contains("I may not have read everything here yet"));
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.script_model("conversational", [Answer::text("That is for Ana.")]);
     held.rollback().await.unwrap();
@@ -359,7 +359,7 @@ async fn a_yes_to_another_bot_is_none(platform: Platform) {
     }
     world.wait_until_idle().await;
     world.reply("ana", "general", &thread, "yes").await;
-    assert!(world.read_new("general").contains("Somebody else has written here since I asked"));
+    assert!(world.read_new("general").contains("Someone else has written here since I asked"));
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.model.will(Answer::text("All right."));
     world.deny_request("ana", "general", "").await;

@@ -65,7 +65,7 @@ async fn what_is_undone_is_not_sent_and_the_model_hears_it(platform: Platform) {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
               Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
             nod: All right, you took it back.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     world.advance(TimeDelta::hours(1)).await;
@@ -82,14 +82,14 @@ async fn only_who_decided_may_undo_and_only_in_time(platform: Platform) {
     let undo = world.prepare_click("ana", "general", "Undo");
     world.click("bo", "general", "Undo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva can take this back. Nothing was done.");
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva can undo this. Nothing was done.");
     }
     world.advance_past_undo_window().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.send_click(&undo).await;
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: Too late to take it back: sent 09:30 WET.");
+        insta::assert_snapshot!(said, @"(ana only) nod: Too late to undo: sent 09:30 WET.");
     }
     world.read_new("general");
     world.finish().await;
@@ -106,8 +106,8 @@ async fn presses_on_what_was_undone_are_told_so(platform: Platform) {
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: You took this back already. Nothing more was done.
-            (ana only) nod: Ana Silva took this back (Fri 6 Mar 2026, 09:30 WET): not sent. Nothing more was done.
+            (ana only) nod: You already undid this.
+            (ana only) nod: Ana Silva undid this (Fri 6 Mar 2026, 09:30 WET): not sent.
         ");
     }
     world.advance_past_undo_window().await;
@@ -135,9 +135,9 @@ async fn what_nod_slept_through_is_not_sent_hours_later(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
-              · Nod could not get to it within 15 minutes of the nod. Nothing was sent; ask again once that is mended.
+              · I couldn't get to it within 15 minutes of your approval. Nothing was sent: ask me again once that's fixed.
             nod: It was not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
@@ -156,9 +156,9 @@ async fn what_is_altered_behind_the_nod_is_not_sent(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · What was about to be done is not what was approved. Nothing was sent; ask again once that is mended.
+              · What was about to be done is not what was approved. Nothing was sent: ask me again once that's fixed.
             nod: It was not sent.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
         ");
     }
     world.finish().await;

@@ -95,8 +95,8 @@ async fn check_again_says_when_it_still_cannot_tell(platform: Platform) {
     world.click("ana", "general", "Check again").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
-              Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email was sent.
-              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. I can't tell yet whether this email was sent.
+              · I checked the draft, its thread and your Sent folder. Please check before sending it again.
               [Check again] [Send again]
             nod: Nobody can tell yet whether it went out.
         ");
@@ -110,14 +110,14 @@ async fn send_again_asks_once_more_and_warns(platform: Platform) {
     assert!(world.read_ephemerals("bo").contains("Only Ana Silva can decide this."));
     world.click_twice("ana", "general", "Send again").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: I asked you again already: look for the newer card. Nothing more was done.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: I've already asked you again. Look for the newer card.");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 18), @r"
               Ana
-              Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email was sent.
-              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. I can't tell yet whether this email was sent.
+              · I checked the draft, its thread and your Sent folder. Please check before sending it again.
               [Check again]
             nod: Nobody can tell yet whether it went out.
             nod: # Send this email?
@@ -129,7 +129,7 @@ async fn send_again_asks_once_more_and_warns(platform: Platform) {
               I'm running late.
 
               Ana
-              ⚠ this may happen twice: nobody knows whether it did at 09:44 WET
+              ⚠ This may go out twice: I don't know whether it went out at 09:44 WET
               ⚠ Nod's first mail to bo@acme.test
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:46 WET.
               [Approve & send] [Edit] [Deny]
@@ -154,7 +154,7 @@ async fn what_turns_out_to_have_gone_is_not_asked_for_again(platform: Platform) 
     world.connect_google("ana").await;
     world.click("ana", "general", "Check again").await;
     let read = world.read_new("general");
-    assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
+    assert!(read.contains("The first one did go through. Not sent again."), "{read}");
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
     world.finish().await;
 }
@@ -167,7 +167,7 @@ async fn what_was_approved_again_is_called_off_when_the_first_is_found(platform:
     world.click("ana", "general", "Check again").await;
     world.advance_past_undo_window().await;
     let read = world.read_new("general");
-    assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
+    assert!(read.contains("The first one did go through. Not sent again."), "{read}");
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
     world.finish().await;
 }
@@ -179,7 +179,7 @@ async fn what_may_have_gone_and_lapsed_is_not_asked_for_by_a_press(platform: Pla
     world.advance(TimeDelta::hours(25)).await;
     let read = world.read_new("general");
     assert!(
-        read.contains("Ask again and I will prepare it anew.") && !read.contains("[Ask again]"),
+        read.contains("Ask me again and I'll prepare a new one.") && !read.contains("[Ask again]"),
         "{read}"
     );
     world.finish().await;
@@ -190,7 +190,7 @@ async fn an_edit_does_not_take_the_warning_away(platform: Platform) {
     world.click("ana", "general", "Send again").await;
     world.edit_request("ana", "general", &[("Subject", "Late, really")]).await;
     let read = world.read_new("general");
-    assert!(read.contains("Late, really") && read.contains("⚠ this may happen twice"), "{read}");
+    assert!(read.contains("Late, really") && read.contains("⚠ This may go out twice"), "{read}");
     world.deny_request("ana", "general", "").await;
     world.read_new("general");
     world.finish().await;
@@ -203,7 +203,7 @@ async fn what_a_newer_request_replaces_is_not_said_to_have_gone(platform: Platfo
     let root = world.chat.first_message("general");
     world.reply("ana", "general", &root, "send it to Bo once more").await;
     let read = world.read_new("general");
-    assert!(read.contains("A newer request took its place") && !read.contains("have gone through"), "{read}");
+    assert!(read.contains("Replaced by a newer request") && !read.contains("did go through"), "{read}");
     world.deny_request("ana", "general", "").await;
     world.read_new("general");
     world.finish().await;

@@ -53,7 +53,7 @@ async fn a_channel_that_nod_was_removed_from_is_answered_in_the_direct_line(plat
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: Bo knows.
-              · I may not write where you asked, so this comes to you here.
+              · I can't post where you asked, so here it is.
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -68,7 +68,7 @@ async fn a_place_that_was_closed_is_answered_in_the_direct_line(platform: Platfo
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: Bo knows.
-              · I may not write where you asked, so this comes to you here.
+              · I can't post where you asked, so here it is.
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -83,7 +83,7 @@ async fn a_thread_that_was_deleted_is_answered_in_the_direct_line(platform: Plat
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: Bo knows.
-              · I may not write where you asked, so this comes to you here.
+              · I can't post where you asked, so here it is.
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -113,9 +113,9 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so(platform: Pl
                   I'm running late.
 
                   Ana
-                  Nobody answered in time. Not sent.
+                  Expired without an answer. Not sent.
                   [Ask again]
-                nod: · I reminded Ana Silva of a request; its card says what became of it.
+                nod: · I reminded Ana Silva about a request. Its card shows how it ended.
         ");
     }
     // A user whose account is deleted reads nothing; one who only left a server does.

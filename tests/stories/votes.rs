@@ -106,15 +106,15 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time? · Planning
+            nod: # Everyone is free then. Which time? · Planning
               [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time] [Ask the others]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # When works for you? · Planning
                   @bo
                   @cho
-                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  · Ana Silva is asking Bo Lind and Cho Park. Pick every time that works.
                   1  Mon 9 Mar, 13:00–13:45 WET
                   2  Mon 9 Mar, 14:00–14:45 WET
                   3  Tue 10 Mar, 13:00–13:45 WET
@@ -123,16 +123,16 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                   6  Wed 11 Mar, 14:00–14:45 WET
                   [1] [2] [3] [4] [5] [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time? · Planning
+            nod: # Everyone is free then. Which time? · Planning
               · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
               [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # When works for you? · Planning
                   @bo
                   @cho
-                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  · Ana Silva is asking Bo Lind and Cho Park. Pick every time that works.
                   1  Mon 9 Mar, 13:00–13:45 WET
                        ✓ Bo Lind
                   2  Mon 9 Mar, 14:00–14:45 WET
@@ -143,16 +143,16 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                   6  Wed 11 Mar, 14:00–14:45 WET
                   [1] [2] [3] [4] [5] [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time? · Planning
+            nod: # Everyone is free then. Which time? · Planning
               · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
-              [Mon 9 Mar, 13:00–13:45 WET · suits 1 of 3] [Mon 9 Mar, 14:00–14:45 WET · suits 2 of 3] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
+              [Mon 9 Mar, 13:00–13:45 WET · works for 1 of 3] [Mon 9 Mar, 14:00–14:45 WET · works for 2 of 3] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # A time is found · Planning
+                nod: # Time found · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                  · This works for everyone. The invitations go out once Ana Silva approves them.
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
             nod: · When is “next week”? → Mon 9 Mar, 14:00–14:45 WET
@@ -171,7 +171,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                 nod: # Booked · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. It is booked, and the invitations are out.
+                  · This works for everyone. It's booked and the invitations are out.
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
                   [Share here]---
@@ -191,16 +191,16 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time? · Planning
-              [select Choose one]
+            nod: # Everyone is free then. Which time? · Planning
+              [select Pick one]
               [Ask the others]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # When works for you? · Planning
                   @bo
                   @cho
-                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  · Ana Silva is asking Bo Lind and Cho Park. Pick every time that works.
                   1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   3  Tue 10 Mar 2026, 09:00 WET–09:45 WET
@@ -210,16 +210,16 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                   [1] [2] [3] [4] [5]
                   [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time? · Planning
+            nod: # Everyone is free then. Which time? · Planning
               · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
-              [select Choose one]
+              [select Pick one]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # When works for you? · Planning
                   @bo
                   @cho
-                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  · Ana Silva is asking Bo Lind and Cho Park. Pick every time that works.
                   1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
                   ✓ Bo Lind
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
@@ -231,16 +231,16 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                   [1] [2] [3] [4] [5]
                   [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time? · Planning
+            nod: # Everyone is free then. Which time? · Planning
               · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
-              [select Choose one]
+              [select Pick one]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # A time is found · Planning
+                nod: # Time found · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                  · This works for everyone. The invitations go out once Ana Silva approves them.
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
             nod: · When is “next week”? → Mon 9 Mar, 10:00–10:45 WET
@@ -250,7 +250,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               When  Mon 9 Mar, 10:00–10:45 WET
               Guests  bo@acme.test, cho@acme.test
               ⚠ Nod's first invitation to bo@acme.test and 1 more
-              ⚠ the time zone of Ana Silva is not known, so times are in WET; the settings command sets it
+              ⚠ I don't know the time zone of Ana Silva, so times are in WET. Set it in settings
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
             =====
@@ -259,7 +259,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                 nod: # Booked · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. It is booked, and the invitations are out.
+                  · This works for everyone. It's booked and the invitations are out.
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
                   [Share here]---
@@ -296,10 +296,10 @@ async fn a_vote_is_taken_back_and_given_again(platform: Platform) {
     world.click("bo", GENERAL, "3").await;
     world.click("bo", GENERAL, "None of these").await;
     let none = world.read_new(GENERAL);
-    assert!(none.contains("None of these: Bo Lind") && !none.contains('✓'), "{none}");
+    assert!(none.contains("None of these work: Bo Lind") && !none.contains('✓'), "{none}");
     world.click("bo", GENERAL, "2").await;
     let again = world.read_new(GENERAL);
-    assert!(again.contains("✓ Bo Lind") && !again.contains("None of these: "), "{again}");
+    assert!(again.contains("✓ Bo Lind") && !again.contains("None of these work: "), "{again}");
     // Two simultaneous clicks cancel each other.
     world.click_twice("cho", GENERAL, "4").await;
     assert!(!world.read_new(GENERAL).contains("Cho Park\n"), "{}", world.read_new(GENERAL));
@@ -337,11 +337,11 @@ async fn with_agreed_vote(platform: Platform) -> World {
 async fn what_became_of_the_time_stands_where_it_was_voted_on(platform: Platform) {
     let mut world = with_agreed_vote(platform).await;
     let read = world.read_new(GENERAL);
-    assert!(read.contains("Invitations go out once Ana Silva approves them."), "{read}");
+    assert!(read.contains("The invitations go out once Ana Silva approves them."), "{read}");
     world.model.will(Answer::text("As you like."));
     world.deny_request("ana", "dm:ana", "").await;
     let read = world.read_new(GENERAL);
-    assert!(read.contains("This suits everybody. It was not booked."), "{read}");
+    assert!(read.contains("This works for everyone. It wasn't booked."), "{read}");
     world.read_new("dm:ana");
     world.finish().await;
 
@@ -349,7 +349,7 @@ async fn what_became_of_the_time_stands_where_it_was_voted_on(platform: Platform
     world.model.will(Answer::text("They are invited."));
     world.click("ana", "dm:ana", "Approve & invite").await;
     let read = world.read_new(GENERAL);
-    assert!(read.contains("This suits everybody. It is booked, and the invitations are out."), "{read}");
+    assert!(read.contains("This works for everyone. It's booked and the invitations are out."), "{read}");
     world.read_new("dm:ana");
     world.finish().await;
 }
@@ -358,7 +358,7 @@ async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: Platform)
     let mut world = with_agreed_vote(platform).await;
     world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
     let read = world.read_new(GENERAL);
-    assert!(read.contains("It was not booked.") && !read.contains("once Ana Silva approves"), "{read}");
+    assert!(read.contains("It wasn't booked.") && !read.contains("once Ana Silva approves"), "{read}");
     world.read_new("dm:ana");
     world.finish().await;
 }
@@ -369,10 +369,7 @@ async fn a_time_that_the_asker_changed_is_told_to_those_who_voted(platform: Plat
     world.model.will(Answer::text("They are invited."));
     world.click("ana", "dm:ana", "Approve & invite").await;
     let read = world.read_new(GENERAL);
-    assert!(
-        read.contains("Ana Silva changed the time. It is booked, and the invitations are out."),
-        "{read}"
-    );
+    assert!(read.contains("Ana Silva changed the time. It's booked and the invitations are out."), "{read}");
     assert!(
         read.contains("16:00") && !read.contains("✓ Ana Silva, Bo Lind") && !read.contains("suits everybody"),
         "{read}"
@@ -390,7 +387,7 @@ async fn a_stop_beside_the_last_vote_ends_it(platform: Platform) {
     world.reply("ana", GENERAL, &world.chat.first_message(GENERAL), "stop").await;
     let read = world.read_new(GENERAL);
     assert!(read.contains("Stopped by Ana Silva. Nothing was sent."), "{read}");
-    assert!(read.contains("Nothing was booked.") || read.contains("It was not booked."), "{read}");
+    assert!(read.contains("Nothing was booked.") || read.contains("It wasn't booked."), "{read}");
     assert!(!world.read_new("dm:ana").contains("[Approve"), "{}", world.chat.dump());
     world.read_ephemerals("ana");
     world.finish().await;
@@ -427,15 +424,15 @@ async fn none_suits_all_and_the_asker_decides(platform: Platform) {
     world.read_new(GENERAL);
     let own = world.read_new("dm:ana");
     assert!(
-        own.contains("Everybody has answered, and no time suits all. Pick one, or another time."),
+        own.contains("Everyone has answered, and no time works for all. Pick one, or another time."),
         "{own}"
     );
     let zone = if platform == Platform::Slack { "WET" } else { "UTC" };
     world.model.will(Answer::text("As you like."));
-    world.click("ana", "dm:ana", &format!("Mon 9 Mar, 10:00–10:45 {zone} · suits 1 of 3")).await;
+    world.click("ana", "dm:ana", &format!("Mon 9 Mar, 10:00–10:45 {zone} · works for 1 of 3")).await;
     let seen = read_both_channels(&mut world);
     assert!(
-        seen.contains("Ana Silva chose this. Invitations go out once Ana Silva approves them."),
+        seen.contains("Ana Silva picked this one. The invitations go out once Ana Silva approves them."),
         "{seen}"
     );
     assert!(seen.contains("When  Mon 9 Mar, 10:00–10:45 WET"), "{seen}");
@@ -451,7 +448,7 @@ async fn who_is_not_asked_does_not_vote(platform: Platform) {
     let mut world = with_open_vote(platform).await;
     let before = world.read_new(GENERAL);
     world.click("dana", GENERAL, "1").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park are asked here. Nothing was counted."); }
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park can vote here."); }
     assert_eq!(world.read_new(GENERAL), before);
     assert_stop_ends_vote(world).await;
 }
@@ -469,9 +466,9 @@ async fn whoever_was_asked_in_another_chat_is_told_so() {
     world.say("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
     world.click("ana", "dm:ana", "Ask the others").await;
     world.click("bo", GENERAL, "1").await;
-    insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: I asked the Bo Lind whom I know from another chat. If that is you, answer there: nothing was counted here.");
+    insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: I asked Bo Lind in another chat. If that's you, please vote there.");
     world.click("cho", GENERAL, "1").await;
-    insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: Only Ana Silva and Bo Lind are asked here. Nothing was counted.");
+    insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: Only Ana Silva and Bo Lind can vote here.");
     world.switch_platform();
     world.click("bo", "dm:bo", "1").await;
     assert!(world.read_new("dm:bo").contains("✓ Bo Lind"));
@@ -493,17 +490,17 @@ async fn nobody_decides_in_time(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(read_both_channels(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
             nod: · Asked Ana Silva privately.
-            nod: # This vote is over · Planning
-              · Nobody decided in time. Nothing was booked.
+            nod: # Vote closed · Planning
+              · This expired without a decision. Nothing was booked.
             nod: · Answered Ana Silva privately.
               [Share here]---
         nod: · ✓ Google is connected: ana@acme.test
-        nod: · When is “next week”? → nobody answered
+        nod: · When is “next week”? → expired without an answer
         nod: Nobody decided, so nothing is booked.
-          · For the record: nothing was sent or changed in this turn.
+          · To be clear, nothing was sent or changed just now.
     "); }
     world.send_click(&vote).await;
-    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: This vote is over, and nothing was booked."); }
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: This vote is closed, and nothing was booked."); }
     world.finish().await;
 }
 
@@ -513,7 +510,7 @@ async fn a_stopped_turn_ends_its_vote(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(read_both_channels(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
             nod: · Asked Ana Silva privately.
-            nod: # This vote is over · Planning
+            nod: # Vote closed · Planning
               · Ana Silva stopped this. Nothing was booked.
             ana: stop
             nod: · Stopped by Ana Silva. Nothing was sent.---
@@ -529,8 +526,8 @@ async fn the_times_are_shared_once_and_by_their_owner_alone(platform: Platform) 
     // Until then nothing of it is in the shared channel.
     assert!(!world.read_new(GENERAL).contains("9 Mar"), "{}", world.read_new(GENERAL));
     world.click_twice("ana", "dm:ana", "Ask the others").await;
-    assert!(world.read_ephemerals("ana").contains("They were asked already"));
-    assert_eq!(world.read_new(GENERAL).matches("When suits you?").count(), 1);
+    assert!(world.read_ephemerals("ana").contains("They've been asked already"));
+    assert_eq!(world.read_new(GENERAL).matches("When works for you?").count(), 1);
     // A private request is not proposed to others, and it is in no other person's prompt.
     world.script_model("conversational", [Answer::text("Hello.")]);
     world.say("bo", GENERAL, "@nod hello").await;
@@ -552,11 +549,11 @@ async fn whoever_is_not_in_the_channel_votes_in_their_direct_line(platform: Plat
     assert!(world.read_new("launch").contains("✓ Bo Lind, Cho Park"), "{}", world.read_new("launch"));
     world.click("ana", "launch", "1").await;
     let shown = world.read_new("dm:cho");
-    assert!(shown.contains("This suits everybody"), "{shown}");
+    assert!(shown.contains("This works for everyone"), "{shown}");
     world.model.will(Answer::text("As you like."));
     world.deny_request("ana", "dm:ana", "").await;
     let shown = world.read_new("dm:cho");
-    assert!(shown.contains("It was not booked."), "{shown}");
+    assert!(shown.contains("It wasn't booked."), "{shown}");
     world.read_new("dm:ana");
     world.read_new("launch");
     world.finish().await;
@@ -591,7 +588,7 @@ async fn whoever_declines_later_has_it_moved(platform: Platform) {
     let change = json!({ "event": id, "when": "Thursday 12 March at 11:00" });
     world.script_model("tool", [Answer::tool("calendar_update_event", change), Answer::text("It is moved.")]);
     world.say("ana", "dm:ana", "Bo declined the planning: move it to Thursday at 11").await;
-    world.click("ana", "dm:ana", "Approve & change").await;
+    world.click("ana", "dm:ana", "Approve & update").await;
     read_both_channels(&mut world);
     let moved = world.google.event(BO, &id).unwrap();
     assert!(moved.describe_time().starts_with("2026-03-12 11:00–11:45"), "{}", moved.describe_time());

@@ -22,7 +22,9 @@ use crate::config::{self, Config};
 pub(crate) fn oauth(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
     let google = &config.google;
     let (Some(client_id), Some(client_secret)) = (&google.client_id, &google.client_secret) else {
-        tracing::warn!("google.client_id and google.client_secret are not set: no mail");
+        tracing::warn!(
+            "google.client_id and google.client_secret aren't set, so no one can connect email or calendar"
+        );
         return Ok(None);
     };
     Ok(Some(GoogleOAuth::new(&GoogleSettings {

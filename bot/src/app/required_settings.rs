@@ -66,8 +66,8 @@ pub(super) fn slack_settings(missing: &mut Vec<String>, config: &Config) -> Opti
 
 pub(super) fn missing_settings_error(missing: &[String]) -> anyhow::Error {
     anyhow!(
-        "these must be set before Nod can run (in the file, or in the environment by the name in brackets):\n{}\n\
-         To look around without any account: nod demo",
+        "Nod needs these before it can run (in the file, or in the environment by the name in \
+         brackets):\n{}\nTo look around without any account: nod demo",
         missing.join("\n")
     )
 }

@@ -35,20 +35,20 @@ pub(super) fn delegation(
         (Some(_), None) if all_read => {
             problems.push(delegated_access_problem(
                 DOMAINS,
-                "say at which domains Nod may act as people, like [\"acme.test\"]",
+                "list the domains where Nod may act for people, like [\"acme.test\"]",
             ));
         }
         (None, Some(_)) if all_read => {
             problems.push(delegated_access_problem(
                 KEY_FILE,
-                "domains are given, and no file with the service account's key",
+                "domains are set, but not the file with the service account's key",
             ));
         }
         _ => {}
     }
     let key = file.and_then(|file| {
         let shown = file.display();
-        let read = std::fs::read_to_string(&file).map_err(|error| format!("cannot read {shown}: {error}"));
+        let read = std::fs::read_to_string(&file).map_err(|error| format!("can't read {shown}: {error}"));
         let read = read.and_then(|json| {
             ServiceKey::read(&json, token_url).map_err(|problem| format!("{shown}: {problem}"))
         });
@@ -69,7 +69,7 @@ pub(super) fn system(reader: &mut ConfigReader, has_client: bool) -> Option<Orga
     if refresh_token.is_none() && people.is_some() && reader.problem_count() == before {
         problems.push(delegated_access_problem(
             REFRESH_TOKEN,
-            "people are given, and no refresh token of the account",
+            "people are set, but not the account's refresh token",
         ));
     }
     if refresh_token.is_some() && !has_client {
@@ -80,7 +80,8 @@ pub(super) fn system(reader: &mut ConfigReader, has_client: bool) -> Option<Orga
     Some(OrganisationAccount { refresh_token: refresh_token?, people: people.unwrap_or_default() })
 }
 
-const NEEDS_CLIENT: &str = "this needs google.client_id and google.client_secret too; everybody else connects their own account with them";
+const NEEDS_CLIENT: &str = "this also needs google.client_id and google.client_secret, so that everyone else \
+    can connect their own account";
 
 fn delegated_access_problem(key: &str, said: impl Into<String>) -> Problem {
     Problem { key: key.to_owned(), message: said.into() }

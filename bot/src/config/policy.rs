@@ -37,7 +37,7 @@ pub(super) fn rules(file: Option<&Path>, problems: &mut Vec<Problem>) -> Vec<Rul
     let name = file.map_or_else(|| "the built-in rules".to_owned(), |path| path.display().to_string());
     let read = match file.map(std::fs::read_to_string) {
         Some(Err(error)) => {
-            problems.push(Problem::without_key(format!("approvals.policy: cannot read {name}: {error}")));
+            problems.push(Problem::without_key(format!("approvals.policy: can't read {name}: {error}")));
             return Vec::new();
         }
         Some(Ok(text)) => read(&text),
@@ -56,7 +56,7 @@ pub(super) fn rules(file: Option<&Path>, problems: &mut Vec<Problem>) -> Vec<Rul
 pub fn read(text: &str) -> Result<Vec<Rule>, Vec<String>> {
     let toml = Toml::string(text);
     if let Err(error) = toml.data() {
-        return Err(vec![format!("this is not valid TOML: {}", error.kind)]);
+        return Err(vec![format!("this isn't valid TOML: {}", error.kind)]);
     }
     let given: Dict = Figment::from(toml).select(Profile::Default).extract().unwrap_or_default();
     let mut said = Vec::new();
@@ -69,9 +69,9 @@ pub fn read(text: &str) -> Result<Vec<Rule>, Vec<String>> {
                     listed.iter().enumerate().map(|(at, rule)| parse_rule(at + 1, rule, &lists, &mut said)),
                 );
             }
-            _ if key == "rule" => said.push("rules begin with [[rule]], in two brackets".to_owned()),
+            _ if key == "rule" => said.push("a rule starts with [[rule]], in double brackets".to_owned()),
             _ if key == "approvers" => {}
-            _ => said.push(format!("{key}: there is no such key; there are approvers, rule")),
+            _ => said.push(format!("{key}: no such key. You can use approvers and rule")),
         }
     }
     if said.is_empty() { Ok(rules) } else { Err(said) }
@@ -82,7 +82,7 @@ type Lists = BTreeMap<String, Option<Vec<Named>>>;
 
 fn approvers(given: &Value, said: &mut Vec<String>) -> Lists {
     let Value::Dict(_, given) = given else {
-        said.push("approvers: lists of people stand under [approvers]".to_owned());
+        said.push("approvers: put lists of people under [approvers]".to_owned());
         return Lists::new();
     };
     let mut list = |(name, value): (&String, &Value)| {
@@ -95,7 +95,7 @@ fn approvers(given: &Value, said: &mut Vec<String>) -> Lists {
 fn parse_rule(number: usize, given: &Value, lists: &Lists, said: &mut Vec<String>) -> Rule {
     let mut rule = Rule::default();
     let Value::Dict(_, given) = given else {
-        said.push(format!("rule {number}: this is no rule"));
+        said.push(format!("rule {number}: this isn't a rule"));
         return rule;
     };
     for (key, value) in flatten(given) {
@@ -137,7 +137,7 @@ fn set(rule: &mut Rule, key: &str, value: &Value, lists: &Lists) -> Result<(), S
         "remind_before" => rule.remind_before = Some(parse_value(value).map(|ZeroableDuration(p)| delta(p))?),
         "undo" => rule.undo_window = Some(parse_value(value).map(|WholeSeconds(s)| delta(s))?),
         "never" => rule.forbid = Some(parse_value(value)?),
-        _ => return Err(format!("there is no such key; there are {}", KEYS.join(", "))),
+        _ => return Err(format!("no such key. You can use {}", KEYS.join(", "))),
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ struct Domains(Vec<String>);
 
 impl ConfigValue for Domains {
     const EXPECTED: &'static str =
-        "a list of domains, like [\"example.com\"], which stands for those below it too, without * or @";
+        "a list of domains, like [\"example.com\"], without * or @. Subdomains are included";
     fn read(given: &Value) -> Option<Self> {
         texts(given)?.iter().map(|text| domain(text)).collect::<Option<_>>().map(Self)
     }

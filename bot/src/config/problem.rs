@@ -31,8 +31,8 @@ impl Problem {
 
     pub(super) fn invalid_value(key: &str, given: Option<&str>, wanted: &str) -> Self {
         let said = given.map_or_else(
-            || format!("the value given (not shown: it is a secret) is wrong; wanted {wanted}"),
-            |given| format!("got {}, wanted {wanted}", shorten(given)),
+            || format!("the value is wrong (not shown because it's a secret): it should be {wanted}"),
+            |given| format!("got {}, but it should be {wanted}", shorten(given)),
         );
         Self { key: key.to_owned(), message: said }
     }
@@ -40,8 +40,8 @@ impl Problem {
     /// Reports an unknown key. Its value is never shown: it may be a secret under a misspelt name.
     pub(super) fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Self {
         let said = match nearest(key, known) {
-            Some(near) => format!("there is no such key; did you mean {near} ({})?", env_name(near)),
-            None => "there is no such key; config/nod.toml explains all of them".to_owned(),
+            Some(near) => format!("no such key. Did you mean {near} ({})?", env_name(near)),
+            None => "no such key. config/nod.toml explains all of them".to_owned(),
         };
         Self { key: key.to_owned(), message: said }
     }

@@ -16,7 +16,7 @@ use super::Config;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file could not be read or created.
-    #[error("cannot read or make {}: {error}", path.display())]
+    #[error("can't read or create {}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
     /// Its content is not a key.
     #[error("{from}: {error}")]

@@ -128,7 +128,7 @@ fn google(reader: &mut ConfigReader) -> Google {
 }
 
 fn llm(reader: &mut ConfigReader) -> Llm {
-    const UNUSED_TIER_REASON: &str = "this tier is not built yet; the reasoner does its work";
+    const UNUSED_TIER_REASON: &str = "this tier doesn't exist yet, so the reasoner does its work";
     reader.inactive::<Url>("llm.scorer.base_url", UNUSED_TIER_REASON);
     reader.inactive::<SecretString>("llm.scorer.api_key", UNUSED_TIER_REASON);
     reader.inactive::<String>("llm.scorer.model", UNUSED_TIER_REASON);
@@ -314,7 +314,7 @@ fn qdrant(reader: &mut ConfigReader) -> Option<Qdrant> {
 }
 
 fn read_unbuilt(reader: &mut ConfigReader) {
-    reader.inactive::<BaseUrl>("github.api_url", "GitHub is not built yet");
+    reader.inactive::<BaseUrl>("github.api_url", "GitHub isn't available yet");
     const WEB: &str = "searching the web is not built yet";
     for key in ["web.tavily_url", "web.jina_search_url", "web.jina_reader_url", "web.perplexity_url"] {
         reader.inactive::<BaseUrl>(key, WEB);
@@ -322,10 +322,10 @@ fn read_unbuilt(reader: &mut ConfigReader) {
     for key in ["web.tavily_api_key", "web.jina_api_key", "web.perplexity_api_key"] {
         reader.inactive::<SecretString>(key, WEB);
     }
-    const TASKS: &str = "tasks are not built yet";
+    const TASKS: &str = "tasks aren't available yet";
     reader.inactive::<u32>("tasks.steps_per_run", TASKS);
     reader.inactive::<Duration>("tasks.time_per_run", TASKS);
-    reader.inactive::<Url>("otel.endpoint", "sending traces is not built yet");
+    reader.inactive::<Url>("otel.endpoint", "sending traces isn't available yet");
 }
 
 fn base(reader: &mut ConfigReader, key: &str, usual: &str) -> Url {

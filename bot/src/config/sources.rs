@@ -64,11 +64,11 @@ fn choose(file: Option<&Path>, env: &BTreeMap<String, String>) -> Option<PathBuf
 fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|e| Problem::without_key(format!("cannot read {shown}: {e}")))?;
+        .map_err(|e| Problem::without_key(format!("can't read {shown}: {e}")))?;
     let toml = Toml::string(&text);
     match toml.data() {
         Ok(_) => Ok(toml),
-        Err(error) => Err(Problem::without_key(format!("{shown} is not valid TOML: {}", error.kind))),
+        Err(error) => Err(Problem::without_key(format!("{shown} isn't valid TOML: {}", error.kind))),
     }
 }
 

@@ -117,11 +117,11 @@ fn a_wrong_value_says_what_is_wanted() {
         ("database.max_connections", "many", "a whole number above 0"),
         ("llm.temperature", "2.5", "a number from 0 to 2"),
         ("llm.preset", "opnai", "one of openai, anthropic"),
-        ("llm.router.timeout", "0s", "a length of time above 0"),
-        ("approvals.expire_after", "tomorrow", "a length of time above 0"),
+        ("llm.router.timeout", "0s", "a duration above 0"),
+        ("approvals.expire_after", "tomorrow", "a duration above 0"),
         ("approvals.undo", "2h", "in whole seconds up to an hour"),
         ("approvals.undo", "1500ms", "in whole seconds up to an hour"),
-        ("approvals.remind_before", "-1h", "a length of time, like 0s"),
+        ("approvals.remind_before", "-1h", "a duration, like 0s"),
         ("tasks.steps_per_run", "-1", "a whole number above 0"),
         ("otel.endpoint", "here", "an address like https://"),
         ("log.filter", "nod=shouting=", "a filter like"),
@@ -149,15 +149,17 @@ fn every_problem_is_told_at_once_and_no_secret_is_shown() {
     let pairs = [("NOD_SLACK__SIGNING_SECRET", "two hidden"), ("NOD_GOOGLE__CLIENT", "x"), ("NOD_DATA", "y")];
     let said = problem_lines(load(toml, &pairs)).join("\n");
     let wanted = [
-        "database.url (NOD_DATABASE__URL): the value given (not shown: it is a secret) is wrong; wanted postgres://",
-        "slack.app_token (NOD_SLACK__APP_TOKEN): the value given (not shown",
-        "slack.signing_secret (NOD_SLACK__SIGNING_SECRET): the value given (not shown",
-        "web.allow_private (NOD_WEB__ALLOW_PRIVATE): got \"[1, 2]\", wanted a list",
-        "slack.bot_tokn (NOD_SLACK__BOT_TOKN): there is no such key; did you mean slack.bot_token (NOD_SLACK__BOT_TOKEN)?",
-        "lm.router.model (NOD_LM__ROUTER__MODEL): there is no such key; did you mean llm.router.model",
-        "google.client (NOD_GOOGLE__CLIENT): there is no such key; did you mean google.client_id",
-        "data (NOD_DATA): there is no such key",
-        "nonsense (NOD_NONSENSE): there is no such key; config/nod.toml explains all of them",
+        "database.url (NOD_DATABASE__URL): the value is wrong (not shown because it's a secret): it should \
+         be postgres://",
+        "slack.app_token (NOD_SLACK__APP_TOKEN): the value is wrong (not shown",
+        "slack.signing_secret (NOD_SLACK__SIGNING_SECRET): the value is wrong (not shown",
+        "web.allow_private (NOD_WEB__ALLOW_PRIVATE): got \"[1, 2]\", but it should be a list",
+        "slack.bot_tokn (NOD_SLACK__BOT_TOKN): no such key. Did you mean slack.bot_token \
+         (NOD_SLACK__BOT_TOKEN)?",
+        "lm.router.model (NOD_LM__ROUTER__MODEL): no such key. Did you mean llm.router.model",
+        "google.client (NOD_GOOGLE__CLIENT): no such key. Did you mean google.client_id",
+        "data (NOD_DATA): no such key",
+        "nonsense (NOD_NONSENSE): no such key. config/nod.toml explains all of them",
     ];
     for line in wanted {
         assert!(said.contains(line), "missing {line:?} in\n{said}");
@@ -169,9 +171,9 @@ fn every_problem_is_told_at_once_and_no_secret_is_shown() {
 #[test]
 fn unreadable_file_is_reported_with_the_other_problems() {
     let said = problem_lines(load("[slack\n", &[("NOD_SLACK__MODE", "x")]));
-    assert!(said.len() == 2 && said[0].contains("is not valid TOML"), "{said:?}");
+    assert!(said.len() == 2 && said[0].contains("isn't valid TOML"), "{said:?}");
     let missing = Config::load(None, env(&[("NOD_CONFIG", "/nowhere/nod.toml")]).into_iter());
-    assert!(problem_lines(missing)[0].starts_with("cannot read /nowhere/nod.toml"));
+    assert!(problem_lines(missing)[0].starts_with("can't read /nowhere/nod.toml"));
 }
 
 #[test]
@@ -243,27 +245,30 @@ fn delegated_access_problems_are_reported_together() {
     for (given, expected) in [
         (
             &[(FILE, key)][..],
-            "google.delegation.domains (NOD_GOOGLE__DELEGATION__DOMAINS): say at which domains",
+            "google.delegation.domains (NOD_GOOGLE__DELEGATION__DOMAINS): list the domains where Nod",
         ),
         (
             &[(DOMAINS, "acme.test")],
-            "google.delegation.key_file (NOD_GOOGLE__DELEGATION__KEY_FILE): domains are given",
+            "google.delegation.key_file (NOD_GOOGLE__DELEGATION__KEY_FILE): domains are set",
         ),
-        (&[(FILE, "/nowhere"), (DOMAINS, "acme.test")], "cannot read /nowhere: No such file"),
-        (&[(FILE, other), (DOMAINS, "acme.test")], "it is not the JSON key of a service account"),
-        (&[(FILE, broken), (DOMAINS, "acme.test")], "its private_key is missing or cannot be read"),
-        (&[(FILE, key), (DOMAINS, "*")], "got \"*\", wanted a list of domains"),
-        (&[(FILE, key), (DOMAINS, "ana@acme.test")], "wanted a list of domains"),
-        (&[(FILE, key), (DOMAINS, ",")], "wanted a list of domains"),
+        (&[(FILE, "/nowhere"), (DOMAINS, "acme.test")], "can't read /nowhere: No such file"),
+        (&[(FILE, other), (DOMAINS, "acme.test")], "this isn't a service account's JSON key"),
+        (&[(FILE, broken), (DOMAINS, "acme.test")], "its private_key is missing or can't be read"),
+        (&[(FILE, key), (DOMAINS, "*")], "got \"*\", but it should be a list of domains"),
+        (&[(FILE, key), (DOMAINS, "ana@acme.test")], "it should be a list of domains"),
+        (&[(FILE, key), (DOMAINS, ",")], "it should be a list of domains"),
         (
             &[(PEOPLE, "ana@acme.test")],
             "google.system.refresh_token (NOD_GOOGLE__SYSTEM__REFRESH_TOKEN): people are",
         ),
         (
             &[(TOKEN, "1//hidden"), (PEOPLE, "everybody")],
-            "got \"everybody\", wanted [\"*\"], or a list of people",
+            "got \"everybody\", but it should be [\"*\"], or a list of people",
         ),
-        (&[(TOKEN, "1//hidden"), (PEOPLE, "*, ana@acme.test")], "wanted [\"*\"], or a list of people"),
+        (
+            &[(TOKEN, "1//hidden"), (PEOPLE, "*, ana@acme.test")],
+            "but it should be [\"*\"], or a list of people",
+        ),
     ] {
         let said = with(given);
         assert!(said.contains(expected) && said.lines().count() == 1, "{given:?}: {said}");
@@ -347,25 +352,25 @@ fn rule_problems_are_reported_with_the_rest() {
     ));
     let wanted = [
         "slack.mode (NOD_SLACK__MODE): got \"x\"",
-        "rules: there is no such key; there are approvers, rule",
-        "rule 1, tool: got \"gmail_send_mail\", wanted one of gmail_create_draft, gmail_update_draft",
-        "rule 1, undo: got \"2h\", wanted a length of time in whole seconds",
-        "rule 1, when.recipients_abov: there is no such key; there are tool, when.recipients_above,",
-        "rule 2, when.recipients_above: got \"0\", wanted a whole number above 0",
-        "rule 2, when.outside_text: got \"maybe\", wanted true or false",
-        "approvers.legal: got \"[bo]\", wanted a list of people, each as an address or as slack:",
-        "approvers.none: got \"[]\", wanted a list of people",
-        "rule 2, decider: got \"boss\", wanted owner, or “owner and legal” or “owner and none”",
-        "rule 3, decider: got \"legal\", wanted owner, or “owner and legal”",
-        "rule 3, when.recipients_at: got \"[*.x.test]\", wanted a list of domains",
-        "rule 2, never: got \"\", wanted text",
+        "rules: no such key. You can use approvers and rule",
+        "rule 1, tool: got \"gmail_send_mail\", but it should be one of gmail_create_draft, gmail_update_draft",
+        "rule 1, undo: got \"2h\", but it should be a duration in whole seconds",
+        "rule 1, when.recipients_abov: no such key. You can use tool, when.recipients_above,",
+        "rule 2, when.recipients_above: got \"0\", but it should be a whole number above 0",
+        "rule 2, when.outside_text: got \"maybe\", but it should be true or false",
+        "approvers.legal: got \"[bo]\", but it should be a list of people, each as an address or as slack:",
+        "approvers.none: got \"[]\", but it should be a list of people",
+        "rule 2, decider: got \"boss\", but it should be owner, or “owner and legal” or “owner and none”",
+        "rule 3, decider: got \"legal\", but it should be owner, or “owner and legal”",
+        "rule 3, when.recipients_at: got \"[*.x.test]\", but it should be a list of domains",
+        "rule 2, never: got \"\", but it should be text",
     ];
     for line in wanted {
         assert!(said.iter().any(|s| s.contains(line)), "missing {line:?} in\n{}", said.join("\n"));
     }
     assert_eq!(said.len(), wanted.len(), "{}", said.join("\n"));
     let missing = problem_lines(load("", &[("NOD_APPROVALS__POLICY", "/nowhere/rules.toml")]));
-    assert!(missing[0].contains("cannot read /nowhere/rules.toml"), "{missing:?}");
+    assert!(missing[0].contains("can't read /nowhere/rules.toml"), "{missing:?}");
     assert!(problem_lines(with_rules("[rule]\n"))[0].contains("[[rule]]"));
 }
 

@@ -142,7 +142,7 @@ impl ConfigValue for Temperature {
 const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 impl ConfigValue for Duration {
-    const EXPECTED: &'static str = "a length of time above 0, like 10s, 5m or 24h";
+    const EXPECTED: &'static str = "a duration above 0, like 10s, 5m or 24h";
     fn read(given: &Value) -> Option<Self> {
         humantime::parse_duration(text(given)?).ok().filter(|d| !d.is_zero() && *d <= MAX_DURATION)
     }
@@ -152,7 +152,7 @@ impl ConfigValue for Duration {
 pub(super) struct ZeroableDuration(pub(super) Duration);
 
 impl ConfigValue for ZeroableDuration {
-    const EXPECTED: &'static str = "a length of time, like 0s, 10s or 1m";
+    const EXPECTED: &'static str = "a duration, like 0s, 10s or 1m";
     fn read(given: &Value) -> Option<Self> {
         humantime::parse_duration(text(given)?).ok().filter(|d| *d <= MAX_DURATION).map(Self)
     }
@@ -162,7 +162,7 @@ impl ConfigValue for ZeroableDuration {
 pub(super) struct WholeSeconds(pub(super) Duration);
 
 impl ConfigValue for WholeSeconds {
-    const EXPECTED: &'static str = "a length of time in whole seconds up to an hour, like 0s, 10s or 1m";
+    const EXPECTED: &'static str = "a duration in whole seconds up to an hour, like 0s, 10s or 1m";
     fn read(given: &Value) -> Option<Self> {
         let ZeroableDuration(pause) = ConfigValue::read(given)?;
         (pause.subsec_nanos() == 0 && pause.as_secs() <= 3600).then_some(Self(pause))

@@ -44,10 +44,10 @@ pub enum OpenError {
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     /// The configured one does not answer. sqlx's errors name hosts and users, never passwords.
-    #[error("the database at database.url does not answer: {0}")]
+    #[error("the database at database.url doesn't answer: {0}")]
     Server(sqlx::Error),
     /// The embedded one started but does not answer.
-    #[error("the embedded database does not answer: {0}")]
+    #[error("the embedded database doesn't answer: {0}")]
     Lost(sqlx::Error),
 }
 

@@ -79,7 +79,7 @@ fn entries() -> [(EventDay, SeedEvent); 22] {
             SeedEvent { guests: &[("bob.stone", YES)], ..one("bo", "Design review", "15:00–17:00") },
         ),
         (Next(Tuesday), one("bo", "Hand over the old laptop", "09:30–10:00")),
-        (Weekly(&[Monday]), one("cho", "Sign-ups of the week", "09:00–09:30")),
+        (Weekly(&[Monday]), one("cho", "Weekly sign-ups", "09:00–09:30")),
         (Weekly(&[Tuesday, Wednesday]), one("cho", "Customer calls", "13:00–14:30")),
         (
             Weekly(&[Thursday]),

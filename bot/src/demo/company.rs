@@ -35,19 +35,19 @@ const SLACK_MESSAGES: [(&str, i64, &str, &str); 7] = [
         "general",
         1490,
         "dana",
-        "Morning all. @nod is in the workspace now: mention it, or write to it directly.",
+        "Morning all. @nod is in the workspace now. Mention it, or send it a direct message.",
     ),
-    ("general", 1460, "bob.stone", "Does it send mail by itself?"),
+    ("general", 1460, "bob.stone", "Does it send email by itself?"),
     (
         "general",
         1455,
         "dana",
-        "No. It shows you the exact mail first, and nothing leaves before you approve it.",
+        "No. You see exactly what will be sent, and nothing goes out until you approve it.",
     ),
     ("launch", 240, "cho", "The landing page is ready for review: https://launch.acme.test"),
-    ("launch", 232, "bo", "Looks great. Legal still has to see the pricing footnote, @bob.reyes?"),
+    ("launch", 232, "bo", "Looks great. Legal still has to see the pricing footnote, @bob.reyes."),
     ("general", 95, "cho", "The coffee machine is back. You're welcome."),
-    ("launch", 31, "bo", "Launch check at three. Please be on time, the room is ours for half an hour only."),
+    ("launch", 31, "bo", "Launch check at three. Please be on time, we only have the room for half an hour."),
 ];
 
 /// The same on Discord, where half of the company chats between two meetings.
@@ -56,10 +56,10 @@ const DISCORD_MESSAGES: [(&str, i64, &str, &str); 5] = [
         "general",
         1300,
         "cho",
-        "New here: @nod. The same one as in Slack, and it asks before it does anything here too.",
+        "New here: @nod. Same one as in Slack, and it asks before it does anything here too.",
     ),
     ("general", 1296, "bob.reyes", "Even Legal likes that."),
-    ("launch", 180, "bo", "Who brings cake to the **launch party**? Friday, right after the release."),
+    ("launch", 180, "bo", "Who's bringing cake to the **launch party**? Friday, right after the release."),
     ("launch", 176, "cho", "I do. *Two* cakes, if somebody books the roof."),
     ("general", 60, "bob.stone", "Lunch at one? I found a place with proper noodles."),
 ];

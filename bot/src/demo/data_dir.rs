@@ -29,14 +29,14 @@ impl<'p> DemoDataDir<'p> {
         if path.try_exists()? {
             if !self.is_demo_dir()? {
                 bail!(
-                    "{} is not a folder that the demo made, so it is left alone: move it away and try again",
+                    "{} wasn't created by the demo, so I'm leaving it alone. Move it away and try again",
                     path.display()
                 );
             }
             self.check_unused()?;
-            self.remove().with_context(|| format!("cannot clear {}", path.display()))?;
+            self.remove().with_context(|| format!("can't clear {}", path.display()))?;
         }
-        fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
+        fs::create_dir_all(path).with_context(|| format!("can't create {}", path.display()))?;
         fs::write(path.join(MARKER_FILE), "")?;
         Ok(())
     }
@@ -55,7 +55,10 @@ impl<'p> DemoDataDir<'p> {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => {
                 let process = fs::read_to_string(&path).unwrap_or_default();
-                bail!("the demo runs already (process {}): use its page, or stop it first", process.trim())
+                bail!(
+                    "the demo is already running (process {}). Use its page, or stop it first",
+                    process.trim()
+                )
             }
             Err(TryLockError::Error(error)) => Err(error.into()),
         }
@@ -96,7 +99,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("thesis.txt"), "years of work").unwrap();
         let refused = DemoDataDir::new(root.path()).clear().unwrap_err();
-        assert!(refused.to_string().contains("left alone"), "{refused}");
+        assert!(refused.to_string().contains("leaving it alone"), "{refused}");
         assert!(root.path().join("thesis.txt").exists());
     }
 

@@ -46,8 +46,8 @@ const LETTERS: [SeedEmail; 14] = [
         from: PRINTER,
         hours: 27,
         subject: "Your order 20418 has shipped",
-        body: "Hello Ana Silva,\n\n500 launch leaflets (A5, recycled) left our house today. They should reach you \
-               within two working days.\n\nPaperplane Print",
+        body: "Hello Ana Silva,\n\n500 launch leaflets (A5, recycled) left our warehouse today. They should \
+            reach you within two working days.\n\nPaperplane Print",
     },
     SeedEmail {
         to: ANA.0,
@@ -123,7 +123,7 @@ const LETTERS: [SeedEmail; 14] = [
         from: ANA,
         hours: 50,
         subject: "Re: Offsite: pick a date by Friday",
-        body: "Thanks Dana, I ask around and tell you on Thursday.\n\nAna",
+        body: "Thanks Dana, I'll ask around and let you know on Thursday.\n\nAna",
     },
     SeedEmail {
         to: OUTSIDER.0,

@@ -46,9 +46,9 @@ pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
     let given = DemoEnvironment::from_environment(std::env::vars_os());
     let demo = Demo::prepare(&given, None, [PAGE_PORT, NOD_PORT]).await?;
     let announce = |address: &Url| {
-        crate::cli::print(&format!("Nod's demo: {address}  (Ctrl-C stops it)"));
+        crate::cli::print(&format!("The demo is ready: {address}  (Ctrl-C stops it)"));
         crate::cli::print(
-            "Each start of the demo begins afresh: what an earlier one showed is gone. A real Nod keeps everything.",
+            "Every start begins fresh, so what you did last time is gone. A real Nod keeps everything.",
         );
     };
     Box::pin(demo.run(stop, announce)).await

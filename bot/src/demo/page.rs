@@ -168,7 +168,7 @@ async fn restart(State(switch): State<RestartControl>, headers: HeaderMap) -> Re
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     }
     if !switch.pull() {
-        let why = serde_json::json!({"error": "Nod is away already."});
+        let why = serde_json::json!({"error": "Nod is already stopped."});
         return (StatusCode::CONFLICT, Json(why)).into_response();
     }
     Json(switch.nod()).into_response()

@@ -247,7 +247,7 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
 #[tokio::test(flavor = "multi_thread")]
 async fn discord_user_gets_a_personal_connect_link() {
     let visit = DemoFixture::start().await;
-    let said = json!({"user": "ana", "channel": "launch", "text": "@nod what's new in my mail?"});
+    let said = json!({"user": "ana", "channel": "launch", "text": "@nod what's new in my email?"});
     visit.post("discord/say", said).await;
     let link =
         |state: &Value| message_texts(state, "dm").iter().find(|m| m.contains("Connect Google")).map(|_| ());

@@ -96,7 +96,7 @@ fn menu(all: &[(&Button, &Action)]) -> (String, Value) {
         })
         .collect();
     let id = all.first().map_or_else(String::new, |(_, verb)| without_argument(verb).to_string());
-    (id.clone(), json!({"type": 3, "custom_id": id, "placeholder": "Choose one", "options": options}))
+    (id.clone(), json!({"type": 3, "custom_id": id, "placeholder": "Pick one", "options": options}))
 }
 
 /// The action without the choice.

@@ -29,7 +29,7 @@ impl FileDownloader {
     /// Downloads at most `most` bytes from a URL.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         let url = Url::parse(address).ok().filter(|url| self.is_trusted_host(url));
-        let url = url.ok_or_else(|| DownloadError::Forbidden("it lies outside Discord".to_owned()))?;
+        let url = url.ok_or_else(|| DownloadError::Forbidden("it isn't stored on Discord".to_owned()))?;
         let answer = self
             .http
             .get(url)

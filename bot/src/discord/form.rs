@@ -99,7 +99,7 @@ pub fn verb(data: &Value) -> Option<Action> {
 #[must_use]
 pub fn errors(errors: &[FieldError]) -> Card {
     let said = errors.iter().map(|error| error.message.clone()).collect();
-    Card::default().with_title("That was not saved.").with_block(Block::Risks(said))
+    Card::default().with_title("That wasn't saved.").with_block(Block::Risks(said))
 }
 
 #[cfg(test)]

@@ -354,10 +354,10 @@ fn with_submitted_text(card: Card, data: &Value) -> Card {
 }
 
 /// The database may have committed it without replying in time.
-const UNKNOWN_OUTCOME: &str = "I don't know whether that arrived. Look at what you pressed in a moment, and try again only where \
-                      nothing has changed.";
-const FAILED: &str = "That did not work. Nothing was done; please try again.";
-const TOO_LONG: &str = "This is longer than a form of Discord's. Nothing was changed; tell me what should be \
-                        different, and I will prepare it anew.";
+const UNKNOWN_OUTCOME: &str =
+    "I'm not sure that reached me. Check the card in a moment, and press again only if nothing has changed.";
+const FAILED: &str = "That didn't work. Please try again.";
+const TOO_LONG: &str =
+    "That's too long for a form on Discord. Tell me here what to change, and I'll prepare a new one.";
 const UNSUPPORTED: &str = "I can't do that yet.";
 const IN_PROGRESS: &str = "On it.";

@@ -94,7 +94,7 @@ pub enum ConnectError {
     )]
     Anybody,
     /// The token belongs to another application.
-    #[error("discord.token is of application {0}, not of the one in discord.application_id")]
+    #[error("discord.token belongs to application {0}, not to the one in discord.application_id")]
     ApplicationMismatch(String),
 }
 

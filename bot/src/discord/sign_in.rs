@@ -23,13 +23,13 @@ type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointN
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignInError {
     /// The code is invalid (used twice, too old): the person starts over.
-    #[error("Discord refused: {0}")]
+    #[error("Discord said no: {0}")]
     Rejected(String),
     /// The client secret or the redirect is wrong: an operator must fix it.
-    #[error("Discord refuses this installation: {0}")]
+    #[error("Discord doesn't accept this installation: {0}")]
     Misconfigured(String),
     /// No answer, or an invalid one: a retry can help.
-    #[error("Discord did not answer: {0}")]
+    #[error("Discord didn't answer: {0}")]
     Unavailable(&'static str),
 }
 

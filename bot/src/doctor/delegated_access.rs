@@ -16,8 +16,8 @@ const DELEGATION: &str = "Google delegation";
 const SYSTEM: &str = "Google's lent account";
 /// Less than the limit of a whole check.
 const TIMEOUT: Duration = Duration::from_secs(5);
-const NO_RESPONSE: &str = "Google did not answer within 5 s";
-const REACH_FIX: &str = "check google.token_url, and whether this machine may reach it";
+const NO_RESPONSE: &str = "Google didn't answer within 5 s";
+const REACH_FIX: &str = "check google.token_url, and whether this machine can reach it";
 
 /// Runs the checks. `somebody` is an email address at one of the domains.
 pub(super) async fn check_accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
@@ -34,11 +34,11 @@ pub(super) async fn check_accounts(config: &Config, somebody: Option<&str>) -> V
 async fn check_delegation(config: &config::Delegation, somebody: Option<&str>) -> Finding {
     let whose = format!("{}, for {}", config.key.email(), config.domains.join(", "));
     let Some(somebody) = somebody else {
-        let said = format!("the key of {whose}; not tried: no address known");
+        let said = format!("the key of {whose}; not tried because no address is known");
         return Finding::skipped(
             DELEGATION,
             said,
-            Some("start “nod run” once: it reads people's addresses".into()),
+            Some("run “nod run” once, so it can read people's addresses".into()),
         );
     };
     // All scopes that any tool needs.
@@ -46,7 +46,7 @@ async fn check_delegation(config: &config::Delegation, somebody: Option<&str>) -
     match timeout(TIMEOUT, DomainDelegation::new(config.key.clone()).fetch_token(somebody, &needs)).await {
         Ok(Ok(_)) => Finding::ok(DELEGATION, format!("{whose}: may act as {somebody}")),
         Ok(Err(error)) => {
-            let cure = format!("it is the client {} that has to be allowed", config.key.client_id());
+            let cure = format!("the client to allow is {}", config.key.client_id());
             Finding::failed(DELEGATION, error.to_string(), cure)
         }
         Err(_) => Finding::failed(DELEGATION, NO_RESPONSE, REACH_FIX),
@@ -59,7 +59,7 @@ async fn check_organisation_account(config: &Config, system: &config::Organisati
     let Some(oauth) = oauth else {
         return Finding::failed(
             SYSTEM,
-            "there is no OAuth client",
+            "no OAuth client is set",
             "set google.client_id and google.client_secret",
         );
     };
@@ -71,8 +71,8 @@ async fn check_organisation_account(config: &Config, system: &config::Organisati
     match timeout(TIMEOUT, account.fetch_email(SystemClock.now())).await {
         Ok(Ok(address)) => match &system.people {
             OrganisationAccountUsers::Nobody => {
-                let cure = "say in google.system.people who may use it";
-                Finding::skipped(SYSTEM, format!("{address}, and nobody may use it"), Some(cure.into()))
+                let cure = "list who may use it in google.system.people";
+                Finding::skipped(SYSTEM, format!("{address}, but no one may use it"), Some(cure.into()))
             }
             OrganisationAccountUsers::Listed(some) => {
                 let many =
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(good[1].detail, "assistant@acme.test, for every member");
         let untried = findings_for(&google, &all, &token, None).await;
         assert_eq!(untried[0].verdict, Verdict::Skipped);
-        assert!(untried[0].detail.ends_with("not tried: no address known"), "{untried:?}");
+        assert!(untried[0].detail.ends_with("not tried because no address is known"), "{untried:?}");
         let wrong = findings_for(&google, &all[..2], "1//gone", ana).await;
         assert!(wrong.iter().all(|one| one.verdict == Verdict::Failed), "{wrong:?}");
         assert!(wrong[0].detail.contains("Domain-wide delegation, client 104729"), "{wrong:?}");

@@ -28,11 +28,11 @@ pub(super) async fn check_discord(config: Arc<Config>) -> Vec<Finding> {
 
 fn sign_in_finding(possible: bool) -> Finding {
     if possible {
-        return Finding::ok(SIGN_IN, "people show on the page that connects Google who they are");
+        return Finding::ok(SIGN_IN, "people prove who they are before they connect Google");
     }
     Finding::failed(
         SIGN_IN,
-        "not set: Discord tells no addresses, so an admin has to allow every Google account",
+        "not set: Discord shows no addresses, so an admin has to allow every Google account",
         format!(
             "set {} and add {{server.public_url}}/oauth/discord/callback as a redirect (Developer Portal, OAuth2)",
             env_name("discord.client_secret")
@@ -42,35 +42,35 @@ fn sign_in_finding(possible: bool) -> Finding {
 
 fn report_findings(report: &Report) -> Vec<Finding> {
     let portal =
-        |intent: &str| format!("switch on \"{intent}\" (Developer Portal, Bot, Privileged Gateway Intents)");
+        |intent: &str| format!("turn on \"{intent}\" (Developer Portal, Bot, Privileged Gateway Intents)");
     let identity = &report.identity;
     vec![
         Finding::ok(TOKEN, format!("bot {} of application {}", identity.name, identity.application)),
         match report.message_content {
-            true => Finding::ok(CONTENT, "messages are read whole"),
+            true => Finding::ok(CONTENT, "Nod can read whole messages"),
             false => Finding::failed(
                 CONTENT,
-                "off: follow-ups without a mention and what was missed cannot be read",
+                "off: Nod can't read follow-ups without a mention, or what it missed",
                 portal("Message Content Intent"),
             ),
         },
         match report.members {
-            true => Finding::ok(MEMBERS, "people are known before they speak"),
+            true => Finding::ok(MEMBERS, "Nod knows members before they write"),
             false => Finding::failed(
                 MEMBERS,
-                "off: nobody is found by name before they have spoken to Nod",
+                "off: Nod can't find people by name until they've written to it",
                 portal("Server Members Intent"),
             ),
         },
         match (report.public, report.listed) {
-            (false, _) => Finding::ok(ADDED, "by its owner alone"),
-            (true, true) => Finding::ok(ADDED, "by anybody, and Nod leaves the servers that are not listed"),
+            (false, _) => Finding::ok(ADDED, "only by its owner"),
+            (true, true) => Finding::ok(ADDED, "by anyone, and Nod leaves the servers that aren't listed"),
             (true, false) => Finding::failed(
                 ADDED,
-                "by anybody: whoever adds Nod to a server of their own would be a member there, so Nod does not start",
+                "by anyone: people who add Nod to their own server would be members there, so Nod doesn't start",
                 format!(
-                    "list the servers that it serves in {}, or switch off \"Public Bot\" (Developer Portal, Bot; before \
-                     that, Installation: Install Link: None)",
+                    "list the servers that it serves in {}, or turn off \"Public Bot\" (Developer Portal, \
+                     Bot; first Installation: Install Link: None)",
                     env_name("discord.servers")
                 ),
             ),
@@ -78,15 +78,15 @@ fn report_findings(report: &Report) -> Vec<Finding> {
         match report.guilds {
             0 => Finding::failed(
                 SERVERS,
-                "in none",
-                "nod invite discord prints the address that adds Nod to one",
+                "on no server",
+                "run nod invite discord for the link that adds Nod to one",
             ),
             _ if !report.absent.is_empty() => Finding::failed(
                 SERVERS,
                 format!("listed, and Nod is not in them: {}", report.absent.join(", ")),
-                "nod invite discord prints the address that adds Nod to one; or take them off the list",
+                "run nod invite discord for the link that adds Nod to one, or take them off the list",
             ),
-            servers => Finding::ok(SERVERS, format!("in {servers}")),
+            servers => Finding::ok(SERVERS, format!("on {servers}")),
         },
     ]
 }

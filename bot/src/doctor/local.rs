@@ -23,19 +23,19 @@ use nod_contract::provider::Provider;
 use nod_contract::wire::Hello;
 
 pub(super) async fn check_settings(config: Arc<Config>) -> Vec<Finding> {
-    let mut all = vec![Finding::ok("configuration", "every key is known and every value fits")];
+    let mut all = vec![Finding::ok("configuration", "no unknown keys, no wrong values")];
     all.extend(
         config
             .inactive()
             .iter()
-            .map(|key| Finding::skipped(&key.key, format!("set, and inactive: {}", key.because), None)),
+            .map(|key| Finding::skipped(&key.key, format!("set, but not used yet: {}", key.because), None)),
     );
     all
 }
 
 pub(super) async fn check_secret_key(config: Arc<Config>) -> Vec<Finding> {
     const SUBJECT: &str = "secret key";
-    const FIX: &str = "put back the key that sealed the tokens, or make one: openssl rand -base64 32";
+    const FIX: &str = "restore the key that was used before, or create one: openssl rand -base64 32";
     let path = key_file(&config.data.dir);
     let finding = match (&config.secrets.key, std::fs::read_to_string(&path)) {
         (Some(key), _) => match Vault::new(key) {
@@ -46,12 +46,12 @@ pub(super) async fn check_secret_key(config: Arc<Config>) -> Vec<Finding> {
             Err(error) => Finding::failed(SUBJECT, format!("{}: {error}", path.display()), FIX),
             Ok(_) if others_can_read(&path) => {
                 let cure = format!("chmod 600 {}", path.display());
-                Finding::failed(SUBJECT, format!("{} can be read by others", path.display()), cure)
+                Finding::failed(SUBJECT, format!("other users can read {}", path.display()), cure)
             }
             Ok(vault) => Finding::ok(SUBJECT, format!("{} (id {})", path.display(), vault.key_id())),
         },
         (None, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-            Finding::ok(SUBJECT, format!("will be made at the first start, in {}", path.display()))
+            Finding::ok(SUBJECT, format!("will be created at the first start, in {}", path.display()))
         }
         (None, Err(error)) => Finding::failed(SUBJECT, format!("{}: {error}", path.display()), FIX),
     };
@@ -97,8 +97,8 @@ pub(super) async fn check_database(config: &Config) -> (Vec<Finding>, Option<Str
         Ok(opened) => opened,
         Err(error) => {
             let cure = match own {
-                true => "check database.url and whether its server is up",
-                false => "see the sentence above, or set database.url to a Postgres of your own",
+                true => "check database.url and whether its server is running",
+                false => "see above, or set database.url to your own Postgres",
             };
             return (vec![Finding::failed(SUBJECT, error.to_string(), cure)], None);
         }
@@ -125,7 +125,7 @@ pub(super) async fn check_database(config: &Config) -> (Vec<Finding>, Option<Str
     let facts = match facts {
         Ok(facts) => facts,
         Err(error) => {
-            let cure = "check that its user may read the schema";
+            let cure = "check that its user can read the schema";
             return (vec![Finding::failed(SUBJECT, error.to_string(), cure)], None);
         }
     };
@@ -138,16 +138,16 @@ pub(super) async fn check_database(config: &Config) -> (Vec<Finding>, Option<Str
     };
     let schema = match (facts.newest, facts.pending.len()) {
         (Some(newest), 0) => Finding::ok("schema", format!("up to date (migration {newest})")),
-        (None, _) => Finding::skipped("schema", "empty; the first start makes it", None),
+        (None, _) => Finding::skipped("schema", "empty; the first start sets it up", None),
         (Some(_), n) => {
             let said = format!("{n} migrations behind; the next start or “nod migrate” applies them");
             Finding::skipped("schema", said, None)
         }
     };
     let nobody = empty.iter().map(|list| {
-        let said = format!("the rules ask for somebody of {list}, and none of them is known as a member");
-        let cure = "what needs one of them is refused: check the addresses and ids under [approvers]; the people of a \
-                    workspace are read when Nod starts";
+        let said = format!("the rules need someone from {list}, and none of them is a known member");
+        let cure = "requests that need one of them are refused: check the addresses and ids under \
+            [approvers]. Nod reads a workspace's people when it starts";
         Finding::failed("policy", said, cure)
     });
     ([version, schema].into_iter().chain(clock.ok()).chain(nobody).chain(grants).collect(), somebody)
@@ -179,14 +179,17 @@ async fn check_grants(pool: &PgPool) -> Option<Finding> {
 }
 
 pub(super) fn weekly_expiry_finding(seen: &GrantExpiryStats) -> Finding {
-    const SUBJECT: &str = "Google grants";
-    const FIX: &str = "the OAuth consent screen is in “Testing”, which ends every grant after seven days: publish it \
-                        in the Google Cloud console (or make it internal), and have people connect again";
+    const SUBJECT: &str = "Google access";
+    const FIX: &str = "the OAuth consent screen is in “Testing”, so access ends after seven days: publish it \
+        in the Google Cloud console (or make it internal), then have people reconnect";
     let first =
         seen.first_expiry.map(|first| format!(", the first on {}", first.format("%a %-d %b %Y, %H:%M UTC")));
     let said = match (seen.seven_day_grants, seen.expired) {
         (0, 0) => {
-            return Finding::ok(SUBJECT, format!("of {}, none ends within a week by itself", seen.accounts));
+            return Finding::ok(
+                SUBJECT,
+                format!("{} connected, none ends by itself within a week", seen.accounts),
+            );
         }
         (0, ended) => format!("{ended} ended after seven days"),
         (soon, 0) => format!("{soon} of {} end within a week{}", seen.accounts, first.unwrap_or_default()),

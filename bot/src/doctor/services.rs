@@ -22,7 +22,7 @@ pub(super) const CLOCK_TOLERANCE: i64 = 30;
 pub(super) async fn check_slack(config: Arc<Config>) -> Vec<Finding> {
     let Slack { api_url, bot_token, app_token, .. } = &config.slack;
     if config.discord.token.is_some() && bot_token.is_none() && app_token.is_none() {
-        return vec![Finding::skipped("Slack", "not configured: Discord alone", None)];
+        return vec![Finding::skipped("Slack", "not set up: Discord only", None)];
     }
     let missing = |key: &str, what: &str, cure: &str| {
         Finding::failed(what, "not set", format!("set {key} ({}): {cure}", env_name(key)))
@@ -43,7 +43,7 @@ pub(super) async fn check_slack(config: Arc<Config>) -> Vec<Finding> {
         Finding::ok(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
         scopes(&report.missing),
         match report.socket {
-            Some(Ok(())) => Finding::ok(APP, "opens Socket Mode connections"),
+            Some(Ok(())) => Finding::ok(APP, "can open Socket Mode connections"),
             Some(Err(error)) => Finding::failed(APP, error.to_string(), APP_CURE),
             None => requests(config.server.public_url.as_ref()),
         },
@@ -74,29 +74,29 @@ fn transport(slack: &Slack) -> Result<Transport, (&'static str, &'static str, &'
 fn requests(public: Option<&Url>) -> Finding {
     match public {
         Some(public) => {
-            let said = format!("Slack must post to {public}slack/events, …/interactions and …/commands");
+            let said = format!("Slack has to post to {public}slack/events, …/interactions and …/commands");
             let cure =
                 "“nod manifest slack --mode http” prints a manifest with these; Socket Mode must be off";
             Finding::new(REQUESTS, Verdict::Ok, said, Some(cure.to_owned()))
         }
-        None => Finding::failed(REQUESTS, "Slack has no way in", "set server.public_url to Nod's address"),
+        None => Finding::failed(REQUESTS, "Slack can't reach Nod", "set server.public_url to Nod's address"),
     }
 }
 
 const REQUESTS: &str = "Slack requests";
 const SIGNING_SECRET: &str = "Slack signing secret";
-const SIGNING_SECRET_FIX: &str = "take the Signing Secret from Basic Information of your app";
+const SIGNING_SECRET_FIX: &str = "copy the Signing Secret from your app's Basic Information";
 const BOT: &str = "Slack bot token";
 const APP: &str = "Slack app token";
-const BOT_CURE: &str = "take the Bot User OAuth Token (xoxb-…) from OAuth & Permissions of your app";
-const APP_CURE: &str = "under Basic Information of your app make an App-Level Token (xapp-…) with the scope \
-                        connections:write, and turn on Socket Mode";
+const BOT_CURE: &str = "copy the Bot User OAuth Token (xoxb-…) from your app's OAuth & Permissions";
+const APP_CURE: &str = "in your app's Basic Information, create an App-Level Token (xapp-…) with the scope \
+    connections:write, and turn on Socket Mode";
 
 fn scopes(missing: &[&str]) -> Finding {
     if missing.is_empty() {
         return Finding::ok("Slack scopes", "all there");
     }
-    let cure = "paste the output of “nod manifest slack” into the app's manifest, and install the app again";
+    let cure = "paste the output of “nod manifest slack” into the app's manifest, then reinstall the app";
     Finding::failed("Slack scopes", format!("missing: {}", missing.join(", ")), cure)
 }
 
@@ -110,11 +110,11 @@ async fn fetch_slack_time(api_url: &Url) -> Option<DateTime<Utc>> {
 pub(super) fn clock(theirs: DateTime<Utc>, ours: DateTime<Utc>) -> Finding {
     let off = (ours - theirs).num_seconds();
     if off.abs() <= CLOCK_TOLERANCE {
-        return Finding::ok("clock", "agrees with Slack's");
+        return Finding::ok("clock", "matches Slack's");
     }
     let way = if off > 0 { "ahead of" } else { "behind" };
     let said = format!("{} s {way} Slack's", off.abs());
-    Finding::failed("clock", said, "let the machine set its clock by itself: timedatectl set-ntp true")
+    Finding::failed("clock", said, "let the machine set its clock automatically: timedatectl set-ntp true")
 }
 
 pub(super) async fn check_model(config: Arc<Config>, which: ModelTier) -> Vec<Finding> {
@@ -127,10 +127,10 @@ pub(super) async fn check_model(config: Arc<Config>, which: ModelTier) -> Vec<Fi
     let preset = tier.preset.as_ref().map(|preset| format!(" (preset {})", preset.name));
     let Some(tier) = tier.settings() else {
         let cure =
-            "set llm.preset or llm.base_url, and llm.model (and llm.api_key where the endpoint wants one)";
+            "set llm.preset or llm.base_url, and llm.model (and llm.api_key if the endpoint needs one)";
         return vec![Finding::failed(&what, "not set", cure)];
     };
-    let stand_in = tier.fallback.as_ref().map(|other| format!("; {} stands in for it", other.model));
+    let stand_in = tier.fallback.as_ref().map(|other| format!("; backup: {}", other.model));
     let asked = format!(
         "{} at {}{}{}",
         tier.model,
@@ -162,15 +162,15 @@ async fn check_tool_calls(
         return None;
     }
     let what = format!("{what}'s tools");
-    let cure = format!("choose a model that is made for tools in llm.{}.model", which.as_str());
+    let cure = format!("choose a model that can use tools in llm.{}.model", which.as_str());
     Some(match models.probe_tool_calls(which).await {
-        Ok(true) => Finding::ok(&what, format!("{} calls tools", tier.model)),
+        Ok(true) => Finding::ok(&what, format!("{} can use tools", tier.model)),
         Ok(false) => {
-            let said = format!("{} talked where it was told to call a tool", tier.model);
+            let said = format!("{} answered in words where it should have used a tool", tier.model);
             Finding::new(&what, Verdict::Skipped, said, Some(cure))
         }
         Err(ModelError::ToolsUnsupported { model }) => {
-            Finding::failed(&what, format!("{model} cannot call tools"), cure)
+            Finding::failed(&what, format!("{model} can't use tools"), cure)
         }
         Err(error) => Finding::failed(&what, error.to_string(), cure),
     })
@@ -180,20 +180,22 @@ pub(super) async fn check_google(config: Arc<Config>) -> Vec<Finding> {
     const SUBJECT: &str = "Google";
     let finding = match (&config.google.client_id, &config.google.client_secret, &config.server.public_url) {
         (None, None, _) => {
-            let cure = "set google.client_id and google.client_secret to let people connect their mail";
+            let cure = "set google.client_id and google.client_secret so people can connect their email and \
+                calendar";
             Finding::skipped(SUBJECT, "not set up", Some(cure.to_owned()))
         }
         (Some(_), None, _) => Finding::failed(SUBJECT, "no client secret", "set google.client_secret"),
         (None, Some(_), _) => Finding::failed(SUBJECT, "no client id", "set google.client_id"),
         (_, _, None) => Finding::failed(
             SUBJECT,
-            "nobody can come back from Google",
+            "people can't get back from Google to Nod",
             "set server.public_url to Nod's address",
         ),
         (Some(_), Some(_), Some(public)) => {
             let redirect = format!("{public}oauth/google/callback");
-            let said = format!("the client's redirect URIs must have {redirect}");
-            let cure = "an OAuth client in “Testing” loses every grant after seven days: publish it, or make it internal";
+            let said = format!("the client's redirect URIs must include {redirect}");
+            let cure =
+                "an OAuth client in “Testing” loses access after seven days: publish it, or make it internal";
             Finding::new(SUBJECT, Verdict::Ok, said, Some(cure.to_owned()))
         }
     };
@@ -203,7 +205,7 @@ pub(super) async fn check_google(config: Arc<Config>) -> Vec<Finding> {
 pub(super) async fn check_public_url(config: Arc<Config>) -> Vec<Finding> {
     const SUBJECT: &str = "public address";
     let Some(public) = &config.server.public_url else {
-        let cure = "only needed to connect accounts: set server.public_url";
+        let cure = "only needed for connecting accounts: set server.public_url";
         return vec![Finding::skipped(SUBJECT, "not set", Some(cure.to_owned()))];
     };
     let loopback = match public.host() {
@@ -213,26 +215,28 @@ pub(super) async fn check_public_url(config: Arc<Config>) -> Vec<Finding> {
         None => false,
     };
     if public.scheme() != "https" && !loopback {
-        let said = format!("{public} is not https");
+        let said = format!("{public} isn't https");
         return vec![Finding::failed(
             SUBJECT,
             said,
-            "put a proxy with a certificate before Nod, and use its address",
+            "put a proxy with a certificate in front of Nod, and use its address",
         )];
     }
     let finding = match is_alive(public).await {
-        Ok(true) => Finding::ok(SUBJECT, format!("{public} leads to a running Nod")),
-        Ok(false) => {
-            Finding::failed(SUBJECT, format!("{public} leads to something else"), "check the proxy's target")
-        }
+        Ok(true) => Finding::ok(SUBJECT, format!("{public} reaches a running Nod")),
+        Ok(false) => Finding::failed(
+            SUBJECT,
+            format!("{public} reaches something else"),
+            "check where the proxy points",
+        ),
         Err(error) if loopback => Finding::skipped(
             SUBJECT,
-            format!("{public} does not answer ({error})"),
+            format!("{public} doesn't answer ({error})"),
             Some("start “nod run”".to_owned()),
         ),
         Err(error) => {
             let cure = "start “nod run”, then check DNS, the proxy and its target";
-            Finding::failed(SUBJECT, format!("{public} does not answer ({error})"), cure)
+            Finding::failed(SUBJECT, format!("{public} doesn't answer ({error})"), cure)
         }
     };
     vec![finding]

@@ -240,10 +240,10 @@ async fn a_link_connects_the_one_account_it_was_made_for() {
     let back = at.google.consent(&sent.location(), "ana@acme.test", None).unwrap();
 
     let elsewhere = at.follow_callback(&back, None).await;
-    assert!(elsewhere.page.contains("begun in another browser"), "{}", elsewhere.page);
+    assert!(elsewhere.page.contains("started in another browser"), "{}", elsewhere.page);
     assert!(at.accounts().await.is_empty());
     let done = at.follow_callback(&back, Some(&sent.cookie())).await;
-    assert!(done.page.contains("Nod can now work with ana@acme.test"), "{}", done.page);
+    assert!(done.page.contains("Nod can now use ana@acme.test"), "{}", done.page);
     assert!(done.headers[SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
     assert_eq!(at.accounts().await, ["ana@acme.test"]);
 
@@ -258,9 +258,9 @@ async fn a_link_connects_the_one_account_it_was_made_for() {
 async fn wrong_account_empty_consent_and_refusal_connect_nothing() {
     let at = Fixture::new().await;
     for (consent, sentence) in [
-        ("ana@home.test", "You signed in as ana@home.test, and this link is for ana@acme.test."),
-        ("nothing", "every one was left empty"),
-        ("no", "You did not give your consent"),
+        ("ana@home.test", "You signed in as ana@home.test, but this link is for ana@acme.test."),
+        ("nothing", "No permission was ticked"),
+        ("no", "You said no, so nothing was connected."),
     ] {
         let sent = at.submit_link(&at.create_link(TimeDelta::hours(1)).await).await;
         let back = match consent {

@@ -35,18 +35,17 @@ pub(super) fn style_digest() -> &'static str {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>Connect Google to Nod</title><style>{{ style|safe }}</style></head>
 <body><main><h1>Connect your Google account to Nod</h1>
-<p>This link is for one person. Go on only if that is you.</p>
+<p>This link is just for you.</p>
 <dl><dt>Person</dt><dd><strong>{{ name }}</strong></dd>
-<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else if signs_in %}any of yours: first you sign in with Discord, so that Nod knows that it is you{% else %}an admin has to allow it, since your chat profile shows no address{% endif %}</strong></dd>
+<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else if signs_in %}any of yours. You'll sign in with Discord first, so Nod knows it's you{% else %}an admin has to allow it, because your chat profile shows no address{% endif %}</strong></dd>
 <dt>Workspace</dt><dd><strong>{{ workspace }}</strong></dd></dl>
 <h2>What Nod will be able to do</h2>
 <ul>{% for right in rights %}<li>{{ right }}</li>
 {% endfor %}</ul>
-<p>What Nod reads goes to {{ name }} alone. You can take this back at any time in your Google account, under
-third-party access.</p>
+<p>Only {{ name }} sees what Nod reads. You can end this any time in your Google account, under third-party access.</p>
 <form method="post" action="/oauth/google/start"><input type="hidden" name="t" value="{{ token }}">
 <button type="submit">Continue to {% if signs_in %}Discord{% else %}Google{% endif %}</button></form>
-<p><small>The link works once, {{ valid }}. If you are not {{ name }}, close this page.</small></p>
+<p><small>The link works once, {{ valid }}. Not {{ name }}? Close this page.</small></p>
 </main></body></html>"#
 )]
 struct ConnectTemplate<'a> {
@@ -116,107 +115,106 @@ fn valid(until: Timestamp, now: Timestamp) -> String {
 }
 
 pub(super) fn connected_page(account: &str, lacks: &[String]) -> Response {
-    let first = format!("Nod can now work with {account} for you.");
-    let then = "You can close this page. Whatever waited for this in chat goes on by itself.";
+    let first = format!("Nod can now use {account} for you.");
+    let then = "You can close this page. Nod is already carrying on in your chat.";
     if lacks.is_empty() {
         return message_page(StatusCode::OK, "Connected", &[&first, then]);
     }
     let but = format!(
-        "Nod may not {}: that was left unticked. Ask Nod in chat again, and tick it, if you want that.",
+        "Nod can't {}: that box wasn't ticked. If you want it, ask Nod again in chat and tick it.",
         GOOGLE.describe_any(lacks)
     );
     message_page(StatusCode::OK, "Connected", &[&first, &but, then])
 }
 
 pub(super) fn not_that_account(account: &str, connected: &str) -> Response {
-    let why = format!("You signed in as {account}, and {connected} is connected. Nothing was changed.");
+    let why =
+        format!("You signed in as {account}, but {connected} is the one that's connected. Nothing changed.");
     message_page(StatusCode::OK, "Not connected", &[&why, ASK_AGAIN])
 }
 
 pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Response {
     let was = match expected {
-        Some(expected) => format!("You signed in as {account}, and this link is for {expected}."),
+        Some(expected) => format!("You signed in as {account}, but this link is for {expected}."),
         None => {
-            format!("You signed in as {account}, and your chat profile shows no address to compare it with.")
+            format!("You signed in as {account}, but your chat profile shows no address to compare it with.")
         }
     };
     let next = match expected {
-        _ if admin_asked => {
-            "An admin of your workspace has been asked whether this account may be used. You will hear in chat."
-        }
+        _ if admin_asked => "An admin has been asked to allow this account. Nod will let you know in chat.",
         Some(_) => "Ask Nod in chat for a new link, and sign in with that address.",
-        None => "Ask whoever runs Nod to name an admin who can allow it.",
+        None => "Ask the person who runs Nod to name an admin who can allow it.",
     };
     message_page(StatusCode::OK, "Not connected", &[&was, next])
 }
 
 pub(super) fn declined_page() -> Response {
-    let lines = ["You did not give your consent, so nothing was connected.", ASK_AGAIN];
+    let lines = ["You said no, so nothing was connected.", ASK_AGAIN];
     message_page(StatusCode::OK, "Not connected", &lines)
 }
 
 pub(super) fn too_little() -> Response {
-    let why = "Google shows a box for each permission, and every one was left empty, so nothing was kept.";
+    let why = "No permission was ticked at Google, so nothing was connected.";
     message_page(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 
 pub(super) fn other_browser() -> Response {
-    let why = "This sign-in was begun in another browser, or too long ago. Nothing was connected.";
+    let why = "This sign-in started in another browser, or too long ago. Nothing was connected.";
     message_page(StatusCode::BAD_REQUEST, "Not connected", &[why, ASK_AGAIN])
 }
 
 pub(super) fn rejected_page(by: &str) -> Response {
-    let why = format!("{by} did not accept the sign-in.");
+    let why = format!("{by} didn't accept the sign-in.");
     message_page(StatusCode::BAD_REQUEST, "Not connected", &[&why, ASK_AGAIN])
 }
 
 pub(super) fn no_response_page(who: &str) -> Response {
-    let why = format!("{who} did not answer. Nothing was connected.");
+    let why = format!("{who} didn't answer. Nothing was connected.");
     message_page(StatusCode::BAD_GATEWAY, "Not connected", &[&why, ASK_AGAIN])
 }
 
 pub(super) fn provider_error_page(with: &str) -> Response {
     let lines = [
-        &format!("Nod's registration with {with} does not work. Nothing was connected."),
-        "Please tell whoever runs Nod: its log says what was answered, and “nod doctor” checks the rest.",
+        &format!("Nod isn't set up properly at {with}. Nothing was connected."),
+        "Please tell the person who runs Nod: the log has the answer, and “nod doctor” checks the rest.",
     ];
     message_page(StatusCode::BAD_GATEWAY, "Not connected", &lines)
 }
 
 pub(super) fn wrong_person_page() -> Response {
-    let why = "You signed in as somebody else than the person whom this link was made for, so nothing was connected. \
-               If somebody sent you the link: it would have let them read your mail.";
+    let why = "You signed in as someone else, so nothing was connected. If someone sent you this link, it \
+        would have let them read your email.";
     message_page(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 
 /// Renders the core's own message, which reveals no internals.
 pub(super) fn offer_error(error: &ConnectRequestError) -> Response {
     let (status, title) = match error {
-        ConnectRequestError::Unknown => (StatusCode::NOT_FOUND, "No such link"),
+        ConnectRequestError::Unknown => (StatusCode::NOT_FOUND, "This isn't a Nod link"),
         ConnectRequestError::Expired => (StatusCode::GONE, "This link has expired"),
-        ConnectRequestError::Used => (StatusCode::GONE, "This link was used already"),
+        ConnectRequestError::Used => (StatusCode::GONE, "This link was already used"),
         ConnectRequestError::Stranger => (StatusCode::FORBIDDEN, "This is for members"),
-        ConnectRequestError::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
+        ConnectRequestError::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "Please try again in a minute"),
         ConnectRequestError::Database(error) => {
             tracing::error!(%error, "database error while serving a page");
-            (StatusCode::SERVICE_UNAVAILABLE, "Not now")
+            (StatusCode::SERVICE_UNAVAILABLE, "Please try again in a minute")
         }
     };
     message_page(status, title, &[&error.to_string()])
 }
 
 pub(super) fn not_configured_page() -> Response {
-    let why = "This Nod cannot connect accounts: whoever runs it has to set google.client_id, \
-               google.client_secret and server.public_url.";
-    message_page(StatusCode::NOT_FOUND, "Not available", &[why])
+    let why = "This Nod can't connect accounts yet. The person who runs it has to set google.client_id, \
+        google.client_secret and server.public_url.";
+    message_page(StatusCode::NOT_FOUND, "Not set up yet", &[why])
 }
 
 pub(super) fn not_here() -> Response {
     message_page(
         StatusCode::NOT_FOUND,
         "Nothing here",
-        &["Nod lives in your chat; there is no page at this address."],
+        &["Nod lives in your chat. There's no page at this address."],
     )
 }
 
-const ASK_AGAIN: &str = "Ask Nod in chat for a new link if you want to connect.";
+const ASK_AGAIN: &str = "Ask Nod in chat if you need a new link.";

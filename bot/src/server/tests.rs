@@ -104,7 +104,7 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
     }
     offer.required_email = None;
     let page = body_text(pages::offer(&offer, true, "token", now)).await;
-    assert!(page.contains("any of yours: first you sign in with Discord"), "{page}");
+    assert!(page.contains("any of yours. You'll sign in with Discord first"), "{page}");
     assert!(page.contains("Continue to Discord"), "{page}");
 }
 
@@ -128,7 +128,7 @@ async fn errors_hide_internals() {
 #[tokio::test]
 async fn account_mismatch_names_the_expected_account() {
     let page = body_text(pages::other_account("eve@evil.test", Some("ana@acme.test"), false)).await;
-    assert!(page.contains("You signed in as eve@evil.test, and this link is for ana@acme.test."), "{page}");
+    assert!(page.contains("You signed in as eve@evil.test, but this link is for ana@acme.test."), "{page}");
     let asked = body_text(pages::other_account("ana@home.test", None, true)).await;
-    assert!(asked.contains("An admin of your workspace has been asked"), "{asked}");
+    assert!(asked.contains("An admin has been asked to allow this account"), "{asked}");
 }

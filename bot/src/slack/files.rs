@@ -39,7 +39,7 @@ impl FileDownloader {
         let mut url = Url::parse(address).map_err(|_| DownloadError::Forbidden("no address".to_owned()))?;
         for _ in 0..=MAX_REDIRECTS {
             if !self.is_trusted_host(&url) {
-                return Err(DownloadError::Forbidden("it lies outside Slack".to_owned()));
+                return Err(DownloadError::Forbidden("it isn't stored in Slack".to_owned()));
             }
             let request = self.http.get(url.clone()).bearer_auth(self.token.expose_secret());
             let answer =

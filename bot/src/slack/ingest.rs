@@ -100,7 +100,7 @@ impl Ingestor {
                     Err(error) => {
                         tracing::error!(%error, "could not store the input of a form that did not open");
                         InteractionResponse::Ephemeral(Card::from_markdown(
-                            "That did not work. Nothing was done; please press again.",
+                            "That didn't work. Please press again.",
                         ))
                     }
                 }

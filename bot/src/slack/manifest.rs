@@ -12,8 +12,8 @@ pub const COMMAND: &str = "/nod";
 
 /// The built-in entries in the menu of every message: id, name, description. An ability's entry has its name as its id.
 const SHORTCUTS: [(&str, &str, &str); 2] = [
-    ("ask", "Ask Nod about this", "Nod reads this message and tells you alone what it makes of it"),
-    ("draft", "Draft a reply", "Nod writes a reply to this message, for you alone"),
+    ("ask", "Ask Nod about this", "Nod reads this message and answers you privately"),
+    ("draft", "Draft a reply", "Nod drafts a reply just for you"),
 ];
 
 /// Returns the manifest of an app with that name. With a public URL it contains the routes of HTTP mode, which Slack
@@ -31,7 +31,7 @@ pub fn manifest(
     let page = |path: &str| public_url.and_then(|url| url.join(path).ok()).map(String::from);
     let mut command = json!({
         "command": COMMAND,
-        "description": "Ask Nod, or see what waits for your nod",
+        "description": "Ask Nod, or see what's waiting for you",
         "usage_hint": "help | ask … | connect | disconnect | approvals | memory | knowledge | runs | settings",
         "should_escape": true,
     });
@@ -49,7 +49,7 @@ pub fn manifest(
     json!({
         "display_information": {
             "name": app_name,
-            "description": "An assistant that acts after your nod",
+            "description": "An assistant that only acts once you approve",
             "background_color": "#2c3e35",
         },
         "features": {
@@ -59,7 +59,8 @@ pub fn manifest(
                 "messages_tab_read_only_enabled": false,
             },
             "assistant_view": {
-                "assistant_description": "Reads your mail when you ask, and sends what you approve",
+                "assistant_description": "Reads your email and calendar when you ask, and sends only what \
+                    you approve",
                 "suggested_prompts": [],
             },
             "shortcuts": shortcuts,

@@ -130,7 +130,7 @@ impl ChatAdapter for TerminalAdapter {
     }
 
     async fn download_attachment(&self, _address: &str, _most: usize) -> Result<Vec<u8>, DownloadError> {
-        Err(DownloadError::Forbidden("a terminal has no files".to_owned()))
+        Err(DownloadError::Forbidden("I can't take files in a terminal".to_owned()))
     }
 
     async fn upload_file(

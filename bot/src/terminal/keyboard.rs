@@ -55,14 +55,15 @@ impl Keyboard {
     /// Takes over the terminal; lines typed at an empty prompt are saved in this file.
     pub(super) fn open(history: PathBuf) -> anyhow::Result<Self> {
         let before = tcgetattr(std::io::stdin()).ok();
-        let mut editor: Editor<(), FileHistory> = Editor::new().context("no keyboard")?;
+        let mut editor: Editor<(), FileHistory> =
+            Editor::new().context("no keyboard: nod chat needs a terminal")?;
         editor.set_max_history_size(500)?;
         // Inserts a line end; Enter without a modifier ends the input.
         let new_line = KeyEvent(KeyCode::Enter, Modifiers::ALT);
         editor.bind_sequence(new_line, EventHandler::Simple(Cmd::Newline));
         // The file does not exist on the first start.
         let _ = editor.load_history(&history);
-        let mut printer = editor.create_external_printer().context("no screen")?;
+        let mut printer = editor.create_external_printer().context("no screen: nod chat needs a terminal")?;
         let (lines, printed) = std_mpsc::channel::<String>();
         // A separate thread, because the printer waits for the editor, which could wait for the caller.
         thread::Builder::new().name("screen".to_owned()).spawn(move || {

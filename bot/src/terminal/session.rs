@@ -74,8 +74,8 @@ impl ChatSession {
             self.keyboard.print(&line);
         }
         let hint = format!(
-            "You are {}. A number presses the button that has it (!3 one further up), /help lists the commands, Alt-Enter begins a new \
-             line, Ctrl-C stops a turn, Ctrl-D leaves.",
+            "You are {}. Type a button's number to press it (!3 for one further up), /help for the commands. \
+             Alt-Enter starts a new line, Ctrl-C stops me, Ctrl-D leaves.",
             self.parts.user
         );
         let hint = self.screen.style().dim(&hint);
@@ -127,7 +127,7 @@ impl ChatSession {
         let what = if let Some(verb) = self.screen.find_action(line) {
             Event::ButtonClicked { place, verb: Some(verb) }
         } else if self.screen.is_stale_number(line) {
-            self.keyboard.print(&format!("[{line}] is gone: what was asked has changed. Nothing was done."));
+            self.keyboard.print(&format!("[{line}] no longer works because the card has changed."));
             return;
         } else if let Some(command) = line.strip_prefix('/') {
             // As it is typed in the chat.
@@ -158,7 +158,7 @@ impl ChatSession {
             let stop = self.to_message("stop");
             self.handle_event(stop).await;
         } else {
-            self.keyboard.print("Nothing is under way. Ctrl-D leaves.");
+            self.keyboard.print("I'm not working on anything. Ctrl-D leaves.");
         }
         Ok(())
     }
@@ -188,7 +188,8 @@ impl ChatSession {
             Ok(immediate) => Some(immediate),
             Err(error) => {
                 tracing::error!(%error, "could not store the input");
-                self.keyboard.print("That was not taken: the database does not answer. Please say it again.");
+                self.keyboard
+                    .print("That didn't reach me because the database doesn't answer. Please say it again.");
                 None
             }
         }
@@ -211,7 +212,7 @@ impl ChatSession {
         while !form.fields.is_empty() {
             for field in &mut form.fields {
                 let Some(typed) = self.ask_field(field).await else {
-                    self.keyboard.print("Nothing was changed.");
+                    self.keyboard.print("Nothing changed.");
                     return;
                 };
                 field.value = typed;
@@ -238,7 +239,7 @@ impl ChatSession {
             if line.chars().count() <= field.max_chars {
                 return Some(line);
             }
-            self.keyboard.print(&format!("⚠ At most {} characters.", field.max_chars));
+            self.keyboard.print(&format!("⚠ {} characters at most.", field.max_chars));
         }
     }
 }

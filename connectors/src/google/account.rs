@@ -187,7 +187,7 @@ impl Accounts {
             let mine =
                 self.connections.acquire_refresh_lease(tenant, person, Provider::Google, &grant, by).await;
             if mine.map_err(|error| {
-                ToolError::internal(format!("the connected account cannot be kept: {error}"))
+                ToolError::internal(format!("I can't read or save connected accounts right now: {error}"))
             })? {
                 return self
                     .refresh_grant(whose, grant, by, now)
@@ -217,7 +217,9 @@ impl Accounts {
                 let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
                 Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
             }
-            Err(error) => Err(ToolError::internal(format!("the connected accounts cannot be read: {error}"))),
+            Err(error) => Err(ToolError::internal(format!(
+                "I can't read or save connected accounts right now: {error}"
+            ))),
         }
     }
 
@@ -229,7 +231,9 @@ impl Accounts {
         now: Timestamp,
     ) -> Result<Grant, ToolError> {
         let (tenant, person) = whose;
-        let broken = |error| ToolError::internal(format!("the connected account cannot be kept: {error}"));
+        let broken = |error| {
+            ToolError::internal(format!("I can't read or save connected accounts right now: {error}"))
+        };
         let renewed = match &grant.refresh {
             Some(refresh) => self.oauth.refresh(refresh, now).await,
             None => Err(OAuthError::Revoked),

@@ -84,7 +84,7 @@ impl ApiCaller {
         // On the heap: the generated calls are large, and several run at once.
         match timeout(limit, Box::pin(call)).await {
             Ok(done) => done,
-            Err(_) => Err(GoogleApiError::NoResponse(format!("nothing came for {} s", limit.as_secs()))),
+            Err(_) => Err(GoogleApiError::NoResponse(format!("no answer for {} s", limit.as_secs()))),
         }
     }
 }

@@ -94,10 +94,10 @@ impl GoogleApiError {
             Self::NoToken(fault) => fault,
             _ if self.is_gone() => ToolError::NotFound { what: what.to_owned() },
             Self::NotSent(_) | Self::NoResponse(_) => {
-                ToolError::internal(format!("Google did not answer: {self}"))
+                ToolError::internal(format!("Google didn't answer: {self}"))
             }
             Self::Rejected { status, .. } if status >= 500 && self.quota().is_none() => {
-                ToolError::internal(format!("Google is broken: {self}"))
+                ToolError::internal(format!("something is wrong at Google: {self}"))
             }
             Self::Rejected { .. } => self.into_rejection(),
         }
@@ -120,13 +120,13 @@ impl GoogleApiError {
             Self::NoToken(fault) => fault,
             Self::NotSent(_) => ToolError::RateLimited { retry_after_secs: DEFAULT_RETRY_SECS },
             Self::NoResponse(reason) => {
-                ToolError::UnknownOutcome { reason: format!("Google did not answer: {reason}") }
+                ToolError::UnknownOutcome { reason: format!("Google didn't answer: {reason}") }
             }
             // A missing draft might have been sent by the previous attempt.
-            _ if self.is_gone() => ToolError::UnknownOutcome { reason: "it is gone from Google".into() },
-            Self::Rejected { status, .. } if status >= 500 || status == 408 => {
-                ToolError::UnknownOutcome { reason: format!("Google broke while doing it: {self}") }
-            }
+            _ if self.is_gone() => ToolError::UnknownOutcome { reason: "it's no longer at Google".into() },
+            Self::Rejected { status, .. } if status >= 500 || status == 408 => ToolError::UnknownOutcome {
+                reason: format!("something went wrong at Google while doing it: {self}"),
+            },
             Self::Rejected { .. } => self.into_rejection(),
         }
     }
@@ -160,8 +160,8 @@ impl GoogleApiError {
         match (status, code.as_str()) {
             (401, _) => reconnect,
             (403, "insufficientPermissions" | "ACCESS_TOKEN_SCOPE_INSUFFICIENT") => reconnect,
-            (403, _) => ToolError::Forbidden { reason: format!("Google refuses: {message}") },
-            _ => ToolError::invalid(format!("Google refuses: {message}")),
+            (403, _) => ToolError::Forbidden { reason: format!("Google said no: {message}") },
+            _ => ToolError::invalid(format!("Google said no: {message}")),
         }
     }
 }
@@ -212,7 +212,7 @@ impl ErrorCapture {
             Err(common::Error::UploadSizeLimitExceeded(..)) => Err(GoogleApiError::Rejected {
                 status: 413,
                 code: String::new(),
-                message: "the message is larger than Google takes".into(),
+                message: "the email is larger than Google takes".into(),
                 after: None,
             }),
             Err(_) => Err(self
@@ -297,9 +297,9 @@ mod tests {
             (rejection(403, "dailyLimitExceeded", Some(60)), ToolError::RateLimited { retry_after_secs: 60 }),
             (
                 rejection(403, "domainPolicy", None),
-                ToolError::Forbidden { reason: "Google refuses: m".into() },
+                ToolError::Forbidden { reason: "Google said no: m".into() },
             ),
-            (rejection(400, "invalidArgument", None), ToolError::invalid("Google refuses: m")),
+            (rejection(400, "invalidArgument", None), ToolError::invalid("Google said no: m")),
         ] {
             assert_eq!(trouble.clone().into_write_error(), fault);
             assert_eq!(trouble.into_read_error("it"), fault);

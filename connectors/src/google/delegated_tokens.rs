@@ -54,18 +54,18 @@ pub struct OrganisationAccount {
 pub enum OrganisationAccountError {
     /// The grant was revoked.
     #[error(
-        "Google no longer lets this Nod into the organisation's account ({0}). Whoever runs Nod has to sign in with it \
-         anew, and to set google.system.refresh_token"
+        "I've lost access to your organisation's account ({0}). The person who runs Nod has to sign in with \
+         it again and set google.system.refresh_token"
     )]
     Revoked(String),
     /// The grant lacks scopes.
     #[error(
-        "The organisation's account does not allow this Nod to {0}. Whoever runs Nod has to sign in with it anew for \
-         that too, and to set google.system.refresh_token"
+        "Your organisation's account doesn't allow me to {0}. The person who runs Nod has to sign in with it \
+         again for that and set google.system.refresh_token"
     )]
     MissingScopes(String),
     /// No answer, or a broken one: a retry can help.
-    #[error("Google did not answer: {0}")]
+    #[error("Google didn't answer: {0}")]
     Unavailable(String),
 }
 
@@ -92,7 +92,7 @@ impl OrganisationAccount {
         let missing =
             tokens.scopes.as_ref().map(|granted| scopes::GOOGLE.missing_scopes(granted, &[scopes::READONLY]));
         if missing.is_some_and(|missing| !missing.is_empty()) {
-            return Err(OrganisationAccountError::MissingScopes("read mail".to_owned()));
+            return Err(OrganisationAccountError::MissingScopes("read email".to_owned()));
         }
         Ok((CachedToken { access: tokens.access, until: tokens.expires_at }, tokens.scopes))
     }
@@ -143,7 +143,7 @@ impl DelegatedTokenProvider {
     ) -> Result<Option<DelegatedAccount>, ToolError> {
         let loan =
             self.loans.find_delegated_account(cx.scope.tenant, cx.principal.person, Provider::Google).await;
-        loan.map_err(|error| ToolError::internal(format!("whose account is used cannot be read: {error}")))
+        loan.map_err(|error| ToolError::internal(format!("I can't tell whose account to use: {error}")))
     }
 
     /// Returns access to it, limited to `needs`, with a token that is not `refused`, which Google just rejected.
@@ -226,7 +226,7 @@ impl DelegatedTokenProvider {
 
     /// Returns the organisation's address: "assistant@acme.test".
     pub(super) fn organisation_label(&self) -> &str {
-        self.loans.delegated_access().organisation_email().unwrap_or("the organisation's account")
+        self.loans.delegated_access().organisation_email().unwrap_or("your organisation's account")
     }
 }
 

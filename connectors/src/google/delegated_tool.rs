@@ -42,7 +42,7 @@ impl<T: ?Sized> DelegatedTool<T> {
 
     fn with_account_note(&self, output: ToolOutput) -> ToolOutput {
         let account = self.tokens.organisation_label();
-        output.with_note(format!("Done with {account}, the organisation's account, not your own."))
+        output.with_note(format!("I used {account}, your organisation's account, not your own."))
     }
 }
 
@@ -56,12 +56,13 @@ fn map_connect_error<T>(
             address.as_str()
         }
         (Some(DelegatedAccount::Organisation), Err(ToolError::NeedsConnect { .. })) => {
-            "the organisation's account"
+            "your organisation's account"
         }
         _ => return result,
     };
     let reason = format!(
-        "Google does not let this Nod do that in {account}. Whoever runs Nod has to look at what it is allowed there"
+        "Google doesn't let me do that in {account}. The person who runs Nod needs to check what it's \
+         allowed there"
     );
     tracing::warn!("Google rejected a token of a lent account");
     Err(ToolError::NeedsAdmin { reason })

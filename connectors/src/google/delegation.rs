@@ -41,10 +41,10 @@ impl std::fmt::Debug for ServiceKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceKeyError {
     /// It is something else.
-    #[error("it is not the JSON key of a service account, as the Google Cloud console gives it out")]
+    #[error("this isn't a service account's JSON key as the Google Cloud console gives it out")]
     InvalidKey,
     /// It lacks this field.
-    #[error("its {0} is missing or cannot be read")]
+    #[error("its {0} is missing or can't be read")]
     MissingField(&'static str),
 }
 
@@ -113,24 +113,25 @@ pub struct IssuedToken {
 pub enum DelegationError {
     /// An admin of the domain has not allowed it.
     #[error(
-        "Google does not let this Nod act as {subject} for that ({code}). An admin of Google Workspace can allow it: in \
-         the Admin console under Security, API controls, Domain-wide delegation, client {client} needs the scopes {scopes}"
+        "Google doesn't let me act as {subject} for that ({code}). A Google Workspace admin can allow it: in \
+         the Admin console under Security, API controls, Domain-wide delegation, client {client} needs the \
+         scopes {scopes}"
     )]
     ScopesNotAllowed { code: String, subject: String, client: String, scopes: String },
     /// There is no such account, or it is suspended.
     #[error(
-        "Google knows no account {subject} in this organisation, or it is suspended ({code}). An admin of Google \
-         Workspace can look after it"
+        "Google doesn't know the account {subject} here, or it's suspended ({code}). A Google Workspace \
+         admin can check"
     )]
     UnknownAccount { code: String, subject: String },
     /// The key is no longer accepted, or the machine's clock is wrong.
     #[error(
-        "Google does not take the key of this Nod's service account ({code}). Whoever runs Nod has to look at \
-         google.delegation.key_file, and at the machine's clock"
+        "Google rejects the key of my service account ({code}). The person who runs Nod needs to check \
+         google.delegation.key_file and the machine's clock"
     )]
     InvalidKey { code: String },
     /// No answer, or a broken one: a retry can help.
-    #[error("Google did not answer: {0}")]
+    #[error("Google didn't answer: {0}")]
     Unavailable(&'static str),
 }
 
@@ -166,7 +167,7 @@ impl DomainDelegation {
         let token = match timeout(TIMEOUT, asked).await {
             Ok(Ok(token)) => token,
             Ok(Err(error)) => return Err(self.classify_error(&error, subject, scopes)),
-            Err(_) => return Err(DelegationError::Unavailable("nothing came for 10 s")),
+            Err(_) => return Err(DelegationError::Unavailable("no answer for 10 s")),
         };
         let access = token.token().filter(|token| !token.is_empty());
         let access = access.ok_or(DelegationError::Unavailable("its answer was not the expected one"))?;

@@ -77,16 +77,16 @@ impl std::fmt::Debug for GoogleTokenFields {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OAuthError {
     /// The grant is no longer valid (revoked, expired, password changed): the person must connect again.
-    #[error("Google took the grant back")]
+    #[error("Google ended the access")]
     Revoked,
     /// The code or the request is invalid (used twice, too old): the person must start over.
-    #[error("Google refused: {reason}")]
+    #[error("Google said no: {reason}")]
     Rejected { reason: String },
     /// Nod's own client id, secret or redirect is wrong: an administrator must fix it.
-    #[error("Google refuses this installation: {reason}")]
+    #[error("Google doesn't accept this installation: {reason}")]
     Misconfigured { reason: String },
     /// No answer, or a broken one: a retry can help.
-    #[error("Google did not answer: {reason}")]
+    #[error("Google didn't answer: {reason}")]
     Unavailable { reason: String },
 }
 
@@ -341,7 +341,7 @@ async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpRespons
 }
 
 fn timeout_error() -> OAuthError {
-    OAuthError::Unavailable { reason: format!("nothing came for {} s", TIMEOUT.as_secs()) }
+    OAuthError::Unavailable { reason: format!("no answer for {} s", TIMEOUT.as_secs()) }
 }
 
 fn describe_transport_error(error: &reqwest::Error) -> &'static str {

@@ -30,37 +30,37 @@ pub static GOOGLE: Scopes = Scopes {
             scope: READONLY,
             wider: &[MODIFY, MAIL],
             place: "your Gmail",
-            words: "read your mail",
-            explained: "Search and read the mail of this account, when you ask for it.",
+            words: "read your email",
+            explained: "Search and read this account's email when you ask.",
         },
         Known {
             scope: COMPOSE,
             wider: &[MODIFY, MAIL],
             place: "your Gmail",
-            words: "write mail for you",
-            explained: "Write drafts, and send a mail after you have approved that very mail in chat.",
+            words: "write email for you",
+            explained: "Write drafts, and send an email once you've approved that exact email in chat.",
         },
         Known {
             scope: MODIFY,
             wider: &[MAIL],
             place: "your Gmail",
-            words: "organise your mail",
-            explained: "Label, archive and star mail, when you ask for it.",
+            words: "organise your email",
+            explained: "Label, archive and star email when you ask.",
         },
         Known {
             scope: EVENTS,
             wider: &[CALENDAR],
             place: "your calendar",
             words: "work with your calendar",
-            explained: "See the events of this account's calendars, and change them; what reaches others only after you \
-                        have approved it in chat.",
+            explained: "See and change this account's calendar. Anything that reaches other people waits \
+                until you've approved it in chat.",
         },
         Known {
             scope: FREEBUSY,
             wider: &[CALENDAR_BUSY, CALENDAR_READONLY, CALENDAR],
             place: "your calendar",
             words: "see when people are busy",
-            explained: "See when you, and people who share that with you, are busy.",
+            explained: "See when you're busy, and when people who share that with you are.",
         },
     ],
 };
@@ -108,14 +108,14 @@ mod tests {
 
     #[test]
     fn granted_scopes_read_as_a_sentence() {
-        assert_eq!(GOOGLE.describe_all(&owned(&[READONLY])), "read your mail");
+        assert_eq!(GOOGLE.describe_all(&owned(&[READONLY])), "read your email");
         assert_eq!(
             GOOGLE.describe_all(&owned(&[EVENTS, COMPOSE, READONLY])),
-            "read your mail, write mail for you and work with your calendar"
+            "read your email, write email for you and work with your calendar"
         );
         assert_eq!(
             GOOGLE.describe_any(&owned(&[EVENTS, READONLY])),
-            "read your mail or work with your calendar"
+            "read your email or work with your calendar"
         );
         assert_eq!(GOOGLE.describe_any(&[]), "do that");
         assert_eq!(GOOGLE.place(&owned(&[MODIFY])), "your Gmail");

@@ -18,7 +18,7 @@ pub(super) enum AttemptError {
     #[error("{status}: {reason}")]
     QuotaExhausted { status: u16, reason: String },
     /// The model cannot call tools.
-    #[error("{model} cannot call tools")]
+    #[error("{model} can't use tools")]
     ToolsUnsupported { model: String },
     /// A content filter withheld the answer.
     #[error("held back by a content filter")]
@@ -34,7 +34,7 @@ impl AttemptError {
     }
 
     pub(super) fn timeout(patience: Duration) -> Self {
-        Self::lost(format!("nothing came for {:.0} s", patience.as_secs_f32().max(1.0)))
+        Self::lost(format!("no answer for {:.0} s", patience.as_secs_f32().max(1.0)))
     }
 
     /// Maps an error of the client library. Its messages quote whole bodies, so none of them is kept.

@@ -64,10 +64,10 @@ pub struct TierSettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// `base_url` is not an http or https URL.
-    #[error("llm.{tier}.base_url is not a web address")]
+    #[error("llm.{tier}.base_url isn't a web address")]
     BaseUrl { tier: &'static str },
     /// The key contains characters that no header can carry.
-    #[error("llm.{tier}.api_key holds characters that a key cannot have (a line break?)")]
+    #[error("llm.{tier}.api_key contains characters a key can't have (a line break?)")]
     ApiKey { tier: &'static str },
     /// The HTTP client could not be built (no certificate store?).
     #[error("no HTTP client: {reason}")]

@@ -128,15 +128,15 @@ pub enum ModelError {
         reason: String,
     },
     /// The endpoint rejects the request (wrong key, unknown model, prompt too long): an operator must act.
-    #[error("refused with status {status}: {reason}")]
+    #[error("refused (status {status}): {reason}")]
     #[serde(alias = "refused")]
     Rejected { status: u16, reason: String },
     /// The model cannot call tools: an operator must choose another one.
-    #[error("{model} cannot call tools")]
+    #[error("{model} can't use tools")]
     #[serde(alias = "no_tools")]
     ToolsUnsupported { model: String },
     /// Neither the tier's model nor its fallback answered.
-    #[error("{first}; and its stand-in: {second}")]
+    #[error("{first}; the backup model: {second}")]
     Both { first: Box<ModelError>, second: Box<ModelError> },
     /// The provider withheld the answer. A differently worded request might succeed.
     #[error("the answer was held back by a content filter")]

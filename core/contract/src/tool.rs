@@ -201,15 +201,15 @@ pub type ToolResult = Result<ToolOutput, ToolError>;
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum ToolError {
     /// The arguments are wrong; the model tries others.
-    #[error("invalid arguments: {reason}")]
+    #[error("{reason}")]
     #[serde(alias = "invalid")]
     InvalidArguments { reason: String },
     /// The thing does not exist; the model looks elsewhere or says so.
-    #[error("not found: {what}")]
+    #[error("I couldn't find {what}")]
     NotFound { what: String },
     /// Several things match, and the person picks one. `message` is a sentence for them, for when the name is not
     /// enough.
-    #[error("{name} is ambiguous")]
+    #[error("more than one {name} fits")]
     Ambiguous {
         name: String,
         choices: Vec<Choice>,
@@ -225,7 +225,7 @@ pub enum ToolError {
     },
     /// Several times suit all guests. The person picks one for the time they asked for (`topic`), or has the others
     /// vote (`voters`, by address). Free times come from calendars, so only the person is asked.
-    #[error("several times fit")]
+    #[error("more than one time fits")]
     #[serde(alias = "slots")]
     AmbiguousTime {
         #[serde(alias = "about")]
@@ -239,7 +239,7 @@ pub enum ToolError {
     },
     /// The person must connect their account or grant more scopes. `revoked` means that the provider withdrew a
     /// grant; `missing` lists the scopes needed, if known.
-    #[error("{} is not connected", provider.display_name())]
+    #[error("{} isn't connected", provider.display_name())]
     NeedsConnect {
         provider: Provider,
         revoked: bool,
@@ -247,10 +247,10 @@ pub enum ToolError {
         missing: Vec<String>,
     },
     /// It is not allowed; the model says so.
-    #[error("not allowed: {reason}")]
+    #[error("{reason}")]
     Forbidden { reason: String },
     /// An administrator of the accounts or of Nod must fix it. The person is told so, whatever the model writes.
-    #[error("not possible until an admin mends it: {reason}")]
+    #[error("an admin has to fix this first: {reason}")]
     NeedsAdmin { reason: String },
     /// The object changed since the model or the person saw it. They look at its `current` form.
     #[error("{}", conflict_text(current))]
@@ -260,24 +260,24 @@ pub enum ToolError {
         current: Box<ToolOutput>,
     },
     /// The provider asks to wait (in seconds); the job retries then.
-    #[error("busy, try again in {retry_after_secs} s")]
+    #[error("busy right now, try again in {retry_after_secs} s")]
     #[serde(alias = "busy")]
     RateLimited {
         #[serde(alias = "after_seconds")]
         retry_after_secs: u64,
     },
     /// It is not known whether it happened; the effect looks it up.
-    #[error("unknown outcome: {reason}")]
+    #[error("{reason}")]
     #[serde(alias = "unknown")]
     UnknownOutcome { reason: String },
     /// The provider or Nod is broken; the person is notified with the run's id.
-    #[error("broken: {reason}")]
+    #[error("something went wrong: {reason}")]
     #[serde(alias = "broken")]
     Internal { reason: String },
 }
 
 fn conflict_text(now: &ToolOutput) -> &str {
-    now.content["why"].as_str().unwrap_or("it was changed meanwhile")
+    now.content["why"].as_str().unwrap_or("it was changed in the meantime")
 }
 
 impl ToolError {
@@ -322,7 +322,7 @@ pub struct Choice {
 pub const MAX_BODY_CHARS: usize = 30_000;
 
 /// The field of [`Preview::fields`] that states what was assumed about a time.
-pub const ASSUMPTIONS_FIELD: &str = "Understood";
+pub const ASSUMPTIONS_FIELD: &str = "Read as";
 
 /// Exactly what would happen, as the person approves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

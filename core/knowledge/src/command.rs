@@ -25,7 +25,7 @@ use nod_store::ability::{Asker, Buttons, Command};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 
-const UNKNOWN: &str = "I know no such document here. Nothing was changed.";
+const UNKNOWN: &str = "I don't know that document here. Nothing changed.";
 /// The most choices of an option, and the longest label of one.
 const MAX_CHOICES: usize = 25;
 const MAX_LABEL_CHARS: usize = 100;
@@ -257,6 +257,6 @@ fn may_remove(core: &Chat, asker: &Asker<'_>, document: &Document) -> bool {
 
 fn not_theirs() -> InteractionResponse {
     InteractionResponse::ephemeral(
-        "Only the person who added it, or an admin, can remove it. Nothing was changed.",
+        "Only the person who added it, or an admin, can remove it. Nothing changed.",
     )
 }

@@ -49,15 +49,15 @@ impl Command for Showing {
     fn spec(&self) -> CommandSpec {
         CommandSpec {
             name: "memory",
-            does: "shows what I remember",
-            about: "What Nod remembers here and about you",
+            does: "see what I remember",
+            about: "See what Nod remembers here and about you",
             options: &[
                 CommandOption {
                     name: "what",
-                    about: "Show it, or get it as a file",
+                    about: "See it, or get it as a file",
                     takes: Takes::OneOf(&["show", "export"]),
                 },
-                CommandOption { name: "forget", about: "Something to forget", takes: Takes::Completed },
+                CommandOption { name: "forget", about: "What should be forgotten?", takes: Takes::Completed },
             ],
         }
     }

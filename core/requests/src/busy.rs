@@ -15,5 +15,5 @@ pub fn wait_sentence(provider: Provider, until: Timestamp, zone: &str) -> String
     // Rounds up to the minute in which the wait is over.
     let over = until.checked_add_signed(TimeDelta::seconds(59)).unwrap_or(until);
     let until = when::time_with_minutes(over, &TimeZone::get(zone).unwrap_or(TimeZone::UTC));
-    format!("{} asks me to wait until {until}.", provider.display_name())
+    format!("{} has asked me to wait until {until}.", provider.display_name())
 }

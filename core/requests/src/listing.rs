@@ -42,9 +42,9 @@ impl Listing for Approvals {
         let row = |one: &approval::Approval| vec![approval::line(one), local_time(one.expires_at, &one.zone)];
         let rows: Vec<Vec<String>> = waiting.iter().map(row).collect();
         let words = match rows.as_slice() {
-            [] => "Nothing waits for your nod.".to_owned(),
+            [] => "Nothing is waiting for you.".to_owned(),
             rows => describe_rows(
-                ("request waits for your nod", "requests wait for your nod"),
+                ("request is waiting for you", "requests are waiting for you"),
                 &["Request", "Expires"],
                 rows,
             ),

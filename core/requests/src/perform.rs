@@ -69,10 +69,13 @@ async fn load_execution<'a>(
 pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
     let work = load_execution(core, claim, id).await?;
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
-        let gone = format!("the tool {} is not installed any more", work.effect.tool);
-        let begun = work.effect.status == "started";
-        let fault =
-            if begun { ToolError::UnknownOutcome { reason: gone } } else { ToolError::internal(gone) };
+        tracing::error!(effect = %id, tool = %work.effect.tool, "the tool is not installed any more");
+        // The card says "I" before the reason of an unknown outcome.
+        let fault = if work.effect.status == "started" {
+            ToolError::UnknownOutcome { reason: "can't do this kind of request any more".to_owned() }
+        } else {
+            ToolError::internal("I can't do this kind of request any more")
+        };
         return work.record_outcome(Err(fault)).await;
     };
     match work.effect.status.as_str() {
@@ -115,7 +118,7 @@ impl EffectExecution<'_> {
         // Nod might have been down since the approval.
         if self.is_past_deadline() {
             let said = format!(
-                "Nod could not get to it within {} minutes of the nod",
+                "I couldn't get to it within {} minutes of your approval",
                 PERFORM_DEADLINE.num_minutes()
             );
             return self.record_outcome(Err(ToolError::internal(said))).await;
@@ -208,14 +211,15 @@ impl EffectExecution<'_> {
                 return self.start(tool, handle).await;
             }
             Ok(EffectLookup::NotDone) => {
-                let said = format!("tried {} times; it surely did not happen", self.effect.attempt);
+                let said =
+                    format!("I tried {} times, and it certainly didn't go through", self.effect.attempt);
                 return self.record_outcome(Err(ToolError::internal(said))).await;
             }
             Ok(EffectLookup::Inconclusive(looked_at)) => looked_at,
             // A failed lookup decides nothing, but a user is waiting.
             Err(fault) if self.is_past_deadline() => {
                 let reason =
-                    format!("could not look for {} minutes: {fault}", PERFORM_DEADLINE.num_minutes());
+                    format!("couldn't check for {} minutes: {fault}", PERFORM_DEADLINE.num_minutes());
                 return self.record_outcome(Err(ToolError::UnknownOutcome { reason })).await;
             }
             Err(ToolError::RateLimited { retry_after_secs: after_seconds }) => {
@@ -224,7 +228,7 @@ impl EffectExecution<'_> {
             Err(ToolError::Internal { .. } | ToolError::UnknownOutcome { .. }) => {
                 return self.reschedule_in(10, false).await;
             }
-            Err(fault) => format!("could not look: {fault}"),
+            Err(fault) => format!("couldn't check: {fault}"),
         };
         if self.effect.lookup_count + 1 >= MAX_LOOKUPS {
             return self.record_outcome(Err(ToolError::UnknownOutcome { reason })).await;
@@ -241,11 +245,12 @@ impl EffectExecution<'_> {
         let (status, outcome) =
             match with_timeout(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
                 Ok(EffectLookup::Done(output)) => ("done", Ok(output)),
-                Ok(EffectLookup::NotDone) => {
-                    ("failed", Err(ToolError::internal("Nod looked again: it surely did not happen")))
-                }
+                Ok(EffectLookup::NotDone) => (
+                    "failed",
+                    Err(ToolError::internal("I checked again, and it certainly didn't go through")),
+                ),
                 Ok(EffectLookup::Inconclusive(looked_at)) => ("unknown", unknown(looked_at)),
-                Err(fault) => ("unknown", unknown(format!("could not look: {fault}"))),
+                Err(fault) => ("unknown", unknown(format!("couldn't check: {fault}"))),
             };
         self.resolve_unknown(status, outcome).await
     }
@@ -438,7 +443,7 @@ impl EffectExecution<'_> {
 
 fn deadline_error() -> ToolError {
     ToolError::internal(format!(
-        "the provider could not be reached for {} minutes",
+        "I couldn't reach the service for {} minutes",
         PERFORM_DEADLINE.num_minutes()
     ))
 }

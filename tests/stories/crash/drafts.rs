@@ -86,7 +86,7 @@ async fn run_crash(platform: Platform, step: DraftStep, death: &CrashCase) {
     world.make_mail_address_known("cho").await;
     let mut thread = None;
     for (now, words, until) in [
-        (DraftStep::CreateDraft, "@nod draft a mail to Bo saying I'm late", "It was not sent."),
+        (DraftStep::CreateDraft, "@nod draft a mail to Bo saying I'm late", "Not sent yet."),
         (DraftStep::ChangeDraft, "add Cho in copy", "Cc  cho@acme.test"),
         (DraftStep::RequestSend, "send it", "[Approve & send]"),
         (DraftStep::Approve, "", "Sent “Running late”"),

@@ -53,7 +53,7 @@ async fn crash_during_edit(platform: Platform, came: IngestProgress) {
     if came == IngestProgress::Stored {
         // Slack's form stays open and says so; Discord's is closed, and an ephemeral message says it.
         let said = world.form_text("ana") + &world.read_ephemerals("ana");
-        assert!(said.contains("revision 2 is what counts now"), "{said}");
+        assert!(said.contains("This was edited after you saw it"), "{said}");
         if !world.chat.list_open_forms().is_empty() {
             world.close_form("ana");
         }

@@ -40,8 +40,8 @@ const ACTS: [(EventAction, [&str; 4]); 3] = [
             "is in your calendar",
         ],
     ),
-    (EventAction::Move, ["move lunch to 3pm", "Approve & change", "→ Changed", "“Lunch” is changed"]),
-    (EventAction::Cancel, ["cancel lunch", "Approve & cancel it", "→ Cancelled", "“Lunch” is cancelled"]),
+    (EventAction::Move, ["move lunch to 3pm", "Approve & update", "→ Updated", "“Lunch” is changed"]),
+    (EventAction::Cancel, ["cancel lunch", "Approve & cancel event", "→ Cancelled", "“Lunch” is cancelled"]),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]

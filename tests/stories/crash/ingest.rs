@@ -176,7 +176,7 @@ async fn everything_twice_around_a_death_is_one_mail() {
     }
     assert_invariants(&mut world, ExpectedReceipt::Sent).await;
     let told = world.read_ephemerals("ana");
-    assert!(told.contains("approved this already") && told.lines().count() == 1, "{told}");
+    assert!(told.contains("already approved this") && told.lines().count() == 1, "{told}");
     world.kill_program(nod).await;
     world.finish().await;
 }

@@ -212,7 +212,7 @@ async fn assert_consistent(world: &World, name: &str) {
         };
         receipts[receipt] += 1;
     }
-    let told = ["→ Sent", "Undone by Ana Silva", "Denied by Ana Silva", "Nobody answered in time"];
+    let told = ["→ Sent", "Undone by Ana Silva", "Denied by Ana Silva", "Expired without an answer"];
     assert_eq!(told.map(|words| said.matches(words).count()), receipts, "{name}\n{said}");
     assert_eq!((rows.len(), sent.len()), (3, receipts[0]), "{name}");
     assert!(world.google.drafts("ana@acme.test").is_empty(), "{name}: a draft is left");

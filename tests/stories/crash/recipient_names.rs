@@ -23,7 +23,7 @@ async fn killed_while_somebodys_mail_is_looked_at_for_a_name_it_asks_once(platfo
         world.chat.say("ana", "general", None, "@nod tell Zoe I'm late");
     })
     .await;
-    click(&world, "Zoe Kim (zoe@partner.example) · from your mail").await;
+    click(&world, "Zoe Kim (zoe@partner.example) · from your email").await;
     click(&world, "Approve & send").await;
     wait_for_count(&world, "select count(*) from effects where status = 'done'", 1).await;
     wait_for_count(&world, "select count(*) from runs where status = 'done'", 1).await;

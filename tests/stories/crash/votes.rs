@@ -132,20 +132,20 @@ async fn run_step(
     step: VoteStep,
 ) -> (&'static str, &'static str, String, (&'static str, &'static str)) {
     match step {
-        VoteStep::AskOthers => ("ana", ANA_DM, "Ask the others".to_owned(), (GENERAL, "When suits you?")),
+        VoteStep::AskOthers => ("ana", ANA_DM, "Ask the others".to_owned(), (GENERAL, "When works for you?")),
         VoteStep::BoVote => ("bo", GENERAL, "2".to_owned(), (GENERAL, "✓ Bo Lind")),
         VoteStep::ChoVote => ("cho", GENERAL, "2".to_owned(), (GENERAL, "✓ Bo Lind, Cho Park")),
         VoteStep::AnaVote => ("ana", GENERAL, "2".to_owned(), (ANA_DM, "[Approve & invite]")),
         VoteStep::AnaPick => {
             ("ana", ANA_DM, label_of_agreed_time(world).await, (ANA_DM, "[Approve & invite]"))
         }
-        VoteStep::Approve => ("ana", ANA_DM, "Approve & invite".to_owned(), (GENERAL, "It is booked")),
+        VoteStep::Approve => ("ana", ANA_DM, "Approve & invite".to_owned(), (GENERAL, "It's booked")),
     }
 }
 
 /// Returns the label of the time that Bo and Cho have voted for.
 async fn label_of_agreed_time(world: &World) -> String {
-    let second = sqlx::query_scalar("select choices->1->>'label' || ' · suits 2 of 3' from questions");
+    let second = sqlx::query_scalar("select choices->1->>'label' || ' · works for 2 of 3' from questions");
     second.fetch_one(&world.pool).await.unwrap()
 }
 
@@ -168,7 +168,7 @@ async fn assert_invariants(world: &mut World, death: &CrashCase) {
     }
     let (shared, own) = (world.read_new(GENERAL), world.read_new(ANA_DM));
     assert_eq!(shared.matches(" · Planning").count(), 1, "{}:\n{shared}", death.name);
-    assert_eq!(shared.matches("It is booked").count(), 1, "{}:\n{shared}", death.name);
+    assert_eq!(shared.matches("It's booked").count(), 1, "{}:\n{shared}", death.name);
     assert_eq!(own.matches("→ Created").count(), 1, "{}:\n{own}", death.name);
     assert_eq!(own.matches("is in your calendar").count(), 1, "{}:\n{own}", death.name);
     assert_eq!(world.chat.mentioned_users().len(), 2, "{}", death.name);

@@ -64,7 +64,7 @@ async fn what_was_said_is_read_for_those_in_the_thread() {
     world.chat.say("bo", &thread, None, "@nod and what else?");
     discord.remove_from_thread(&thread, "bo");
     world.wait_until_idle().await;
-    assert!(result(&world).contains("the person is not in that channel"), "{}", result(&world));
+    assert!(result(&world).contains("you're not in that channel"), "{}", result(&world));
     world.read_new(&thread);
     world.finish().await;
 }

@@ -42,7 +42,7 @@ async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
     world.say("eve", "dm:eve", "what is in the mail?").await;
     insta::assert_snapshot!(world.read_new("dm:eve"), @r"
         eve: what is in the mail?
-        nod: I work for members of this workspace only, so I did nothing. An admin can change that.
+        nod: Sorry, I only work for members of this workspace. An admin can change that.
     ");
     assert!(world.model.requests().is_empty());
     world.stop().await;
@@ -68,9 +68,11 @@ async fn a_list_of_servers_holds_from_the_start_for_whoever_belonged_before() {
     discord.faults().next("list_guild_members", Fault::Status { code: 500, retry_after: None });
     world.start().await;
     world.say("eve", "dm:eve", "and now?").await;
-    assert!(world.read_new("dm:eve").ends_with(
-        "I work for members of this workspace only, so I did nothing. An admin can change that.\n"
-    ));
+    assert!(
+        world
+            .read_new("dm:eve")
+            .ends_with("Sorry, I only work for members of this workspace. An admin can change that.\n")
+    );
     world.script_model("conversational", [Answer::text("Hello again.")]);
     world.say("bo", "dm:bo", "hello").await;
     assert!(world.read_new("dm:bo").contains("Hello again."));

@@ -32,10 +32,10 @@ async fn an_old_card_in_a_thread_that_was_put_away_still_tells_what_became_of_it
               I'm running late.
 
               Ana
-              Nobody answered in time. Not sent.
+              Expired without an answer. Not sent.
               [Ask again]
             nod: It expired.
-              · For the record: nothing was sent or changed in this turn.
+              · To be clear, nothing was sent or changed just now.
     ");
     world.finish().await;
 }

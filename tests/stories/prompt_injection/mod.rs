@@ -66,7 +66,7 @@ async fn the_subject_of_what_waits_is_not_told_as_ours(platform: Platform) {
     world.say("ana", "dm:ana", "hello").await;
     let asked = world.model.requests().pop().unwrap();
     let system = asked["messages"][0]["content"].as_str().unwrap();
-    assert!(system.contains("- Waits for a nod: email to eve@evil.test, expires"), "{system}");
+    assert!(system.contains("- Waiting for approval: email to eve@evil.test, expires"), "{system}");
     assert!(!asked.to_string().contains("mallory"), "{asked}");
     world.model.will(Answer::text("Not sent."));
     world.deny_request("ana", "dm:ana", "").await;
@@ -95,8 +95,8 @@ async fn whose_text_came_last_is_named_and_everything_is_on_the_card_or_behind_a
     );
     world.say("ana", "dm:ana", "read my mail and tell Bo").await;
     let card = world.read_new("dm:ana");
-    let risk = card.lines().find(|line| line.contains("outside text: last mail from aaa")).unwrap();
-    assert!(risk.contains("bbb.evil.test, before it 1 more"), "{risk}");
+    let risk = card.lines().find(|line| line.contains("Prepared after reading an email from aaa")).unwrap();
+    assert!(risk.contains("bbb.evil.test, and 1 more before it"), "{risk}");
     assert!(risk.chars().count() < 230, "{risk}");
     assert!(!card.contains("more characters)"), "{card}");
     let shown = world.show_all("ana", "dm:ana", "SHA-256").await;
@@ -145,7 +145,7 @@ async fn run_attempt(world: &mut World, attempt: &Attempt, draft: &str) {
     let newest = &said[said.rfind("nod: ").unwrap_or_default()..];
     if asks {
         assert!(newest.contains("[Deny]"), "{name}: nobody was asked:\n{newest}");
-        assert!(newest.contains("⚠ this run has read outside text: "), "{name}: whose words?\n{newest}");
+        assert!(newest.contains("⚠ Prepared after reading "), "{name}: whose words?\n{newest}");
     }
     for wanted in *card {
         assert!(newest.contains(wanted), "{name}: no “{wanted}” in:\n{newest}");

@@ -43,49 +43,52 @@ pub enum EmbeddedError {
     NoBinaries { too_old: Vec<u32> },
     /// The data was created by another version.
     #[error(
-        "the data folder was made by PostgreSQL {data}, and here is only {}: install PostgreSQL {data} again, \
-         or move the data with pg_dump and set database.url",
+        "this data folder was created by PostgreSQL {data}, but only {} is installed. Install PostgreSQL \
+         {data} again, or move the data with pg_dump and set database.url",
         list(here)
     )]
     VersionMismatch { data: u32, here: Vec<u32> },
     /// Another Nod uses it.
     #[error(
-        "another nod (process {pid}) uses the data folder {}: stop it, or give this one its own with data.dir; \
-         several nods share one database by database.url",
+        "another nod (process {pid}) is using the data folder {}. Stop it, or give this one its own \
+         data.dir. Several nods can share one database with database.url",
         path.display()
     )]
     InUse { path: PathBuf, pid: String },
     /// No process has started it.
-    #[error("there is no running database in {}", .0.display())]
+    #[error("no database is running in {}", .0.display())]
     NotRunning(PathBuf),
     /// A folder cannot be created or read.
-    #[error("cannot use the folder {}: {error}", path.display())]
+    #[error("can't use the folder {}: {error}", path.display())]
     Folder { path: PathBuf, error: io::Error },
     /// Another user created the folder that the socket needs.
     #[error(
-        "{} exists and is not a private folder of the database's user: remove it, or set data.dir to a shorter path",
+        "{} exists, but it isn't a private folder of the database's user. Remove it, or set data.dir to a \
+         shorter path",
         path.display()
     )]
     ForeignFolder { path: PathBuf },
     /// Nod runs as root and cannot switch to another user.
     #[error(
-        "PostgreSQL does not run as root, and this machine allows no user namespace: run nod as another user, \
+        "PostgreSQL doesn't run as root, and this machine allows no user namespace. Run nod as another user, \
          or set database.url"
     )]
     NoNamespace,
     /// initdb or the server failed.
-    #[error("the embedded database did not start: {said} (its log: {})", log.display())]
+    #[error("the embedded database didn't start: {said} (its log: {})", log.display())]
     ServerError { said: String, log: PathBuf },
 }
 
 fn no_binaries(too_old: &[u32]) -> String {
     let found = match too_old {
-        [] => "PostgreSQL's programs (postgres, initdb) were not found".to_owned(),
-        old => format!("PostgreSQL {MIN_MAJOR_VERSION} or later is needed, and here is only {}", list(old)),
+        [] => "I can't find PostgreSQL's programs (postgres, initdb)".to_owned(),
+        old => {
+            format!("Nod needs PostgreSQL {MIN_MAJOR_VERSION} or later, and only {} is installed", list(old))
+        }
     };
     format!(
-        "{found}: install them (Debian, Ubuntu: sudo apt-get install postgresql; Mac: brew install postgresql@17), \
-         point PG_BIN at their folder, or set database.url to a Postgres of your own"
+        "{found}. Install them (Debian, Ubuntu: sudo apt-get install postgresql; Mac: brew install \
+         postgresql@17), point PG_BIN at their folder, or set database.url to your own Postgres"
     )
 }
 

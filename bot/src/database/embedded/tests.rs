@@ -109,7 +109,7 @@ async fn data_of_another_version_says_which() {
     std::fs::create_dir_all(folder.path().join("postgres/data")).unwrap();
     std::fs::write(folder.path().join("postgres/data/PG_VERSION"), "9\n").unwrap();
     let error = Embedded::start(folder.path(), 4).await.unwrap_err().to_string();
-    assert!(error.starts_with("the data folder was made by PostgreSQL 9, and here is only "), "{error}");
+    assert!(error.starts_with("this data folder was created by PostgreSQL 9, but only "), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

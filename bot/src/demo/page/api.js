@@ -8,11 +8,11 @@ async function answered(request) {
     response = await request;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The demo does not answer. Was it stopped?");
+    throw new Error("The demo isn't answering. Is it still running?");
   }
-  if (begunAnew(response.headers.get("x-nod-demo"))) throw new Error("The demo was started anew.");
+  if (begunAnew(response.headers.get("x-nod-demo"))) throw new Error("The demo was restarted.");
   const body = await response.json().catch(() => null);
-  if (!response.ok) throw new Error(body?.error ?? `The demo answered ${response.status}.`);
+  if (!response.ok) throw new Error(body?.error ?? `The demo answered with an error (${response.status}).`);
   return body;
 }
 
@@ -31,7 +31,7 @@ export const act = (door, body) => post(`/sandbox/${door}`, body);
 // A file of the demo's own, as if it were chosen from the visitor's disk.
 export async function file(name) {
   const response = await fetch(`/${name}`).catch(() => null);
-  if (!response?.ok) throw new Error("The demo does not answer. Was it stopped?");
+  if (!response?.ok) throw new Error("The demo isn't answering. Is it still running?");
   return new File([await response.blob()], name, { type: response.headers.get("content-type") });
 }
 

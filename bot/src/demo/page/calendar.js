@@ -3,7 +3,7 @@
 import { el, reconcile } from "./dom.js";
 import { store } from "./store.js";
 
-const MARKS = { accepted: ["✓", "comes"], declined: ["✗", "does not come"], tentative: ["?", "comes perhaps"], needsAction: ["…", "has not answered"] };
+const MARKS = { accepted: ["✓", "is coming"], declined: ["✗", "isn't coming"], tentative: ["?", "might come"], needsAction: ["…", "hasn't answered"] };
 
 // What stood there when the page was opened, by account; what came later is new until it was looked at.
 const before = new Map();
@@ -43,7 +43,7 @@ export function markLooked(account) {
 export function renderCalendar(parts, account) {
   const calendar = store.calendars.get(account);
   if (!calendar) return;
-  parts.about.textContent = `By the clocks of ${calendar.name}: ${placed(calendar.zone)}. This week and the next two.`;
+  parts.about.textContent = `${calendar.name}'s time: ${placed(calendar.zone)}. This week and the next two.`;
   const today = dayIn(new Date(), calendar.zone);
   const days = calendar.days.filter(({ date, events }) => date >= today && (events.length || date === today)).map((day) => ({ ...day, today, account }));
   const sign = (day) => JSON.stringify([day, pointed]);
@@ -57,7 +57,7 @@ export function renderCalendar(parts, account) {
 function dayNode(calendar, { date, events, today }) {
   const cards = events.map((event) => eventNode(calendar, event, date));
   const words = `${date === today ? "Today, " : ""}${noon(date, { weekday: "long", day: "numeric", month: "long" })}`;
-  return el("section", {}, el("h3", {}, words), cards.length ? cards : el("p", { class: "nothing" }, "Nothing today."));
+  return el("section", {}, el("h3", {}, words), cards.length ? cards : el("p", { class: "nothing" }, "Nothing on this day."));
 }
 
 function eventNode(calendar, event, date) {
@@ -81,7 +81,7 @@ function eventNode(calendar, event, date) {
 // What is said of an event below its title, a line each.
 function about(account, event, own) {
   const marks = [event.series ? "repeats" : "", event.private ? "private" : "", event.free ? "shown as free" : ""].filter(Boolean).join(" · ");
-  const asked = own?.response === "needsAction" ? `Invitation from ${nameOf(event.organizer)}, not answered yet` : `From ${nameOf(event.organizer)}`;
+  const asked = own?.response === "needsAction" ? `Invitation from ${nameOf(event.organizer)}, no answer yet` : `From ${nameOf(event.organizer)}`;
   const line = [event.organizer === account ? "" : asked, event.location, marks].filter(Boolean).join(" · ");
   return [line, event.description, event.link ? `Google Meet: ${event.link.replace("https://", "")}` : ""].filter(Boolean);
 }
@@ -95,7 +95,7 @@ function guestNode(guest) {
 const nameOf = (email) => store.accounts.find((one) => one.email === email)?.name ?? email;
 
 function when(event, zone, date) {
-  if (event.all_day) return "all day";
+  if (event.all_day) return "All day";
   const [from, to] = [new Date(event.start), new Date(event.end)];
   const clock = (at) => new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit" }).format(at);
   return `${dayIn(from, zone) === date ? clock(from) : "…"}–${dayIn(to, zone) === date ? clock(to) : "…"}`;

@@ -34,7 +34,7 @@ function heading(one) {
   const direct = isDirect(one);
   document.getElementById("room-name").textContent = direct ? "Nod" : `# ${one.name}`;
   const others = one.members.map(nameOf).join(", ");
-  document.getElementById("room-about").textContent = direct ? "Direct messages: only you and Nod read this" : others;
+  document.getElementById("room-about").textContent = direct ? "Direct message: only you and Nod can see this" : others;
 }
 
 // Everything that this person sees here, oldest first: each root with what stands under it.
@@ -84,7 +84,7 @@ function replyBox(one, ts) {
     const text = input.value.trim();
     if (!text) return;
     try {
-      if (text.startsWith("/")) throw new Error("Slack knows no commands inside threads.");
+      if (text.startsWith("/")) throw new Error("Slash commands don't work in threads.");
       await api.say(store.me, one.id, ts, text);
       input.value = "";
       error.hidden = true;

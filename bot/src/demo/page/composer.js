@@ -9,7 +9,7 @@ import { channel, isDirect, store } from "./store.js";
 let parts = null;
 let place = null;
 
-const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", QUESTION, "/nod help"];
+const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my email?", "@nod what's on my calendar tomorrow?", QUESTION, "/nod help"];
 
 export function renderComposer() {
   parts ??= build();

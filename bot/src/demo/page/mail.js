@@ -65,7 +65,7 @@ const find = (id) => FOLDERS.flatMap(([folder]) => store.boxes.get(at.account)?.
 
 function build() {
   const pane = document.getElementById("mail");
-  const pick = el("select", { "aria-label": "Whose mailbox and calendar", onchange: () => lookInto(pick.value, at.folder === CALENDAR ? CALENDAR : "inbox") });
+  const pick = el("select", { "aria-label": "Whose inbox and calendar", onchange: () => lookInto(pick.value, at.folder === CALENDAR ? CALENDAR : "inbox") });
   const address = el("small", { class: "address" });
   const tabs = {};
   for (const [folder, label] of TABS) {
@@ -77,7 +77,7 @@ function build() {
   const list = el("div", { class: "mail-list" }, rows, empty);
   const reader = el("article", { class: "reader", hidden: true, tabindex: "-1" });
   pane.append(
-    el("div", { class: "mail-head" }, el("p", { class: "brand" }, "Google ", el("small", {}, "played")), el("label", {}, pick, address)),
+    el("div", { class: "mail-head" }, el("p", { class: "brand" }, "Google ", el("small", {}, "simulated")), el("label", {}, pick, address)),
     el("div", { class: "tabs", role: "group", "aria-label": "Folders and calendar" }, Object.values(tabs)),
     list,
     reader,

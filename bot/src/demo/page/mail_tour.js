@@ -15,24 +15,24 @@ export const STEPS = [
   { title: "Ask", is: () => Boolean(link()) || failed() || stood() || approved(), now: asking },
   { title: "Connect", is: () => connected() || stood() || approved(), now: connecting },
   { title: "Approve", is: approved, now: approving },
-  { title: "See it arrive", is: seen, now: () => ({ words: "Look into the mailbox that it went to.", label: "Open the mail", go: toMail }) },
+  { title: "See it arrive", is: seen, now: () => ({ words: "It's sent. See it arrive in the inbox.", label: "Open the email", go: toMail }) },
 ];
 
 function asking() {
-  return { words: `Write “${MAIL}” and send it.`, label: "Write it for me", go: () => ask(MAIL) };
+  return { words: `Send “${MAIL}”.`, label: "Type it for me", go: () => ask(MAIL) };
 }
 
 function connecting() {
-  if (link()) return { words: `Nod writes you directly. Follow its button: Continue, then Allow for ${me().email}.`, label: "To the message", go: () => point(link()) };
+  if (link()) return { words: `Nod sent you a direct message. Press its button, then Continue, then Allow for ${me().email}.`, label: "Go to the message", go: () => point(link()) };
   const words = failed() ? "Nothing was connected. " : "";
-  const again = `${words}Type ${AGAIN} for another link, and choose ${me().email}.`;
-  return { words: again, label: "Write it for me", go: () => write(line(), AGAIN) };
+  const again = `${words}Type ${AGAIN} for a new link, and choose ${me().email}.`;
+  return { words: again, label: "Type it for me", go: () => write(line(), AGAIN) };
 }
 
 function approving() {
-  if (card()) return { words: "Read the exact mail on the card, then press Approve & send.", label: "To the card", go: () => point(card()) };
-  if (leaving()) return { words: "It leaves in a few seconds, unless you press Undo." };
-  return { words: "No card waits for you now, and nothing was sent. Ask once more, and approve.", label: "Write it for me", go: () => ask(MAIL) };
+  if (card()) return { words: "Read the exact email, then press Approve & send.", label: "Go to the card", go: () => point(card()) };
+  if (leaving()) return { words: "It goes out in a few seconds. You can still press Undo." };
+  return { words: "Nothing is waiting for you right now. Ask again to get a new card.", label: "Type it for me", go: () => ask(MAIL) };
 }
 
 function goTo(channel) {

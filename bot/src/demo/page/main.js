@@ -21,10 +21,10 @@ import { renderViews, show, watchViews } from "./windows.js";
 
 let ready = false;
 const AWAY =
-  "Nod is away: its own part was stopped, and starts again over the same database in a few seconds. Slack, Discord " +
-  "and Google go on. What you write now waits for it; a button that you press now reaches nobody, as in life.";
+  "Nod is stopped and will be back in a few seconds, with the same database. Slack, Discord " +
+  "and Google keep running. What you write now waits for Nod; a button you press now won't reach it.";
 const ANEW =
-  "The demo was started anew: what was here before is gone. A real Nod keeps everything, also what waits for your nod.";
+  "The demo was restarted, so what was here is gone. A real Nod keeps everything, even what's waiting for you.";
 
 function render() {
   if (!ready) return;
@@ -42,13 +42,13 @@ function render() {
 
 function renderBanner() {
   const model = store.facts.model
-    ? `The model is a real one: ${store.facts.model}, as your environment names it; what it is shown leaves this machine unless it runs here. `
-    : "The model is a rule-based stand-in (no language model is connected). ";
+    ? `The model is ${store.facts.model}, from your environment. Unless it runs here, what it reads leaves this machine. `
+    : "A small rule-based model answers here, so it only understands simple sentences. ";
   const banner = document.getElementById("banner");
   banner.textContent = store.lost
-    ? `${store.lost} The page tries again by itself.`
-    : `Slack, Discord and Google (Gmail and Calendar) here are played by a sandbox on this machine. ${model}` +
-      "Nod itself – the adapters, the core, the approvals, the database – is the real one.";
+    ? `${store.lost} Trying again…`
+    : `You see exactly what will be sent, it's sent once, and only when you approve it. Slack, Discord and Google are simulated on this machine. ${model}` +
+      "Nod itself is the real thing.";
   if (store.away && !store.lost) banner.textContent = AWAY;
   banner.classList.toggle("lost", Boolean(store.lost));
   banner.classList.toggle("away", store.away);

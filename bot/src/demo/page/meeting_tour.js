@@ -12,7 +12,7 @@ const VOTERS = ["ana", "bo", "cho"];
 
 const found = () => told(/Which time\?/) || asked();
 const asked = () => polled() || agreed();
-const agreed = () => told(/This suits everybody|chose this/) || invites();
+const agreed = () => told(/This works for everyone|picked this one/) || invites();
 const invites = () => told(/Send this invitation\?/) || Boolean(booked());
 
 // The latest invitation that Calendar sent.
@@ -28,34 +28,34 @@ export const STEPS = [
   { title: "Ask the others", is: asked, now: asking },
   { title: "Vote", is: agreed, now: voting },
   { title: "Approve", is: () => Boolean(booked()), now: approving },
-  { title: "See it booked", is: seen, now: () => ({ words: "It stands in three calendars now, each by its own clocks.", label: "Open a guest's", go: () => lookIntoCalendar(booked().account, booked().event) }) },
+  { title: "See it booked", is: seen, now: () => ({ words: "It's now in all three calendars, each in its own time zone.", label: "Open a guest's calendar", go: () => lookIntoCalendar(booked().account, booked().event) }) },
 ];
 
 const named = (handle) => people().find((one) => one.name === handle);
 const isVisitor = () => me().name === store.facts.me;
 const first = (one) => one.real_name.split(" ")[0];
-const as = (handle, words) => ({ words, label: `Become ${first(named(handle))}`, go: () => become(named(handle).id) });
+const as = (handle, words) => ({ words, label: `Switch to ${first(named(handle))}`, go: () => become(named(handle).id) });
 
 function finding() {
-  if (!isVisitor()) return as(store.facts.me, `This is asked as ${first(named(store.facts.me))}.`);
-  if (offer()) return { words: "Nod may not look at your calendar yet. Follow the button in its message to you.", label: "To the message", go: () => point(offer()) };
-  return { words: `Write “${FIND}” and send it.`, label: "Write it for me", go: () => ask(FIND) };
+  if (!isVisitor()) return as(store.facts.me, `Ask this as ${first(named(store.facts.me))}.`);
+  if (offer()) return { words: "Nod can't see your calendar yet. Press the button in its direct message.", label: "Go to the message", go: () => point(offer()) };
+  return { words: `Send “${FIND}”.`, label: "Type it for me", go: () => ask(FIND) };
 }
 
 function asking() {
   const times = card(/^ask_others/);
-  if (times) return { words: "All three are free then, as their calendars say. Press Ask the others, and it is put to them in the thread.", label: "To the times", go: () => point(times) };
-  if (!isVisitor()) return as(store.facts.me, "Nod's question waits there.");
-  return { words: "No question of Nod's waits for you now. Ask once more.", label: "Write it for me", go: () => ask(FIND) };
+  if (times) return { words: "All three of you are free at these times. Press Ask the others to let them vote in the thread.", label: "Go to the times", go: () => point(times) };
+  if (!isVisitor()) return as(store.facts.me, "Nod has a question for you.");
+  return { words: "Nod has no open question for you right now. Ask again.", label: "Type it for me", go: () => ask(FIND) };
 }
 
 function voting() {
   const vote = votes();
-  if (!vote) return isVisitor() ? { words: "Nobody is asked any more. Ask once more.", label: "Write it for me", go: () => ask(FIND) } : as(store.facts.me, "The vote is not in sight from here.");
+  if (!vote) return isVisitor() ? { words: "The vote is closed. Ask again.", label: "Type it for me", go: () => ask(FIND) } : as(store.facts.me, "You can't see the vote from here.");
   const next = VOTERS.find((one) => !hasVoted(vote, named(one).real_name));
-  if (!next) return { words: "Nothing suits all three yet: a second press takes a choice back.", label: "To the vote", go: () => point(vote) };
-  const here = "press the number of each time that suits you; the times are by your own clocks";
-  if (me().name === next) return { words: `As ${first(me())}, ${here}.`, label: "To the vote", go: () => point(vote) };
+  if (!next) return { words: "No time works for all three yet. Press a number again to take your vote back.", label: "Go to the vote", go: () => point(vote) };
+  const here = "press the number of every time that works for you (times are in your time zone)";
+  if (me().name === next) return { words: `As ${first(me())}, ${here}.`, label: "Go to the vote", go: () => point(vote) };
   return as(next, `It is ${first(named(next))}'s turn: ${here}.`);
 }
 
@@ -63,7 +63,7 @@ const hasVoted = (vote, name) => new RegExp(`(✓|None of these:)[^"\\\\]*${name
 
 function approving() {
   const waiting = card();
-  if (waiting) return { words: "The card says what time it is for each guest. Press Approve & invite.", label: "To the card", go: () => point(waiting) };
-  if (!isVisitor()) return as(store.facts.me, `The invitation is ${first(named(store.facts.me))}'s to approve.`);
-  return { words: "No invitation waits for you now. Ask once more.", label: "Write it for me", go: () => ask(FIND) };
+  if (waiting) return { words: "The card shows each guest's local time. Press Approve & invite.", label: "Go to the card", go: () => point(waiting) };
+  if (!isVisitor()) return as(store.facts.me, `${first(named(store.facts.me))} has to approve the invitation.`);
+  return { words: "Nothing is waiting for you right now. Ask again.", label: "Type it for me", go: () => ask(FIND) };
 }

@@ -48,7 +48,7 @@ function file({ name, preview }) {
 }
 
 async function press(message, element, isLink, node) {
-  if (store.away && !isLink) return toast("Nod is away and hears no button now. Press again when it is back.");
+  if (store.away && !isLink) return toast("Nod is stopped right now. Press again in a few seconds.");
   if (node) {
     node.disabled = true;
     setTimeout(() => (node.disabled = false), PRESSED);

@@ -56,7 +56,7 @@ function tellOf(view, where, places, current, go) {
       go(id, fresh.at(-1));
       changed();
     };
-    const words = name ? `Nod wrote in ${name} on ${where}.` : `Nod wrote to you directly on ${where}.`;
+    const words = name ? `Nod posted in ${name} on ${where}.` : `Nod sent you a direct message on ${where}.`;
     toast(words, { label: "Open", follow, place: id });
   }
 }
@@ -70,12 +70,12 @@ function tellOfMail() {
       told.add(mail.id);
       const name = store.accounts.find((one) => one.email === account)?.name ?? account;
       const follow = () => lookInto(account, "inbox", mail.id);
-      toast(`New mail for ${name}: ${mail.subject}`, { label: "Read it", follow, place: account });
+      toast(`New email for ${name}: ${mail.subject}`, { label: "Open", follow, place: account });
     }
   }
 }
 
-const CALENDAR = { invited: "Invitation for", updated: "Changed invitation for", cancelled: "Cancelled for" };
+const CALENDAR = { invited: "Invitation for", updated: "Updated invitation for", cancelled: "Cancelled event for" };
 
 // What Calendar wrote to guests.
 function tellOfInvitations() {
@@ -88,7 +88,7 @@ function tellOfInvitations() {
       told.add(id);
       if (openedCalendar() === account && hasLooked(account, letter.event)) continue;
       const follow = () => lookIntoCalendar(account, letter.event);
-      toast(`${words} ${name}: ${letter.title}`, { label: "Look", follow, place: `calendar/${account}` });
+      toast(`${words} ${name}: ${letter.title}`, { label: "Open", follow, place: `calendar/${account}` });
     }
   }
 }

@@ -32,16 +32,16 @@ export const link = () => {
 export const offer = () => latest(inLine().filter((message) => buttons(message).some((one) => one.url && /^(Rec|C)onnect /.test(one.text.text))));
 // The card by which people vote, and whether there ever was one.
 export const votes = () => card(/^vote/);
-export const polled = () => told(/When suits you\?/);
+export const polled = () => told(/When works for you\?/);
 
 // The last word on an account was that nothing was connected.
 export const failed = () => {
-  const last = latest(inLine().filter((message) => /Nothing was connected|is connected: /.test(words(message))));
-  return last && /Nothing was connected/.test(words(last)) ? last : undefined;
+  const last = latest(inLine().filter((message) => /[Nn]othing was connected|is connected: /.test(words(message))));
+  return last && /[Nn]othing was connected/.test(words(last)) ? last : undefined;
 };
 
 export const connected = () => inLine().some((message) => /✓ .* is connected: /.test(words(message)));
-export const decided = () => told(/Approved by |Undone by |Denied by |Nobody answered in time/);
+export const decided = () => told(/Approved by |Undone by |Denied by |Expired without an answer/);
 export const stood = () => all().some(waits) || leaving() || decided();
 
 const sent = () => [...store.boxes.values()].flatMap((box) => box.sent);

@@ -43,7 +43,7 @@ export function renderSidebar() {
 }
 
 function build() {
-  const who = el("select", { "aria-label": "Whose eyes you look through", onchange: () => become(who.value) });
+  const who = el("select", { "aria-label": "Who you are", onchange: () => become(who.value) });
   const face = el("span", {});
   const list = el("ul", { class: "channels" });
   document

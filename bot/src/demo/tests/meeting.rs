@@ -50,7 +50,7 @@ async fn three_people_in_three_zones_find_a_time_and_are_booked() {
         let button = visit.wait_in_slack(|state| vote(state, label)).await;
         visit.press(who, &button).await;
     }
-    visit.wait_in_slack(|state| shows(state, "This suits everybody").then_some(())).await;
+    visit.wait_in_slack(|state| shows(state, "This works for everyone").then_some(())).await;
     let approve = visit.wait_for_button("approve").await;
     let card = approve.0["shown"].as_str().unwrap();
     assert!(

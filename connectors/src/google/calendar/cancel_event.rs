@@ -85,7 +85,7 @@ impl ActTool for CancelEvent {
         let EventTarget { event, times, .. } =
             event_version::resolve_target(&diary, &asked.event, asked.series).await?;
         if !event_view::is_organized_by_owner(&event) {
-            let reason = "only whoever made it can cancel it; the person can decline it instead".to_owned();
+            let reason = "only its organiser can cancel it. You can decline it instead".to_owned();
             return Err(ToolError::Forbidden { reason });
         }
         let cancel = CancelPayload {
@@ -107,7 +107,7 @@ impl ActTool for CancelEvent {
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        Err(vec![FieldError::new("title", "There is nothing to change about cancelling an event.")])
+        Err(vec![FieldError::new("title", "There's nothing to edit here. Deny it instead.")])
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -141,7 +141,7 @@ impl ActTool for CancelEvent {
         let cancel = CancelPayload::from_payload(payload)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         if let Err(fault) = event_version::check_account(&cancel.account, &diary) {
-            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("couldn't check it: {fault}")));
         }
         match diary.fetch_event(&cancel.event).await {
             Ok(event) if event_view::is_cancelled(&event) => Ok(EffectLookup::Done(receipt(cx, &cancel))),
@@ -157,7 +157,7 @@ impl CancelPayload {
         let cancel = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if cancel.schema != SCHEMA || cancel.tool != NAME {
-            return Err(ToolError::internal("the approved payload is of another kind"));
+            return Err(ToolError::internal("I can't read this request any more. Please ask me again"));
         }
         Ok(cancel)
     }
@@ -171,7 +171,7 @@ fn build_preview(
 ) -> Result<Preview, ToolError> {
     let payload = serde_json::to_value(cancel).map_err(|error| ToolError::internal(error.to_string()))?;
     let words = ActionLabels {
-        approve: "Approve & cancel it".into(),
+        approve: "Approve & cancel event".into(),
         in_progress: "Cancelling…".into(),
         done: "Cancelled".into(),
         not_done: "Not cancelled".into(),
@@ -180,7 +180,7 @@ fn build_preview(
     };
     let guests = event_view::other_guests(event);
     let question = if which == SeriesScope::WholeSeries {
-        "Cancel all times of this event?"
+        "Cancel every time of this event?"
     } else {
         "Cancel this event?"
     };

@@ -29,8 +29,8 @@ pub(super) async fn room_conflict(
     let calendars = found.ok().and_then(|found| found.calendars);
     let of = calendars.as_ref().and_then(|all| all.get(&room.address));
     match of.filter(|of| of.errors.as_ref().is_none_or(Vec::is_empty)) {
-        Some(of) => busy(of, from, until, None).then(|| format!("the room {} is taken then", room.name)),
-        None => Some(format!("nobody can see whether the room {} is free then", room.name)),
+        Some(of) => busy(of, from, until, None).then(|| format!("The room {} is taken then", room.name)),
+        None => Some(format!("I can't see whether the room {} is free then", room.name)),
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn describe_conflicts(
     let all: Vec<String> =
         std::iter::once(own.clone()).chain(guests.iter().cloned()).take(MAX_CALENDARS).collect();
     let Ok(found) = diary.query_free_busy(&all, from, until).await else {
-        return vec!["I could not look whether somebody is busy then".to_owned()];
+        return vec!["I couldn't check whether anyone is busy then".to_owned()];
     };
     let found = found.calendars.unwrap_or_default();
     let is_busy = |address: &String| found.get(address).is_some_and(|of| busy(of, from, until, was));
@@ -72,13 +72,13 @@ pub(super) async fn describe_conflicts(
     }
     if !hidden.is_empty() {
         lines.push(format!(
-            "nobody can see whether {} {} free then",
+            "I can't see whether {} {} free then",
             join_names(&hidden),
             if hidden.len() == 1 { "is" } else { "are" }
         ));
     }
     if not_looked_at > 0 {
-        lines.push(format!("nobody looked whether {not_looked_at} more are free then"));
+        lines.push(format!("I didn't check whether {not_looked_at} more are free then"));
     }
     lines
 }
@@ -115,14 +115,14 @@ async fn own_conflicts(
 /// Names them: "your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)".
 fn describe_own_events(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
     let Some(first) = there.first() else {
-        return "your calendar has something else at that time".to_owned();
+        return "You have something else at that time".to_owned();
     };
     let more = match there.len() - 1 {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
     let when = event_view::times(first, zone).map_or_else(String::new, |times| times.describe(zone, now));
-    format!("your calendar has {} at that time ({when}){more}", quote_title(&event_view::title(first)))
+    format!("You have {} at that time ({when}){more}", quote_title(&event_view::title(first)))
 }
 
 fn busy(

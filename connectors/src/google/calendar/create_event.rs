@@ -52,7 +52,8 @@ struct EventHandle {
 impl CreateEvent {
     pub(super) fn new(accounts: Arc<Accounts>, rooms: Arc<[Room]>, colleagues: Colleagues) -> Self {
         let description = include_str!("../../../prompts/calendar_create_event.md");
-        let spec = super::spec(NAME, description, "Writing an event", Reach::Others, new_event::parameters());
+        let spec =
+            super::spec(NAME, description, "Preparing an event", Reach::Others, new_event::parameters());
         Self { spec, accounts, rooms, colleagues }
     }
 }
@@ -83,7 +84,7 @@ impl ActTool for CreateEvent {
             conflicts::describe_conflicts(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now))
                 .await;
         if meeting.repeats() {
-            private_risks.push("nobody looked who is busy at its later times".to_owned());
+            private_risks.push("I only checked who is free the first time".to_owned());
         }
         Ok(Preview { risks, private_risks, ..preview })
     }
@@ -100,9 +101,9 @@ impl ActTool for CreateEvent {
         let meeting = was.apply_form(filled, now, zone)?;
         let mut preview = meeting.preview(zone, now).map_err(broken)?;
         if (&was.times, &was.guests) != (&meeting.times, &meeting.guests) {
-            preview.risks.push(
-                "nobody looked whether everybody is free then, since it was changed by hand".to_owned(),
-            );
+            preview
+                .risks
+                .push("You edited this, so I haven't checked whether everyone is free then".to_owned());
         }
         Ok(preview)
     }
@@ -123,7 +124,7 @@ impl ActTool for CreateEvent {
                 match find_created(cx, &diary, &meeting, &id, permit.key()).await? {
                     EffectLookup::Done(output) => Ok(output),
                     _ => Err(ToolError::UnknownOutcome {
-                        reason: "Calendar says that it is there, and does not show it".into(),
+                        reason: "Calendar says it's there but doesn't show it".into(),
                     }),
                 }
             }
@@ -141,7 +142,7 @@ impl ActTool for CreateEvent {
         let (meeting, id) = (NewEvent::from_payload(payload, NAME)?, read(handle)?);
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         if let Err(fault) = meeting.check_account(&diary) {
-            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("couldn't check it: {fault}")));
         }
         find_created(cx, &diary, &meeting, &id, key).await
     }
@@ -176,9 +177,7 @@ impl CreateEvent {
             NewEvent::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)
         };
         let Some(first) = found.slots.first() else {
-            return Err(ToolError::invalid(format!(
-                "there is no time in “{said}” at which everybody is free"
-            )));
+            return Err(ToolError::invalid(format!("there's no time in “{said}” when everyone is free")));
         };
         // A slot at which the event could not be created is not offered or voted on.
         let slots: Vec<Slot> = found.slots.iter().filter(|slot| meeting_at(slot).is_ok()).cloned().collect();
@@ -231,7 +230,7 @@ async fn find_created(
         Ok(event) if event_version::carries(&event, key) || event_view::is_cancelled(&event) => {
             Ok(EffectLookup::Done(receipt(cx, meeting, &event)))
         }
-        Ok(_) => Ok(EffectLookup::Inconclusive("another event has the id of this one".into())),
+        Ok(_) => Ok(EffectLookup::Inconclusive("found another event with this one's id".into())),
         Err(trouble) if trouble.is_gone() => Ok(EffectLookup::NotDone),
         Err(trouble) => Err(trouble.into_read_error("the event")),
     }

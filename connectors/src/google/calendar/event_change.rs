@@ -140,9 +140,9 @@ impl EventChange {
         let event = &meant.event;
         if !event_view::is_organized_by_owner(event) && !event.guests_can_modify.unwrap_or(false) {
             let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
-            let whose = organizer.unwrap_or("somebody else");
+            let whose = organizer.unwrap_or("someone else");
             let reason = format!(
-                "it is {whose}'s event, who alone can change it; the person can answer it, or write to them"
+                "it's {whose}'s event, and only they can change it. You can answer it or write to them"
             );
             return Err(ToolError::Forbidden { reason });
         }
@@ -151,7 +151,7 @@ impl EventChange {
         let add = new_event::guests(&asked.add_guests, account)?;
         let remove = new_event::guests(&asked.remove_guests, account)?;
         if let Some(stranger) = remove.iter().find(|one| !is_in(&guests, one)) {
-            return Err(ToolError::invalid(format!("{stranger} is not among its guests")));
+            return Err(ToolError::invalid(format!("{stranger} isn't one of its guests")));
         }
         // Models fill fields that they leave unchanged with empty strings: these remove nothing.
         let given = |part: ClearableField, written: Option<String>| match asked.without.contains(&part) {
@@ -185,10 +185,10 @@ impl EventChange {
             return Err(ToolError::invalid("an event needs a title"));
         }
         if guests.len() + change.add_guests.len() > MAX_GUESTS {
-            return Err(ToolError::invalid(format!("{MAX_GUESTS} guests are allowed at most")));
+            return Err(ToolError::invalid(format!("an event can have {MAX_GUESTS} guests at most")));
         }
         if change.is_empty(event, zone) {
-            return Err(ToolError::invalid("it is like that already: nothing would change"));
+            return Err(ToolError::invalid("it's already like that, so nothing would change"));
         }
         let over = change.check_not_started(event, zone, now);
         if !change.new_guests(event).is_empty() {
@@ -227,7 +227,7 @@ impl EventChange {
         let change = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if change.schema != SCHEMA || change.tool != tool {
-            return Err(ToolError::internal("the approved payload is of another kind"));
+            return Err(ToolError::internal("I can't read this request any more. Please ask me again"));
         }
         Ok(change)
     }
@@ -318,17 +318,17 @@ impl EventChange {
         let event = &meant.event;
         let payload = serde_json::to_value(self).map_err(|error| ToolError::internal(error.to_string()))?;
         let words = ActionLabels {
-            approve: "Approve & change".into(),
-            in_progress: "Changing…".into(),
-            done: "Changed".into(),
-            not_done: "Not changed".into(),
+            approve: "Approve & update".into(),
+            in_progress: "Updating…".into(),
+            done: "Updated".into(),
+            not_done: "Not updated".into(),
             noun: "event".into(),
             recipient_noun: "message".into(),
         };
         let question = if meant.times == SeriesScope::WholeSeries {
-            "Change all times of this event?"
+            "Update every time of this event?"
         } else {
-            "Change this event?"
+            "Update this event?"
         };
         let mut recipients = event_view::other_guests(event);
         recipients.extend(self.add_guests.iter().cloned());
@@ -338,7 +338,7 @@ impl EventChange {
         let when = self.describe_times(event, &zone, cx.now);
         let times = self.times.clone().or_else(|| event_view::times(event, &zone));
         Ok(Preview {
-            summary: Some(event_view::event_summary("Change", meant.times, &self.event_title, &when, &there)),
+            summary: Some(event_view::event_summary("Update", meant.times, &self.event_title, &when, &there)),
             event_details: times.and_then(|times| times.to_event_details(there)),
             fields: self.fields(meant, &zone, cx.now),
             topic: Some(self.event.clone()),
@@ -347,11 +347,7 @@ impl EventChange {
             recipients,
             audience: nod_contract::privacy::Audience::Person(cx.principal.person),
             provenance: event_view::provenance(std::slice::from_ref(event)),
-            risks: self
-                .has_started
-                .then(|| "that is over already, so it only writes it down".to_owned())
-                .into_iter()
-                .collect(),
+            risks: self.has_started.then(|| "That time has already passed".to_owned()).into_iter().collect(),
             ..Preview::new(payload, question, words)
         })
     }
@@ -373,7 +369,7 @@ impl EventChange {
         let times = self.times.clone().or_else(|| event_view::times(event, zone));
         let clocks =
             times.filter(|_| event_view::is_series(event)).and_then(|times| times.foreign_zone_label(zone));
-        let by = clocks.map(|place| format!(", by {place}'s clocks")).unwrap_or_default();
+        let by = clocks.map(|place| format!(", {place} time")).unwrap_or_default();
         fields.extend(meant.times.field().map(|(name, which)| (name, which + &by)));
         fields.push(("Guests".into(), self.describe_guest_changes(event)));
         if !place.is_empty() || self.place.is_some() {
@@ -381,11 +377,11 @@ impl EventChange {
         }
         let had_text = event.description.as_deref().is_some_and(|text| !text.trim().is_empty());
         fields.extend(self.text.as_ref().and_then(|text| match (had_text, text.is_empty()) {
-            (true, false) => Some(("Text".to_owned(), "in the place of what stands there now".to_owned())),
-            (true, true) => Some(("Text".to_owned(), "taken out".to_owned())),
+            (true, false) => Some(("Description".to_owned(), "replaces the current one".to_owned())),
+            (true, true) => Some(("Description".to_owned(), "removed".to_owned())),
             (false, _) => None,
         }));
-        fields.extend(self.meet.then(|| ("Meet".into(), "gets a Google Meet link".into())));
+        fields.extend(self.meet.then(|| ("Meet".into(), "adds a Google Meet link".into())));
         fields.extend(self.understood.iter().map(|said| (ASSUMPTIONS_FIELD.to_owned(), said.clone())));
         fields
     }
@@ -433,7 +429,7 @@ fn reschedule(
     (zone, now): (&TimeZone, Timestamp),
 ) -> Result<Reschedule, ToolError> {
     let (event, instance) = (&meant.event, meant.instance.as_ref());
-    let unreadable = || ToolError::invalid("Calendar does not say when it takes place");
+    let unreadable = || ToolError::invalid("Calendar doesn't say when it takes place");
     let first = event_view::times(event, zone).ok_or_else(unreadable)?;
     let was = match instance {
         Some(instance) => event_view::times(instance, zone).ok_or_else(unreadable)?,
@@ -463,9 +459,9 @@ fn reschedule(
     let new = new.in_time_zone(was.zone().unwrap_or(zone));
     if new.first_day() != was.first_day() {
         let clocks =
-            was.foreign_zone_label(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
+            was.foreign_zone_label(zone).map(|place| format!(" in {place} time")).unwrap_or_default();
         return Err(ToolError::invalid(format!(
-            "all times of a series can change their hour, but not their day{clocks}: move this one alone, or cancel \
+            "I can change the hour of a whole series, but not its day{clocks}. Move just this one, or cancel \
              the series and make a new one"
         )));
     }

@@ -36,7 +36,7 @@ impl EventTime {
             // Absolute minutes: half an hour is half an hour even in the night when the clocks change.
             let end = start
                 .checked_add(minutes.minutes())
-                .map_err(|_| ToolError::invalid("that is too far off"))?;
+                .map_err(|_| ToolError::invalid("that's too far away"))?;
             Ok(Self::Timed { start: start.clone(), end })
         };
         match (exact, minutes) {
@@ -47,12 +47,12 @@ impl EventTime {
             }
             (ExactTime::Day { day }, None) => Ok(Self::Days { day: *day, last_day: *day }),
             (ExactTime::Days { first, last }, None) => Self::Days { day: *first, last_day: *last }.validate(),
-            (ExactTime::Within { .. }, _) => Err(ToolError::invalid(
-                "at which hour? That is a stretch of time in which it could begin anywhere",
-            )),
-            (ExactTime::Day { .. } | ExactTime::Days { .. }, Some(_)) => Err(ToolError::invalid(
-                "at which hour? A day alone, with a length, does not say when it begins",
-            )),
+            (ExactTime::Within { .. }, _) => {
+                Err(ToolError::invalid("at what time? That's a stretch it could start anywhere in"))
+            }
+            (ExactTime::Day { .. } | ExactTime::Days { .. }, Some(_)) => {
+                Err(ToolError::invalid("at what time? A day and a length don't say when it starts"))
+            }
         }
     }
 
@@ -72,7 +72,7 @@ impl EventTime {
         match self {
             Self::Timed { start, end } => Ok((start.clone(), end.clone())),
             Self::Days { day, last_day } => {
-                let far = |_| ToolError::invalid("that is too far off");
+                let far = |_| ToolError::invalid("that's too far away");
                 let after = last_day.tomorrow().map_err(far)?;
                 Ok((day.to_zoned(zone.clone()).map_err(far)?, after.to_zoned(zone.clone()).map_err(far)?))
             }
@@ -109,30 +109,28 @@ impl EventTime {
         match (self, exact, minutes) {
             (Self::Timed { start, end }, ExactTime::At { at }, None) => {
                 let length =
-                    start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that is too long"))?;
-                let end = at.checked_add(length).map_err(|_| ToolError::invalid("that is too far off"))?;
+                    start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that's too long"))?;
+                let end = at.checked_add(length).map_err(|_| ToolError::invalid("that's too far away"))?;
                 Ok(Self::Timed { start: at.clone(), end })
             }
             (Self::Days { day, last_day }, ExactTime::Day { day: first }, None) => {
-                let days = day.until(*last_day).map_err(|_| ToolError::invalid("that is too long"))?;
-                let last = first.checked_add(days).map_err(|_| ToolError::invalid("that is too far off"))?;
+                let days = day.until(*last_day).map_err(|_| ToolError::invalid("that's too long"))?;
+                let last = first.checked_add(days).map_err(|_| ToolError::invalid("that's too far away"))?;
                 Ok(Self::Days { day: *first, last_day: last })
             }
             // “Move it to Friday” keeps the hour.
             (Self::Timed { start, end }, ExactTime::Day { day }, None) => {
                 let length =
-                    start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that is too long"))?;
+                    start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that's too long"))?;
                 let there = |at: &Zoned| at.with_time_zone(zone.clone()).date();
-                let far = |_| ToolError::invalid("that is too far off");
+                let far = |_| ToolError::invalid("that's too far away");
                 let days = there(start).until(*day).map_err(far)?;
                 let moved = start.datetime().checked_add(days).map_err(far)?;
                 let moved = start.time_zone().to_ambiguous_zoned(moved).unambiguous().ok();
                 let start = moved.filter(|moved| there(moved) == *day).ok_or_else(|| {
-                    ToolError::invalid(format!(
-                        "clocks change on {day}: say the hour at which it shall begin"
-                    ))
+                    ToolError::invalid(format!("the clocks change on {day}, so please give me a start time"))
                 })?;
-                let end = start.checked_add(length).map_err(|_| ToolError::invalid("that is too far off"))?;
+                let end = start.checked_add(length).map_err(|_| ToolError::invalid("that's too far away"))?;
                 Ok(Self::Timed { start, end })
             }
             (_, exact, minutes) => Self::from_exact(exact, minutes),
@@ -146,7 +144,7 @@ impl EventTime {
         words: &str,
         (zone, now): (&TimeZone, Instant),
     ) -> Result<(ExactTime, Option<String>), ToolError> {
-        let day = self.start_date_in(zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
+        let day = self.start_date_in(zone).ok_or_else(|| ToolError::invalid("that's too far away"))?;
         let said = when::resolve_on_day(words, day, now, zone).map_err(|why| unclear(words, &why))?;
         let understood = said.assumption.clone();
         Ok((ExactTime::from_resolved(said, words, zone), understood))
@@ -159,7 +157,7 @@ impl EventTime {
                 Self::from_exact(&ExactTime::At { at: start.clone() }, Some(minutes))
             }
             Self::Days { .. } => {
-                Err(ToolError::invalid("it takes whole days: say the hour at which it shall begin"))
+                Err(ToolError::invalid("it lasts whole days now, so please give me a start time"))
             }
         }
     }
@@ -218,7 +216,8 @@ impl EventTime {
 
     /// Rejects times that have begun: a late approval must not invite people to them.
     pub(super) fn check_not_started(&self, zone: &TimeZone, now: Instant) -> Result<(), ToolError> {
-        let late = || format!("it was to be {}, and that has begun by now", self.describe(zone, now));
+        let late =
+            || format!("it was meant to be {}, and that has already started", self.describe(zone, now));
         if self.has_begun(zone, now) { Err(ToolError::invalid(late())) } else { Ok(()) }
     }
 
@@ -226,18 +225,18 @@ impl EventTime {
         let long = match &self {
             Self::Timed { start, end } => {
                 if end <= start {
-                    return Err(ToolError::invalid("it would end before it begins"));
+                    return Err(ToolError::invalid("it would end before it starts"));
                 }
                 end.timestamp().as_second() - start.timestamp().as_second() > MAX_MINUTES * 60
             }
             Self::Days { day, last_day } => {
                 if last_day < day {
-                    return Err(ToolError::invalid("it would end before it begins"));
+                    return Err(ToolError::invalid("it would end before it starts"));
                 }
                 day.until(*last_day).is_ok_and(|days| i64::from(days.get_days()) > MAX_DAYS)
             }
         };
-        if long { Err(ToolError::invalid("that is too long for one event")) } else { Ok(self) }
+        if long { Err(ToolError::invalid("that's too long for one event")) } else { Ok(self) }
     }
 
     /// Returns the start and the end for Calendar.
@@ -245,7 +244,7 @@ impl EventTime {
         match self {
             Self::Timed { start, end } => Ok((moment(start)?, moment(end)?)),
             Self::Days { day, last_day } => {
-                let after = last_day.tomorrow().map_err(|_| ToolError::invalid("that is too far off"))?;
+                let after = last_day.tomorrow().map_err(|_| ToolError::invalid("that's too far away"))?;
                 Ok((whole_day(*day)?, whole_day(after)?))
             }
         }
@@ -303,14 +302,14 @@ pub(super) fn unclear(words: &str, unclear: &TimeError) -> ToolError {
 
 fn moment(at: &Zoned) -> Result<EventDateTime, ToolError> {
     let zone = at.time_zone().iana_name().ok_or_else(|| ToolError::invalid("the time has no zone"))?;
-    let utc = utc(at.timestamp()).ok_or_else(|| ToolError::invalid("that is too far off"))?;
+    let utc = utc(at.timestamp()).ok_or_else(|| ToolError::invalid("that's too far away"))?;
     Ok(EventDateTime { date_time: Some(utc), time_zone: Some(zone.to_owned()), date: None })
 }
 
 fn whole_day(day: Date) -> Result<EventDateTime, ToolError> {
     let (month, of_month) = (day.month().unsigned_abs(), day.day().unsigned_abs());
     let date = chrono::NaiveDate::from_ymd_opt(day.year().into(), month.into(), of_month.into());
-    let date = date.ok_or_else(|| ToolError::invalid("that is too far off"))?;
+    let date = date.ok_or_else(|| ToolError::invalid("that's too far away"))?;
     Ok(EventDateTime { date: Some(date), ..EventDateTime::default() })
 }
 

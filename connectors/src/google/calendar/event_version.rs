@@ -33,16 +33,15 @@ pub(super) fn check_account(approved: &str, diary: &CalendarClient) -> Result<()
         return Ok(());
     }
     // Everyone sees the approved account on the card; the current account is only for its owner.
-    let reason = format!("it was approved for {approved}, but another account is connected now");
+    let reason = format!("this was approved for {approved}, but you've connected another account since");
     Err(ToolError::Forbidden { reason })
 }
 
 /// Reads the current version of the event with this id.
 pub(super) async fn fetch_event(diary: &CalendarClient, id: &str) -> Result<Event, ToolError> {
-    let event =
-        diary.fetch_event(id).await.map_err(|trouble| trouble.into_read_error("an event with that id"))?;
+    let event = diary.fetch_event(id).await.map_err(|trouble| trouble.into_read_error("that event"))?;
     if event_view::is_cancelled(&event) {
-        return Err(ToolError::NotFound { what: "it: that event is cancelled".into() });
+        return Err(ToolError::NotFound { what: "it any more: that event was cancelled".into() });
     }
     Ok(event)
 }
@@ -78,8 +77,8 @@ impl SeriesScope {
     pub(super) fn field(self) -> Option<(String, String)> {
         let which = match self {
             Self::Single => return None,
-            Self::ThisOccurrence => "only this time, the others stay",
-            Self::WholeSeries => "all of its times",
+            Self::ThisOccurrence => "just this one, the others stay as they are",
+            Self::WholeSeries => "every time",
         };
         Some(("Series".to_owned(), which.to_owned()))
     }
@@ -145,7 +144,7 @@ pub(super) async fn fetch_if_unchanged(
     if fingerprint(&event)? != seen {
         let mut now = event_view::list(cx, diary, &[event], false).await;
         now.content["status"] = json!("not_done");
-        now.content["why"] = json!("the event was changed meanwhile");
+        now.content["why"] = json!("the event was changed in the meantime");
         return Err(ToolError::Conflict { current: Box::new(now) });
     }
     let version =

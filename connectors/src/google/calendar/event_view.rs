@@ -55,8 +55,8 @@ pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> Tool
 /// booked them: a booking page writes the outsider's text in the person's name.
 pub(super) fn provenance(events: &[Event]) -> Provenance {
     let source = |event| match external_guest(event).filter(|_| is_organized_by_owner(event)) {
-        Some(stranger) => format!("calendar event with {stranger}"),
-        None => format!("calendar event of {}", creator(event).unwrap_or("somebody unnamed")),
+        Some(stranger) => format!("a calendar event with {stranger}"),
+        None => format!("a calendar event from {}", creator(event).unwrap_or("someone without a name")),
     };
     Provenance::from_sources(events.iter().filter(|event| !is_own_content(event)).map(source))
 }
@@ -169,7 +169,7 @@ pub(super) fn event_summary(
     with: &[String],
 ) -> Summary {
     let (all, on) =
-        if which == SeriesScope::WholeSeries { ("all times of ", ", the first on ") } else { ("", " on ") };
+        if which == SeriesScope::WholeSeries { ("every time of ", ", starting ") } else { ("", " on ") };
     let when = if when.is_empty() { String::new() } else { format!("{on}{when}") };
     let with = if with.is_empty() { String::new() } else { format!(", with {}", join_emails(with)) };
     Summary::from_title(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))

@@ -25,7 +25,7 @@ impl NewEvent {
             field("when", "When", when, WHEN_CHARS, false),
             Field { accepts_recipients: true, ..field("guests", "Guests", &guests, PEOPLE_CHARS, true) },
             field("place", "Place", &self.place, PLACE_CHARS, true),
-            Field { multiline: true, ..field("text", "Text", &self.text, TEXT_CHARS, true) },
+            Field { multiline: true, ..field("text", "Description", &self.text, TEXT_CHARS, true) },
         ]
     }
 
@@ -71,7 +71,7 @@ impl NewEvent {
             errors.push(FieldError::new("title", "An event needs a title."));
         }
         if meeting.guests.len() > MAX_GUESTS {
-            errors.push(FieldError::new("guests", format!("{MAX_GUESTS} guests are allowed at most.")));
+            errors.push(FieldError::new("guests", format!("{MAX_GUESTS} guests at most.")));
         }
         match meeting.into_writable(zone, now) {
             Ok(meeting) if errors.is_empty() => return Ok(meeting),

@@ -42,7 +42,7 @@ impl GetAgenda {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/calendar_get_agenda.md");
-        let doing = "Looking at your calendar";
+        let doing = "Checking your calendar";
         let spec = super::spec("calendar_get_agenda", description, doing, Reach::Reads, parameters);
         Self { spec, accounts }
     }
@@ -59,7 +59,7 @@ impl ReadTool for GetAgenda {
         let zone = event_view::zone(&cx.principal);
         let times = EventTime::search_range(&asked.when, None)?;
         let (from, until) =
-            times.instant_range(&zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
+            times.instant_range(&zone).ok_or_else(|| ToolError::invalid("that's too far away"))?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         let query = asked.query.as_deref();
         let wanted = EventQuery { from: Some(from), until: Some(until), query, max: MAX_EVENTS };

@@ -40,7 +40,7 @@ impl ListUpcoming {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/calendar_list_upcoming.md");
-        let doing = "Looking at your calendar";
+        let doing = "Checking your calendar";
         let spec = super::spec("calendar_list_upcoming", description, doing, Reach::Reads, parameters);
         Self { spec, accounts }
     }
@@ -63,7 +63,7 @@ impl ReadTool for ListUpcoming {
         let more = events.len() > max;
         let zone = event_view::zone(&cx.principal);
         let now = instant(cx.now)
-            .ok_or_else(|| ToolError::internal("there is no such time"))?
+            .ok_or_else(|| ToolError::internal("there's no such time"))?
             .to_zoned(zone.clone());
         events.retain(|event| event_view::overlaps_days(event, &now, None, &zone));
         Ok(event_view::list(cx, &diary, &events[..events.len().min(max)], more).await)

@@ -176,7 +176,7 @@ impl NewEvent {
         let meeting = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if meeting.schema != SCHEMA || meeting.tool != tool {
-            return Err(ToolError::internal("the approved payload is of another kind"));
+            return Err(ToolError::internal("I can't read this request any more. Please ask me again"));
         }
         Ok(meeting)
     }
@@ -239,7 +239,7 @@ impl NewEvent {
             false => self.title.clone(),
         };
         let long = self.repeats.as_ref().and_then(|repeats| repeats.length_risk(&self.times));
-        let over = self.has_started.then(|| "it is over already, so this only writes it down".to_owned());
+        let over = self.has_started.then(|| "That time has already passed".to_owned());
         let every = self
             .repeats
             .as_ref()
@@ -271,18 +271,15 @@ impl NewEvent {
             ("Title".into(), self.title.clone()),
             ("When".into(), self.times.describe(zone, now)),
         ];
-        let clocks = self
-            .times
-            .foreign_zone_label(zone)
-            .map(|place| format!(", by {place}'s clocks"))
-            .unwrap_or_default();
+        let clocks =
+            self.times.foreign_zone_label(zone).map(|place| format!(", {place} time")).unwrap_or_default();
         let repeats =
             self.repeats.as_ref().map(|repeats| format!("{}{clocks}", repeats.describe(&self.times)));
         fields.extend(repeats.map(|repeats| ("Repeats".into(), repeats)));
         fields.push(("Guests".into(), self.guests.join(", ")));
         fields.extend(Some(("Place".into(), self.place.clone())).filter(|_| !self.place.is_empty()));
         fields.extend(self.room.as_ref().map(|room| ("Room".into(), room.name.clone())));
-        fields.extend(self.meet.then(|| ("Meet".into(), "with a Google Meet link".into())));
+        fields.extend(self.meet.then(|| ("Meet".into(), "Google Meet link".into())));
         fields.extend(self.reminders.as_ref().map(|all| ("Reminders".into(), describe_reminders(all))));
         fields
     }
@@ -328,10 +325,10 @@ pub(super) fn guests(asked: &[String], account: &str) -> Result<Vec<String>, Too
 pub(super) fn validate_line(what: &str, text: &str, most: usize) -> Result<String, ToolError> {
     let text = text.trim();
     if text.chars().any(char::is_control) {
-        return Err(ToolError::invalid(format!("a {what} is one line")));
+        return Err(ToolError::invalid(format!("a {what} has to fit on one line")));
     }
     if text.chars().count() > most {
-        return Err(ToolError::invalid(format!("a {what} has at most {most} characters")));
+        return Err(ToolError::invalid(format!("a {what} can have {most} characters at most")));
     }
     Ok(text.to_owned())
 }
@@ -339,10 +336,10 @@ pub(super) fn validate_line(what: &str, text: &str, most: usize) -> Result<Strin
 pub(super) fn text(text: &str) -> Result<String, ToolError> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     if text.chars().count() > TEXT_CHARS {
-        return Err(ToolError::invalid(format!("the text of an event has at most {TEXT_CHARS} characters")));
+        return Err(ToolError::invalid(format!("the description can have {TEXT_CHARS} characters at most")));
     }
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(ToolError::invalid("the text has control characters"));
+        return Err(ToolError::invalid("the description contains characters that can't be used"));
     }
     Ok(text.trim().to_owned())
 }

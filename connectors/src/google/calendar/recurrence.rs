@@ -59,7 +59,7 @@ fn last_day<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Date>, D::Error
         ) => Some(day),
         Some(Until::Said(ExactTime::At { at } | ExactTime::Span { to: at, .. })) => Some(at.date()),
         Some(Until::Said(ExactTime::Within { phrase: said, .. })) => {
-            return Err(D::Error::custom(format!("“{said}” is no day: until which one does it repeat?")));
+            return Err(D::Error::custom(format!("“{said}” isn't a day. Until which day should it repeat?")));
         }
     })
 }
@@ -109,7 +109,7 @@ impl Recurrence {
         }
         if times.has_fixed_offset() {
             return Err(ToolError::invalid(
-                "by which place's clocks does it repeat? An offset from UTC does not say when they change",
+                "which place's time should it follow? A UTC offset doesn't say when the clocks change",
             ));
         }
         if !self.on.is_empty() && self.every != Frequency::Week {
@@ -120,11 +120,11 @@ impl Recurrence {
             let day =
                 WEEKDAYS.iter().find(|(_, _, day)| *day == first.weekday()).map_or("", |(_, name, _)| name);
             return Err(ToolError::invalid(format!(
-                "it would begin on a {day}, which is none of the days on which it repeats"
+                "it would start on a {day}, but it doesn't repeat on that day"
             )));
         }
         if self.until.is_some_and(|until| until < first) {
-            return Err(ToolError::invalid("it would end before it begins"));
+            return Err(ToolError::invalid("it would end before it starts"));
         }
         let every = match self.every {
             Frequency::Day => "DAILY",
@@ -175,7 +175,7 @@ impl Recurrence {
         match (self.times, self.until) {
             (Some(times), _) => said.push_str(&format!(", {times} times")),
             (None, Some(until)) => said.push_str(&format!(", until {}", until.strftime("%a %-d %b %Y"))),
-            (None, None) => said.push_str(", without an end"),
+            (None, None) => said.push_str(", no end date"),
         }
         said
     }
@@ -183,9 +183,9 @@ impl Recurrence {
     /// Describes which months or years are left out because they lack that day: Calendar uses no other day instead.
     fn skips(&self, first: Date) -> Option<String> {
         match (self.every, first.day()) {
-            (Frequency::Month, day @ 29..=31) => Some(format!(" on day {day}, none in months without one")),
+            (Frequency::Month, day @ 29..=31) => Some(format!(" on day {day}, skipping shorter months")),
             (Frequency::Year, 29) if first.month() == 2 => {
-                Some(" on 29 February, none in years without one".to_owned())
+                Some(" on 29 February, leap years only".to_owned())
             }
             _ => None,
         }
@@ -195,13 +195,13 @@ impl Recurrence {
     pub(super) fn length_risk(&self, times: &EventTime) -> Option<String> {
         let first = times.first_day();
         let last = match (self.times, self.until) {
-            (None, None) => return Some("it repeats without an end".to_owned()),
+            (None, None) => return Some("It repeats with no end date".to_owned()),
             (_, Some(until)) => Some(until),
             (Some(times), None) => self.date_after(first, i64::from(times.saturating_sub(1))),
         };
         let long = first.checked_add(Span::new().years(LONG_RECURRENCE_YEARS)).ok();
         let last = last.filter(|last| long.is_none_or(|long| *last <= long));
-        last.is_none().then(|| format!("it repeats for more than {LONG_RECURRENCE_YEARS} years"))
+        last.is_none().then(|| format!("It repeats for more than {LONG_RECURRENCE_YEARS} years"))
     }
 
     /// Returns the day at most this many steps later; `None` if it is beyond the range of dates.
@@ -221,7 +221,7 @@ impl Recurrence {
 /// Formats the end of that day in the event's zone, as the rule requires.
 fn format_until(until: Date, times: &EventTime) -> Result<String, ToolError> {
     let EventTime::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
-    let far = |_| ToolError::invalid("that is too far off");
+    let far = |_| ToolError::invalid("that's too far away");
     let end = until.tomorrow().map_err(far)?.to_zoned(start.time_zone().clone()).map_err(far)?;
     let end = end.with_time_zone(TimeZone::UTC).saturating_sub(Span::new().seconds(1));
     Ok(end.strftime("%Y%m%dT%H%M%SZ").to_string())
@@ -249,7 +249,7 @@ mod tests {
             (
                 json!({"every": "week", "apart": 2, "on": ["mo", "fr"]}),
                 "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR",
-                "every 2 weeks on Monday and Friday, without an end",
+                "every 2 weeks on Monday and Friday, no end date",
             ),
             // Summer time applies on the last day: it ends two hours before midnight UTC.
             (
@@ -269,12 +269,12 @@ mod tests {
         let monthly = recurrence(json!({"every": "month", "times": 12}));
         assert_eq!(
             monthly.describe(&days("2026-01-31")),
-            "every month on day 31, none in months without one, 12 times"
+            "every month on day 31, skipping shorter months, 12 times"
         );
         assert_eq!(monthly.describe(&days("2026-01-28")), "every month, 12 times");
         assert_eq!(
             recurrence(json!({"every": "year"})).describe(&days("2028-02-29")),
-            "every year on 29 February, none in years without one, without an end"
+            "every year on 29 February, leap years only, no end date"
         );
         let days =
             EventTime::Days { day: "2026-03-06".parse().unwrap(), last_day: "2026-03-06".parse().unwrap() };
@@ -285,8 +285,8 @@ mod tests {
     #[test]
     fn endless_recurrence_is_a_risk() {
         let risk = |value: Value| recurrence(value).length_risk(&friday());
-        let long = Some("it repeats for more than 5 years".to_owned());
-        assert_eq!(risk(json!({"every": "week"})).as_deref(), Some("it repeats without an end"));
+        let long = Some("It repeats for more than 5 years".to_owned());
+        assert_eq!(risk(json!({"every": "week"})).as_deref(), Some("It repeats with no end date"));
         assert_eq!(risk(json!({"every": "week", "until": "2031-03-06"})), None);
         assert_eq!(risk(json!({"every": "week", "until": "9999-12-31"})), long);
         assert_eq!(risk(json!({"every": "year", "times": 730})), long);
@@ -306,7 +306,7 @@ mod tests {
             "latest": "2026-07-01T00:00:00+02:00[Europe/Berlin]", "said": "June"});
         assert_eq!(until(json!({"day": "2026-06-30"})).unwrap(), "2026-06-30");
         assert_eq!(until(json!({"at": "2026-06-30T17:00:00+02:00[Europe/Berlin]"})).unwrap(), "2026-06-30");
-        assert!(until(june).unwrap_err().contains("“June” is no day"));
+        assert!(until(june).unwrap_err().contains("“June” isn't a day"));
         let by_offset = EventTime::Timed {
             start: "2026-03-06T15:00:00+02:00[+02:00]".parse().unwrap(),
             end: "2026-03-06T15:30:00+02:00[+02:00]".parse().unwrap(),

@@ -88,7 +88,7 @@ impl Respond {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/calendar_respond.md");
-        let doing = "Answering an invitation";
+        let doing = "Preparing your answer";
         Self { spec: super::spec(NAME, description, doing, Reach::Others, parameters), accounts }
     }
 }
@@ -106,10 +106,10 @@ impl ActTool for Respond {
             event_version::resolve_target(&diary, &asked.event, asked.series).await?;
         let own = event_view::own_attendee(&event).filter(|_| !event_view::is_organized_by_owner(&event));
         let own = own.ok_or_else(|| {
-            ToolError::invalid("the person is no guest of that event, so there is nothing to answer")
+            ToolError::invalid("you're not a guest of that event, so there's nothing to answer")
         })?;
         if own.response_status.as_deref() == Some(asked.answer.as_response_status()) && asked.note.is_none() {
-            return Err(ToolError::invalid("the person has given that answer already"));
+            return Err(ToolError::invalid("you've already given that answer"));
         }
         let note = asked.note.map(|note| new_event::validate_line("note", &note, NOTE_CHARS)).transpose()?;
         let response = ResponsePayload {
@@ -134,7 +134,7 @@ impl ActTool for Respond {
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        Err(vec![FieldError::new("answer", "Say in a sentence which answer you want to give.")])
+        Err(vec![FieldError::new("answer", "Tell me in the chat which answer you'd like to give.")])
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -163,7 +163,7 @@ impl ActTool for Respond {
         let response = ResponsePayload::from_payload(payload)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         if let Err(fault) = event_version::check_account(&response.account, &diary) {
-            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("couldn't check it: {fault}")));
         }
         let event = diary
             .fetch_event(&response.event)
@@ -200,7 +200,7 @@ impl ResponsePayload {
         let response = Self::deserialize(payload)
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if response.schema != SCHEMA || response.tool != NAME {
-            return Err(ToolError::internal("the approved payload is of another kind"));
+            return Err(ToolError::internal("I can't read this request any more. Please ask me again"));
         }
         Ok(response)
     }
@@ -235,7 +235,7 @@ fn build_preview(
 ) -> Result<Preview, ToolError> {
     let payload = serde_json::to_value(response).map_err(|error| ToolError::internal(error.to_string()))?;
     let words = ActionLabels {
-        approve: format!("Answer {}", response.answer.label()),
+        approve: format!("Approve & answer {}", response.answer.label()),
         in_progress: "Answering…".into(),
         done: "Answered".into(),
         not_done: "Not answered".into(),
@@ -244,7 +244,7 @@ fn build_preview(
     };
     let organizer = event_view::organizer(event);
     let question = match which {
-        SeriesScope::WholeSeries => "Answer all times of this invitation?",
+        SeriesScope::WholeSeries => "Answer every time of this invitation?",
         SeriesScope::Single | SeriesScope::ThisOccurrence => "Answer this invitation?",
     };
     let when = response.event_time.clone().unwrap_or_default();

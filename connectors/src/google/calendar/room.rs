@@ -40,8 +40,8 @@ pub(super) fn find_room(rooms: &[Room], name: &str) -> Result<Room, ToolError> {
     }
     let all: Vec<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
     Err(ToolError::invalid(match all.is_empty() {
-        true => "no rooms are set up here, so none can be booked; put it in as the place".to_owned(),
-        false => format!("there is no one room “{name}”; there are: {}", all.join(", ")),
+        true => "no rooms are set up here, so I can't book one. Put it in as the place instead".to_owned(),
+        false => format!("I don't know one room called “{name}”. There's {}", all.join(", ")),
     }))
 }
 

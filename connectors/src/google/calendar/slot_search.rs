@@ -52,13 +52,13 @@ pub(super) async fn search_slots(
         return Err(ToolError::invalid(slots::SlotQueryError::TooManyPeople.to_string()));
     }
     let known = colleagues.find_by_emails(cx.scope.tenant, &all).await;
-    let known =
-        known.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
-    let far = || ToolError::invalid("that is too far off");
+    let known = known
+        .map_err(|error| ToolError::internal(format!("I can't read the working hours right now: {error}")))?;
+    let far = || ToolError::invalid("that's too far away");
     // The asker is identified by their id, whatever their account's address is.
     let asker = colleagues.find_working_time(cx.scope.tenant, cx.principal.person).await;
-    let asker =
-        asker.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
+    let asker = asker
+        .map_err(|error| ToolError::internal(format!("I can't read the working hours right now: {error}")))?;
     let working = |address: &String| match &asker {
         Some(working) if *address == own => Some(working),
         _ => known.get(address).map(|known| &known.working),
@@ -99,7 +99,7 @@ pub(super) async fn search_slots(
 }
 
 fn to_slot_query(cx: &ToolContext, search: &SlotSearch<'_>) -> Result<SlotQuery, ToolError> {
-    let now = instant(cx.now).ok_or_else(|| ToolError::internal("there is no such time"))?;
+    let now = instant(cx.now).ok_or_else(|| ToolError::internal("there's no such time"))?;
     let step = if search.minutes < STEP { SHORT_SLOT_STEP_MINUTES } else { STEP };
     let wish = SlotQuery {
         now,
@@ -169,7 +169,7 @@ pub(super) fn choice(cx: &ToolContext, slot: &Slot) -> Choice {
     let said = when::format_span(&from, &to, &zone, cx.now);
     let label = match slot.out_of_hours.as_slice() {
         [] => said,
-        names => format!("{said} · out of hours for {}", names.join(", ")),
+        names => format!("{said} · outside {}'s hours", names.join(", ")),
     };
     Choice { label, value: format!("{from}/{to}") }
 }

@@ -34,7 +34,7 @@ impl UpdateEvent {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/calendar_update_event.md");
         let spec =
-            super::spec(NAME, description, "Changing an event", Reach::Others, event_change::parameters());
+            super::spec(NAME, description, "Preparing the change", Reach::Others, event_change::parameters());
         Self { spec, accounts }
     }
 }
@@ -55,7 +55,9 @@ impl ActTool for UpdateEvent {
         match change.new_times() {
             // The first time might be long past, so busy guests then do not matter.
             Some(_) if meant.times == SeriesScope::WholeSeries => {
-                preview.private_risks.push("nobody looked who is busy at all of its times".to_owned());
+                preview
+                    .private_risks
+                    .push("I haven't checked who is busy at every one of its times".to_owned());
             }
             Some(times) => {
                 let (guests, but) = (change.new_guests(&meant.event), Some(&meant.event));
@@ -74,7 +76,7 @@ impl ActTool for UpdateEvent {
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        Err(vec![FieldError::new("title", "Say in a sentence what shall be different.")])
+        Err(vec![FieldError::new("title", "Tell me in the chat what should be different.")])
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -109,7 +111,7 @@ impl ActTool for UpdateEvent {
         let change = EventChange::from_payload(payload, NAME)?;
         let diary = self.accounts.calendar_client(cx, &[EVENTS]).await?;
         if let Err(fault) = change.check_account(&diary) {
-            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("couldn't check it: {fault}")));
         }
         match diary.fetch_event(&change.event).await {
             Ok(event) if event_version::carries(&event, key) => Ok(EffectLookup::Done(receipt(cx, &event))),

@@ -22,20 +22,19 @@ impl Recipient {
     /// A sentence for the model that names the invalid recipient.
     pub(in crate::google) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let bad = |why: &str| format!("{text:?} is not an address that mail can be sent to: {why}");
+        let bad = |why: &str| format!("{text:?} isn't an address I can send to: {why}");
         let (name, address) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
             Some((name, address)) => (name.trim(), address.trim()),
             None => ("", text),
         };
-        let address =
-            to_ascii_address(address).ok_or_else(|| bad("only plain letters before the @ can be sent to"))?;
+        let address = to_ascii_address(address).ok_or_else(|| bad("only plain letters work before the @"))?;
         let options = Options::default().with_required_tld().without_domain_literal().without_display_text();
         EmailAddress::parse_with_options(&address, options).map_err(|error| bad(&error.to_string()))?;
-        let name = unquote_name(name).ok_or_else(|| bad("the name has characters a name cannot have"))?;
+        let name = unquote_name(name).ok_or_else(|| bad("the name contains characters a name can't have"))?;
         let name = Some(name).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(&address));
         // A name that looks like an address can deceive people about the recipient.
         if name.as_ref().is_some_and(|name| name.contains('@')) {
-            return Err(bad("the name may not look like another address"));
+            return Err(bad("the name can't look like another address"));
         }
         Ok(Self { name, address })
     }

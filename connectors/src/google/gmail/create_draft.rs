@@ -81,7 +81,7 @@ impl ActTool for CreateDraft {
 
 pub(super) fn action_labels() -> ActionLabels {
     ActionLabels {
-        approve: "Save draft".into(),
+        approve: "Approve & save draft".into(),
         in_progress: "Saving…".into(),
         done: "Saved".into(),
         not_done: "Not saved".into(),

@@ -45,7 +45,7 @@ impl CreateLabel {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_create_label.md");
-        let spec = super::spec(NAME, description, "Making a label", Reach::OwnAccount, parameters);
+        let spec = super::spec(NAME, description, "Creating a label", Reach::OwnAccount, parameters);
         Self { spec, accounts }
     }
 }
@@ -60,16 +60,16 @@ impl ActTool for CreateLabel {
         let asked: Arguments = parse_arguments(args)?;
         let name = asked.name.trim();
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(ToolError::invalid("a label's name is one line of letters"));
+            return Err(ToolError::invalid("a label needs a name on one line"));
         }
         let mailbox = organise::open_mailbox(&self.accounts, cx).await?;
         let account = mailbox.address().to_owned();
         let payload = json!({"schema": 1, "tool": NAME, "account": account, "name": name});
         Ok(Preview {
-            fields: vec![("Mailbox".into(), account.clone()), ("Label".into(), name.to_owned())],
+            fields: vec![("Account".into(), account.clone()), ("Label".into(), name.to_owned())],
             account,
             summary: Some(Summary::from_title(name, "a label", |what| format!("Make {what}"))),
-            ..Preview::new(payload, "Make this label?", organise::action_labels("label"))
+            ..Preview::new(payload, "Create this label?", organise::action_labels("label"))
         })
     }
 
@@ -80,7 +80,10 @@ impl ActTool for CreateLabel {
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        Err(vec![FieldError::new("name", "There is nothing to change about this one: deny it and say how.")])
+        Err(vec![FieldError::new(
+            "name",
+            "This can't be edited. Deny it and tell me what you'd like instead.",
+        )])
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -91,7 +94,7 @@ impl ActTool for CreateLabel {
         let mailbox = organise::open_mailbox(&self.accounts, cx).await?;
         let name = parse_payload(payload, &mailbox)?;
         if let Some(there) = find_label(&mailbox, name).await? {
-            return Ok(label_output(cx, &there, "was there already"));
+            return Ok(label_output(cx, &there, "already existed"));
         }
         mailbox
             .create_label(name)

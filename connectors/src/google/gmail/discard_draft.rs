@@ -34,7 +34,7 @@ impl DiscardDraft {
             "type": "object", "properties": {"draft": open_draft::argument()}, "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_discard_draft.md");
-        let spec = super::spec(NAME, description, "Throwing the draft away", Reach::Drafts, parameters);
+        let spec = super::spec(NAME, description, "Discarding the draft", Reach::Drafts, parameters);
         Self { spec, accounts }
     }
 }
@@ -48,7 +48,7 @@ impl ActTool for DiscardDraft {
     async fn preview(&self, _: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let open = Open::from_payload(args).map_err(|error| ToolError::internal(error.to_string()))?;
         let words = ActionLabels {
-            approve: "Discard".into(),
+            approve: "Approve & discard".into(),
             in_progress: "Discarding…".into(),
             done: "Discarded".into(),
             not_done: "Not discarded".into(),
@@ -66,7 +66,7 @@ impl ActTool for DiscardDraft {
             body: Some(open.body),
             account: letter.account().to_owned(),
             draft: Some(open.id),
-            ..Preview::new(payload, "Throw this draft away?", words)
+            ..Preview::new(payload, "Discard this draft?", words)
         })
     }
 
@@ -77,7 +77,7 @@ impl ActTool for DiscardDraft {
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        Err(vec![FieldError::new("body", "There is nothing to change about throwing a draft away.")])
+        Err(vec![FieldError::new("body", "There's nothing to edit here.")])
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
@@ -117,7 +117,7 @@ impl ActTool for DiscardDraft {
 
 fn no_more(seen: &DraftVersion) -> ToolOutput {
     ToolOutput::trusted(json!({"status": "gone", "id": seen.id}))
-        .with_verbatim("The draft is not in Gmail any more.")
+        .with_verbatim("That draft isn't in Gmail any more.")
         .with_follow_up(FollowUp::DraftClosed {
             draft: seen.id.clone(),
             reason: CloseReason::DeletedExternally,
@@ -126,6 +126,6 @@ fn no_more(seen: &DraftVersion) -> ToolOutput {
 
 fn discarded_output(seen: &DraftVersion) -> ToolOutput {
     ToolOutput::trusted(json!({"status": "discarded", "id": seen.id}))
-        .with_verbatim("The draft is thrown away. It was not sent.")
+        .with_verbatim("Draft discarded. It wasn't sent.")
         .with_follow_up(FollowUp::DraftClosed { draft: seen.id.clone(), reason: CloseReason::Discarded })
 }

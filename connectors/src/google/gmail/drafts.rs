@@ -65,7 +65,7 @@ impl ComposedEmail {
         let audience =
             if self.has_mailbox_content { Audience::Person(cx.principal.person) } else { Audience::Channel };
         let provenance = match self.email.attachments.iter().any(OutgoingAttachment::is_from_message) {
-            true => Provenance::untrusted("a file that came with a mail"),
+            true => Provenance::untrusted("a file that came with an email"),
             false => Provenance::Trusted,
         };
         Preview { audience, provenance, ..preview }

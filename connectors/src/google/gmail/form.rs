@@ -50,15 +50,15 @@ impl OutgoingEmail {
             store_or_report(outgoing_email::body(text), &mut letter.body, "body", &mut errors);
         }
         if needs_to && letter.to.is_empty() {
-            errors.push(FieldError::new("to", "A mail needs somebody to go to."));
+            errors.push(FieldError::new("to", "Add at least one recipient."));
         }
         let many = letter.all_recipients().count();
         if many > MAX_RECIPIENTS {
-            let why = format!("{many} recipients; {MAX_RECIPIENTS} are allowed at most.");
+            let why = format!("That's {many} recipients, and {MAX_RECIPIENTS} is the limit.");
             errors.push(FieldError::new("to", why));
         }
         if letter.body.trim().is_empty() && !letter.forwards() {
-            errors.push(FieldError::new("body", "A mail needs some text."));
+            errors.push(FieldError::new("body", "Write something in the email."));
         }
         if errors.is_empty() { Ok(letter) } else { Err(errors) }
     }
@@ -105,15 +105,18 @@ mod tests {
     #[test]
     fn errors_name_their_field() {
         let at = |field: &str, why: &str| vec![(field.to_owned(), why.to_owned())];
-        assert_eq!(field_errors(people_value("to", &[])), at("to", "A mail needs somebody to go to."));
-        assert_eq!(field_errors(text("body", " \n")), at("body", "A mail needs some text."));
-        assert_eq!(field_errors(text("body", "\u{0}")), at("body", "The body has control characters."));
-        assert_eq!(field_errors(text("subject", "a\nb")), at("subject", "A subject is one line."));
+        assert_eq!(field_errors(people_value("to", &[])), at("to", "Add at least one recipient."));
+        assert_eq!(field_errors(text("body", " \n")), at("body", "Write something in the email."));
+        assert_eq!(
+            field_errors(text("body", "\u{0}")),
+            at("body", "The text contains characters that can't be sent.")
+        );
+        assert_eq!(field_errors(text("subject", "a\nb")), at("subject", "A subject has to fit on one line."));
         assert_eq!(field_errors(people_value("cc", &["bo@localhost"]))[0].0, "cc");
         let many = ["bo@example.com"; 101];
         assert_eq!(
             field_errors(people_value("to", &many)),
-            at("to", "102 recipients; 100 are allowed at most.")
+            at("to", "That's 102 recipients, and 100 is the limit.")
         );
     }
 }

@@ -50,7 +50,7 @@ struct Arguments {
 impl Forward {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_forward.md");
-        let spec = super::spec(NAME, description, "Looking at that mail", Reach::Others, parameters());
+        let spec = super::spec(NAME, description, "Reading that email", Reach::Others, parameters());
         Self { spec, accounts }
     }
 }
@@ -139,14 +139,14 @@ async fn compose_forward(
 ) -> Result<(OutgoingEmail, String), ToolError> {
     let mail = match &wanted.message_id {
         Some(id) => {
-            mailbox.fetch_message(id).await.map_err(|trouble| trouble.into_read_error("that mail"))?
+            mailbox.fetch_message(id).await.map_err(|trouble| trouble.into_read_error("that email"))?
         }
         None => reply::fetch_newest(mailbox, &wanted.thread_id).await?,
     };
     if has_label(&mail, "DRAFT") || mail.thread_id.as_deref() != Some(&wanted.thread_id) {
-        return Err(ToolError::NotFound { what: "that mail in that thread".into() });
+        return Err(ToolError::NotFound { what: "that email".into() });
     }
-    let from = sender(&mail).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let from = sender(&mail).unwrap_or_else(|| "an unknown sender".to_owned());
     let identity = Identities::fetch(mailbox).await?.choose(wanted.from.as_deref(), Some(&mail))?;
     let subject = reply::header_line(&header(&mail, "Subject"));
     let asked = EmailArguments {
@@ -176,7 +176,7 @@ async fn compose_forward(
         }),
         ..OutgoingEmail::new(&asked, NAME, mailbox.address())?.with_sender(&identity)
     };
-    Ok((letter, format!("mail from {from}")))
+    Ok((letter, format!("an email from {from}")))
 }
 
 /// Adds the prefix once; prefixes in other languages count too.

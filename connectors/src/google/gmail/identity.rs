@@ -158,11 +158,11 @@ impl Identities {
             return Ok(found.clone());
         }
         let why = match self.all.iter().any(|one| same(&one)) {
-            true => "is not verified in Gmail yet",
-            false => "is no address that this Gmail sends from",
+            true => "isn't verified in Gmail yet",
+            false => "isn't an address this Gmail sends from",
         };
         let there: Vec<&str> = self.list_verified().map(|one| one.address.as_str()).collect();
-        Err(ToolError::invalid(format!("{wanted} {why}; there are: {}", there.join(", "))))
+        Err(ToolError::invalid(format!("{wanted} {why}. You can use {}", there.join(", "))))
     }
 
     /// Returns the address of ours that a mail was sent to; for our own mail, the one that it was sent from.
@@ -231,9 +231,9 @@ mod tests {
         for (wanted, why) in [
             (
                 "boss@acme.test",
-                "boss@acme.test is not verified in Gmail yet; there are: ana@acme.test, sales@acme.test, team",
+                "boss@acme.test isn't verified in Gmail yet. You can use ana@acme.test, sales@acme.test, team",
             ),
-            ("eve@acme.test", "eve@acme.test is no address that this Gmail sends from; there are: ana"),
+            ("eve@acme.test", "eve@acme.test isn't an address this Gmail sends from. You can use ana"),
         ] {
             let said = chosen(Some(wanted), None).unwrap_err().to_string();
             assert!(said.contains(why), "{said}");

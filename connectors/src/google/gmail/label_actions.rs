@@ -42,7 +42,7 @@ impl LabelAction {
             Self::Archive => "archive",
             Self::MoveToInbox => "move to the inbox",
             Self::Star => "star",
-            Self::Unstar => "take off the star",
+            Self::Unstar => "remove the star",
             Self::MarkRead => "mark as read",
             Self::MarkUnread => "mark as unread",
             Self::MarkImportant => "mark as important",
@@ -113,7 +113,7 @@ pub(super) fn changes(
     }
     let both = LabelChange { add: [&whole.add[..], &newest.add].concat(), ..whole.clone() };
     if both.contradicts() {
-        return Err(ToolError::invalid("one of these takes back another: ask for one of the two"));
+        return Err(ToolError::invalid("two of these undo each other. Which one do you want?"));
     }
     for thread in threads {
         let mails = thread.messages.iter().flatten().filter(|message| !has_label(message, "DRAFT"));

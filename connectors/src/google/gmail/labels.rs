@@ -49,13 +49,10 @@ fn unknown_label_error(all: &[UserLabel], name: &str) -> ToolError {
     close.sort_unstable();
     let close: Vec<String> = close.iter().take(MAX_SIMILAR).map(|(_, name)| format!("“{name}”")).collect();
     let similar = match close.is_empty() {
-        true => "nor a similar one; gmail_list_labels tells them all".to_owned(),
-        false => format!("similar: {}", close.join(", ")),
+        true => "and none like it. Shall I create it?".to_owned(),
+        false => format!("did you mean {}?", close.join(", ")),
     };
-    ToolError::invalid(format!(
-        "there is no label “{}”; {similar}. gmail_create_label makes a new one, where the person wants that",
-        name.trim()
-    ))
+    ToolError::invalid(format!("you have no label “{}”, {similar}", name.trim()))
 }
 
 /// Returns how far two names are apart; `None` if they have nothing in common.
@@ -98,9 +95,9 @@ mod tests {
         let all = [label("Invoices"), label("Work/Invoices 2026"), label("Travel")];
         assert_eq!(find_label(&all, " invoices ").map(|found| found.name.as_str()), Ok("Invoices"));
         for (name, wanted) in [
-            ("Invocies", "there is no label “Invocies”; similar: “Invoices”."),
-            ("invoice", "there is no label “invoice”; similar: “Invoices”, “Work/Invoices 2026”."),
-            ("Zebra", "there is no label “Zebra”; nor a similar one;"),
+            ("Invocies", "you have no label “Invocies”, did you mean “Invoices”?"),
+            ("invoice", "you have no label “invoice”, did you mean “Invoices”, “Work/Invoices 2026”?"),
+            ("Zebra", "you have no label “Zebra”, and none like it."),
         ] {
             let said = find_label(&all, name).err().map(|fault| fault.to_string()).unwrap_or_default();
             assert!(said.contains(wanted), "{said}");

@@ -50,7 +50,7 @@ impl ListDrafts {
         });
         let description = include_str!("../../../prompts/gmail_list_drafts.md");
         let spec =
-            super::spec("gmail_list_drafts", description, "Looking at your drafts", Reach::Reads, parameters);
+            super::spec("gmail_list_drafts", description, "Checking your drafts", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }
@@ -87,7 +87,7 @@ impl ReadTool for ListDrafts {
         let answers = drafts.iter().any(|draft| draft.message.as_ref().is_some_and(answers));
         let content = json!({ "drafts": drafts.iter().map(|draft| summary(draft, cx)).collect::<Vec<_>>() });
         let provenance = match answers {
-            true => Provenance::untrusted("drafts that answer mail"),
+            true => Provenance::untrusted("drafts that reply to email"),
             false => Provenance::Trusted,
         };
         Ok(ToolOutput::trusted(content).with_provenance(provenance).private_to(cx.principal.person))

@@ -34,7 +34,7 @@ impl ListRecent {
         });
         let description = include_str!("../../../prompts/gmail_list_recent.md");
         let spec =
-            super::spec("gmail_list_recent", description, "Looking at your mail", Reach::Reads, parameters);
+            super::spec("gmail_list_recent", description, "Checking your email", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }

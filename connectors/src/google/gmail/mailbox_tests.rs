@@ -334,7 +334,7 @@ async fn mail_is_untrusted_and_private() {
     let ids = world.ana.list_message_ids(None, Some("INBOX"), 10).await.unwrap();
     let list = message_list::list_messages(&cx(), &world.ana, ids).await.unwrap();
     assert_eq!(list.audience, Audience::Person(id(6)));
-    assert_eq!(list.provenance, Provenance::untrusted("mail from eve@example.com"));
+    assert_eq!(list.provenance, Provenance::untrusted("an email from eve@example.com"));
     let first = &list.content["messages"][0];
     assert_eq!(first["from"], json!("Ève <eve@example.com>"));
     assert_eq!((&first["subject"], &first["unread"]), (&json!("Grüße"), &json!(true)));

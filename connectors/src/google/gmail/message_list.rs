@@ -40,8 +40,8 @@ fn summary(message: &Message, cx: &ToolContext) -> Value {
 
 /// Marks the content as untrusted mail, private to this person. Without messages it is trusted.
 pub(super) fn untrusted_output(cx: &ToolContext, content: Value, messages: &[Message]) -> ToolOutput {
-    let from = |message| sender(message).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let from = |message| sender(message).unwrap_or_else(|| "an unknown sender".to_owned());
     let provenance =
-        Provenance::from_sources(messages.iter().map(|message| format!("mail from {}", from(message))));
+        Provenance::from_sources(messages.iter().map(|message| format!("an email from {}", from(message))));
     ToolOutput::trusted(content).with_provenance(provenance).private_to(cx.principal.person)
 }

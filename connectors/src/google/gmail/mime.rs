@@ -58,7 +58,7 @@ pub(super) fn bytes(
     }
     message
         .write_to_vec()
-        .map_err(|error| ToolError::internal(format!("the mail cannot be written: {error}")))
+        .map_err(|error| ToolError::internal(format!("the email can't be put together: {error}")))
 }
 
 fn body<'a>(letter: &'a OutgoingEmail, effect: EffectId, files: &'a [Vec<u8>]) -> MimePart<'a> {

@@ -110,7 +110,7 @@ pub(super) async fn open_from_mailbox(
         thread_id: message.thread_id.unwrap_or_default(),
         in_reply_to: Some(newest.clone()),
         references: draft.references.clone(),
-        answers: "a mail in its thread".to_owned(),
+        answers: "an email in its thread".to_owned(),
         subject: Some(draft.subject.clone()),
         reply_to: None,
         forwards: false,
@@ -129,7 +129,7 @@ pub(super) async fn open_from_mailbox(
 fn parse_raw(known: &OutgoingEmail, draft: &Written) -> Result<OutgoingEmail, ToolError> {
     if !draft.files.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
         let reason =
-            "the draft has other attachments now, which I cannot carry; change and send it in Gmail".into();
+            "the draft now has other attachments I can't take along. Please finish it in Gmail".into();
         return Err(ToolError::Forbidden { reason });
     }
     let (body, below) = split_body(known, draft.text.trim_end());
@@ -192,7 +192,7 @@ fn to_open_draft(mailbox: &Mailbox, letter: &OutgoingEmail, seen: &DraftVersion)
     let letter = OutgoingEmail { draft: None, signature, ..letter.clone() };
     let mut fields = letter.fields();
     if letter.has_rich_formatting {
-        fields.push(("Formatting".to_owned(), "made in Gmail; lost if I change or send it".to_owned()));
+        fields.push(("Formatting".to_owned(), "made in Gmail, and lost if I change or send it".to_owned()));
     }
     Ok(Open {
         id: seen.id.clone(),
@@ -218,7 +218,10 @@ pub(super) fn saved_output(
     letter: &OutgoingEmail,
     draft: &Draft,
 ) -> Result<ToolOutput, ToolError> {
-    let id = draft.id.clone().ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
+    let id = draft
+        .id
+        .clone()
+        .ok_or_else(|| ToolError::internal("Gmail saved the draft but didn't tell me where"))?;
     let version = draft.message.as_ref().and_then(|message| message.id.clone()).unwrap_or_default();
     let open = to_open_draft(mailbox, letter, &DraftVersion { id, version })?;
     let content = json!({
@@ -253,17 +256,15 @@ pub(super) fn draft_output(
     let quoted = letter
         .reply
         .as_ref()
-        .map(|reply| Provenance::untrusted(format!("a draft that answers {}", reply.answers)));
+        .map(|reply| Provenance::untrusted(format!("a draft replying to {}", reply.answers)));
     Ok(output.private_to(cx.principal.person).with_provenance(quoted.unwrap_or(Provenance::Trusted)))
 }
 
 /// Returns the result for a draft that is no longer in Gmail.
 pub(super) fn gone_output(seen: &DraftVersion) -> ToolOutput {
-    let why = "the draft is not in Gmail any more: it was sent or thrown away there";
+    let why = "the draft isn't in Gmail any more: it was sent or discarded there";
     ToolOutput::trusted(json!({"status": "gone", "why": why}))
-        .with_verbatim(
-            "That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.",
-        )
+        .with_verbatim("That draft isn't in Gmail any more: it was sent or discarded there.")
         .with_follow_up(FollowUp::DraftClosed {
             draft: seen.id.clone(),
             reason: CloseReason::DeletedExternally,
@@ -279,7 +280,7 @@ pub(super) fn outdated_output(
 ) -> Result<ToolError, ToolError> {
     let mut now = draft_output(cx, mailbox, letter, seen, true)?;
     now.content["status"] = json!("not_done");
-    now.content["why"] = json!("the draft was changed in Gmail meanwhile");
+    now.content["why"] = json!("the draft was changed in Gmail in the meantime");
     Ok(ToolError::Conflict { current: Box::new(now) })
 }
 

@@ -97,7 +97,7 @@ impl Organise {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_organise.md");
-        let spec = super::spec(NAME, description, "Tidying your mail", Reach::OwnAccount, parameters);
+        let spec = super::spec(NAME, description, "Tidying your email", Reach::OwnAccount, parameters);
         Self { spec, accounts }
     }
 }
@@ -143,7 +143,7 @@ impl ActTool for Organise {
     ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new(
             "change",
-            "There is nothing to change about this one: deny it and say how.",
+            "This can't be edited. Deny it and tell me what you'd like instead.",
         )])
     }
 
@@ -174,7 +174,7 @@ impl ActTool for Organise {
         for change in &approved.changes {
             let there = mailbox.fetch_all_headers(change.messages.clone(), &["Subject"]).await;
             if !there
-                .map_err(|trouble| trouble.into_read_error("the mail"))?
+                .map_err(|trouble| trouble.into_read_error("that email"))?
                 .iter()
                 .all(|one| change.is_applied(one))
             {
@@ -193,7 +193,7 @@ impl OrganisePayload {
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         match approved.schema == SCHEMA && approved.tool == NAME {
             true => Ok(approved),
-            false => Err(ToolError::internal("the approved payload is of another kind")),
+            false => Err(ToolError::internal("I can't read this request any more. Please ask me again")),
         }
     }
 
@@ -223,7 +223,7 @@ pub(super) fn check_account(payload: &Value, mailbox: &Mailbox) -> Result<(), To
     }
     // Other people might read this; the current account is only for its owner.
     Err(ToolError::Forbidden {
-        reason: format!("it was meant for {meant}, but another account is connected now"),
+        reason: format!("this was meant for {meant}, but you've connected another account since"),
     })
 }
 
@@ -231,9 +231,9 @@ pub(super) fn check_account(payload: &Value, mailbox: &Mailbox) -> Result<(), To
 pub(super) fn action_labels(thing: &str) -> ActionLabels {
     ActionLabels {
         approve: "Approve".into(),
-        in_progress: "Making…".into(),
-        done: "Made".into(),
-        not_done: "Not made".into(),
+        in_progress: "Working on it…".into(),
+        done: "Done".into(),
+        not_done: "Not done".into(),
         noun: thing.into(),
         recipient_noun: "mail".into(),
     }
@@ -245,8 +245,8 @@ fn find_labels<'a>(all: &'a [UserLabel], names: &[String]) -> Result<Vec<&'a Use
 
 fn describe_actions(actions: &[LabelAction], add: &[&UserLabel], remove: &[&UserLabel]) -> Vec<String> {
     let actions = actions.iter().map(|deed| deed.description().to_owned());
-    let add = add.iter().map(|label| format!("label “{}”", label.name));
-    let remove = remove.iter().map(|label| format!("take off the label “{}”", label.name));
+    let add = add.iter().map(|label| format!("add the label “{}”", label.name));
+    let remove = remove.iter().map(|label| format!("remove the label “{}”", label.name));
     actions.chain(add).chain(remove).collect()
 }
 
@@ -256,8 +256,7 @@ async fn find_threads(
     mailbox: &Mailbox,
     asked: &Arguments,
 ) -> Result<Vec<Thread>, ToolError> {
-    let looking =
-        |trouble: crate::google::api_error::GoogleApiError| trouble.into_read_error("that conversation");
+    let looking = |trouble: crate::google::api_error::GoogleApiError| trouble.into_read_error("that email");
     let ids = match (&asked.search, &asked.thread_ids[..]) {
         (Some(search), []) => {
             let search = search_dates::resolve_dates(search, &search_dates::zone(&cx.principal))?;
@@ -267,11 +266,11 @@ async fn find_threads(
         _ => return Err(ToolError::invalid("say which conversations: either search or thread_ids")),
     };
     if ids.is_empty() {
-        return Err(ToolError::NotFound { what: "a conversation that matches that search".into() });
+        return Err(ToolError::NotFound { what: "any email like that".into() });
     }
     if ids.len() > MAX_THREADS as usize {
         return Err(ToolError::invalid(format!(
-            "more than {MAX_THREADS} conversations match; nothing was done. Narrow the search, for example by date"
+            "more than {MAX_THREADS} emails match, so I did nothing. Narrow it down, for example by date"
         )));
     }
     mailbox.fetch_all_threads(&ids, &HEADERS).await.map_err(looking)
@@ -281,30 +280,30 @@ fn conversation(thread: &Thread) -> Option<Conversation> {
     let first: &Message = thread.messages.iter().flatten().find(|message| !has_label(message, "DRAFT"))?;
     let subject = one_line(&header(first, "Subject"), SUBJECT_SHOWN);
     let subject = if subject.is_empty() { "(no subject)".to_owned() } else { subject };
-    let from = sender(first).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let from = sender(first).unwrap_or_else(|| "an unknown sender".to_owned());
     Some(Conversation { thread_id: thread.id.clone()?, description: format!("“{subject}” from {from}") })
 }
 
 fn build_preview(cx: &ToolContext, approved: &OrganisePayload) -> Result<Preview, ToolError> {
     let payload = serde_json::to_value(approved).map_err(|error| ToolError::internal(error.to_string()))?;
     let many = approved.conversations.len();
-    let question = match many {
-        1 => "Change this conversation?".to_owned(),
-        _ => format!("Change these {many} conversations?"),
+    let verb = match approved.descriptions.as_slice() {
+        [one] if one == "archive" => "Archive",
+        [one] if one == "star" => "Star",
+        _ => "Change",
     };
-    let change = if many == 1 {
-        "change of a conversation".to_owned()
-    } else {
-        format!("change of {many} conversations")
-    };
+    let question =
+        if many == 1 { format!("{verb} this email?") } else { format!("{verb} these {many} emails?") };
+    let change =
+        if many == 1 { "changes to an email".to_owned() } else { format!("changes to {many} emails") };
     Ok(Preview {
         summary: Some(Summary {
             full: format!("{change} ({})", approved.descriptions.join(" · ")),
             redacted: change,
         }),
         fields: vec![
-            ("Mailbox".into(), approved.account.clone()),
-            ("Change".into(), approved.descriptions.join(" · ")),
+            ("Account".into(), approved.account.clone()),
+            ("What happens".into(), approved.descriptions.join(" · ")),
         ],
         body: Some(approved.list().join("\n")),
         account: approved.account.clone(),

@@ -21,8 +21,7 @@ use nod_contract::tool::effect::EffectKey;
 const MAX_TOTAL_BYTES: u64 = 25 * 1024 * 1024;
 pub(super) const MAX_FILES: usize = 20;
 const MAX_NAME_CHARS: usize = 150;
-const KEPT: &str =
-    "Gmail does not hand out a file of that mail; send it from Gmail itself, or leave the files out";
+const KEPT: &str = "Gmail won't give me a file from that email. Send it from Gmail, or leave the files out";
 
 /// A file of a letter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +92,7 @@ pub(super) async fn resolve_attachments(
             continue;
         };
         let message =
-            mailbox.fetch_message(id).await.map_err(|trouble| trouble.into_read_error("that mail"))?;
+            mailbox.fetch_message(id).await.map_err(|trouble| trouble.into_read_error("that email"))?;
         let all = from_message(id, attachments(&message));
         let mut same = all.into_iter().filter(|(name, ..)| name.trim() == one.name.trim());
         found.push(same.nth(one.which.unwrap_or(1).saturating_sub(1)).ok_or_else(no_such)?);
@@ -127,7 +126,7 @@ pub(super) async fn render_email(
     for file in &letter.attachments {
         let bytes = fetch_bytes(mailbox, &file.source).await?;
         if digest(&bytes) != file.sha256 {
-            let reason = format!("“{}” is another file now than the one on the card", file.name);
+            let reason = format!("“{}” has changed since it was on the card", file.name);
             return Err(ToolError::Forbidden { reason });
         }
         contents.push(bytes);
@@ -146,7 +145,7 @@ pub(super) fn describe(file: &OutgoingAttachment) -> String {
 
 fn no_such() -> ToolError {
     // Another person chose the names, so they are not repeated here.
-    ToolError::NotFound { what: "such a file in that mail".to_owned() }
+    ToolError::NotFound { what: "that file in the email".to_owned() }
 }
 
 /// Name, MIME type, claimed size and location.
@@ -162,7 +161,10 @@ fn from_message(message: &str, files: Vec<Attachment>) -> Vec<Told> {
 
 async fn with_digests(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<OutgoingAttachment>, ToolError> {
     if found.len() > MAX_FILES {
-        return Err(ToolError::invalid(format!("{} files; {MAX_FILES} are sent at most", found.len())));
+        return Err(ToolError::invalid(format!(
+            "that's {} files, and {MAX_FILES} is the limit",
+            found.len()
+        )));
     }
     check_total_size(found.iter().map(|(_, _, size, _)| size).sum())?;
     let mut files = Vec::with_capacity(found.len());
@@ -187,7 +189,7 @@ fn check_total_size(bytes: u64) -> Result<(), ToolError> {
     }
     let (all, most) = (size(bytes), size(MAX_TOTAL_BYTES));
     Err(ToolError::invalid(format!(
-        "the files have {all} together, and Gmail sends {most} at most; nothing was sent"
+        "the files are {all} together, and Gmail's limit is {most}. Nothing was sent"
     )))
 }
 
@@ -201,7 +203,7 @@ async fn fetch_bytes(mailbox: &Mailbox, lies: &AttachmentSource) -> Result<Vec<u
         AttachmentSource::InMail { message, at } => (message, *at),
     };
     let mail = mailbox.fetch_message(message).await;
-    let mail = mail.map_err(|trouble| trouble.into_read_error("the mail that a file came with"))?;
+    let mail = mail.map_err(|trouble| trouble.into_read_error("the email a file came with"))?;
     let file = attachments(&mail).into_iter().nth(at).ok_or_else(no_such)?;
     let bytes = received_attachments::fetch_bytes(mailbox, message, file).await?;
     bytes.ok_or_else(|| ToolError::Forbidden { reason: KEPT.to_owned() })

@@ -128,9 +128,9 @@ impl OutgoingEmail {
         };
         match letter.all_recipients().count() {
             0..=MAX_RECIPIENTS => Ok(letter),
-            many => {
-                Err(ToolError::invalid(format!("{many} recipients; {MAX_RECIPIENTS} are allowed at most")))
-            }
+            many => Err(ToolError::invalid(format!(
+                "that's {many} recipients, and {MAX_RECIPIENTS} is the limit"
+            ))),
         }
     }
 
@@ -191,7 +191,7 @@ impl OutgoingEmail {
         let letter = letter
             .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if letter.schema != SCHEMA || letter.tool != tool {
-            return Err(ToolError::internal("the approved payload is of another kind"));
+            return Err(ToolError::internal("I can't read this request any more. Please ask me again"));
         }
         Ok(letter)
     }
@@ -204,7 +204,7 @@ impl OutgoingEmail {
         // Everyone sees the approved account on the card; the current account is only for its owner.
         let approved = self.account();
         Err(ToolError::Forbidden {
-            reason: format!("it was approved for {approved}, but another account is connected now"),
+            reason: format!("this was approved for {approved}, but you've connected another account since"),
         })
     }
 
@@ -249,10 +249,10 @@ fn strip_subject_prefixes(subject: &str) -> String {
 pub(super) fn subject(text: &str) -> Result<String, String> {
     let subject = text.trim();
     if subject.chars().any(char::is_control) {
-        return Err("a subject is one line".to_owned());
+        return Err("a subject has to fit on one line".to_owned());
     }
     if subject.len() > SUBJECT_CHARS {
-        return Err(format!("a subject has at most {SUBJECT_CHARS} characters"));
+        return Err(format!("a subject can have {SUBJECT_CHARS} characters at most"));
     }
     Ok(subject.to_owned())
 }
@@ -264,10 +264,10 @@ pub(super) fn subject(text: &str) -> Result<String, String> {
 pub(super) fn body(text: &str) -> Result<String, String> {
     let body = text.replace("\r\n", "\n").replace('\r', "\n");
     if body.chars().count() > BODY_CHARS {
-        return Err(format!("a body has at most {BODY_CHARS} characters"));
+        return Err(format!("the text can have {BODY_CHARS} characters at most"));
     }
     if body.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err("the body has control characters".to_owned());
+        return Err("the text contains characters that can't be sent".to_owned());
     }
     Ok(body)
 }

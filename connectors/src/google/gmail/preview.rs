@@ -47,7 +47,7 @@ impl OutgoingEmail {
         let field = |name: &str, value: String| (name.to_owned(), value);
         let mut fields = vec![field("From", from.to_string())];
         fields.extend(self.account.iter().map(|account| field("Account", account.clone())));
-        fields.extend(self.reply_to.iter().map(|to| field("Reply to", to.clone())));
+        fields.extend(self.reply_to.iter().map(|to| field("Answers go to", to.clone())));
         fields.extend([
             field("To", list(&self.to)),
             field("Cc", list(&self.cc)),
@@ -59,13 +59,13 @@ impl OutgoingEmail {
             fields.push(field("Thread", format!("{does} {}", reply.answers)));
         }
         let elsewhere = self.reply.as_ref().and_then(|reply| reply.reply_to.as_ref());
-        fields.extend(elsewhere.map(|to| field("Reply-To", format!("{to}, as that mail asks"))));
+        fields.extend(elsewhere.map(|to| field("Goes to", format!("{to}, as that email asks"))));
         if self.signature.is_some() && !self.forwards() {
-            fields.push(field("Signature", "yours, as Gmail has it".to_owned()));
+            fields.push(field("Signature", "yours from Gmail".to_owned()));
         }
         if let Some(quoted) = self.quoted.as_ref().filter(|_| !self.forwards()) {
             let long = quoted.text.chars().count();
-            fields.push(field("Quoted below", format!("{}, {long} characters", quoted.source_label)));
+            fields.push(field("Quotes", format!("{}, {long} characters", quoted.source_label)));
         }
         if !self.attachments.is_empty() {
             let names: Vec<String> = self.attachments.iter().map(outgoing_attachments::describe).collect();
@@ -84,7 +84,7 @@ impl OutgoingEmail {
     /// Returns a risk line if the answered mail asks for answers to another address than its sender.
     fn reply_to_risk(&self) -> Option<String> {
         let elsewhere = self.reply.as_ref()?.reply_to.as_ref()?;
-        Some(format!("the mail asks for answers to {elsewhere}, not to its sender"))
+        Some(format!("Answers to this email go to {elsewhere}, not to its sender"))
     }
 
     /// Returns a risk line if recipients would read a quoted mail that they did not get.
@@ -97,9 +97,9 @@ impl OutgoingEmail {
         let others: Vec<String> = addresses.filter(|address| !knows(address)).collect();
         match &others[..] {
             [] => None,
-            [one] => Some(format!("{one} did not get the mail that is quoted below")),
+            [one] => Some(format!("{one} wasn't on the email quoted below")),
             [first, more @ ..] => {
-                Some(format!("{first} and {} more did not get the mail that is quoted below", more.len()))
+                Some(format!("{first} and {} more weren't on the email quoted below", more.len()))
             }
         }
     }
@@ -109,21 +109,21 @@ impl OutgoingEmail {
             self.attachments.iter().filter(|file| file.is_from_message()).collect();
         match &brought[..] {
             [] => None,
-            [one] => Some(format!("{} came with a mail; Nod has not looked into it", one.name)),
-            many => Some(format!("{} files came with a mail; Nod has not looked into them", many.len())),
+            [one] => Some(format!("{} came with an email, and I haven't opened it", one.name)),
+            many => Some(format!("{} files came with an email, and I haven't opened them", many.len())),
         }
     }
 
     fn formatting_risk(&self) -> Option<String> {
         self.has_rich_formatting
-            .then(|| "formatting made in Gmail is lost; send it there to keep it".to_owned())
+            .then(|| "Formatting from Gmail will be lost. Send it there to keep it".to_owned())
     }
 
     /// Returns a label for the middle of a sentence: "“Running late” to bo@acme.test".
     pub(super) fn short_label(&self) -> String {
         let subject = if self.subject.is_empty() { "(no subject)" } else { &self.subject };
         let to = match &self.to[..] {
-            [] => "nobody yet".to_owned(),
+            [] => "no one yet".to_owned(),
             [one] => one.clone(),
             [first, more @ ..] => format!("{first} and {} more", more.len()),
         };

@@ -37,7 +37,7 @@ pub(super) fn quote_for_reply(mail: &Message, body: &Body, from: &str, zone: &st
     }
     let all = ["From", "Reply-To", "To", "Cc"].into_iter().flat_map(|name| header_recipients(mail, name));
     let people = all.map(|one| one.address).collect();
-    Quoted { text: lines.join("\n"), source_label: format!("the mail of {from}"), people }
+    Quoted { text: lines.join("\n"), source_label: format!("the email from {from}"), people }
 }
 
 /// Returns the mail in a forward.
@@ -52,7 +52,7 @@ pub(super) fn quote_for_forward(
 ) -> Result<Quoted, ToolError> {
     let BoundedText { text, truncation_note: cut } = body.to_bounded_text(MAX_BODY_CHARS);
     if !cut.is_empty() {
-        let reason = "that mail is longer than can be shown before it leaves; forward it in Gmail itself";
+        let reason = "that email is too long to show you before it goes. Please forward it in Gmail";
         return Err(ToolError::Forbidden { reason: reason.to_owned() });
     }
     let mut lines = vec!["---------- Forwarded message ---------".to_owned()];
@@ -68,7 +68,7 @@ pub(super) fn quote_for_forward(
         }
     }
     lines.extend([String::new(), String::new(), printable_lines(&text)]);
-    Ok(Quoted { text: lines.join("\n"), source_label: format!("the mail of {from}"), people: Vec::new() })
+    Ok(Quoted { text: lines.join("\n"), source_label: format!("the email from {from}"), people: Vec::new() })
 }
 
 /// Formats its date in the person's zone: "Fri, 6 Mar 2026 at 15:00".

@@ -51,7 +51,7 @@ impl ReadAttachment {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_read_attachment.md");
-        let doing = "Reading a file in your mail";
+        let doing = "Reading an attachment";
         let spec = super::spec("gmail_read_attachment", description, doing, Reach::Reads, parameters);
         Self { spec, accounts }
     }
@@ -69,13 +69,13 @@ impl ReadTool for ReadAttachment {
         let message = mailbox
             .fetch_message(&asked.message_id)
             .await
-            .map_err(|trouble| trouble.into_read_error("that mail"))?;
+            .map_err(|trouble| trouble.into_read_error("that email"))?;
         let named = |file: &Attachment| file.name.trim() == asked.name.trim();
         let mut same: Vec<Attachment> = attachments(&message).into_iter().filter(named).collect();
         let (which, all) = (asked.which.unwrap_or(1), same.len());
         if !(1..=all).contains(&which) {
             // Another person chose the names, so they are not repeated here.
-            return Err(ToolError::NotFound { what: "such a file in that mail".to_owned() });
+            return Err(ToolError::NotFound { what: "that file in the email".to_owned() });
         }
         let file = same.swap_remove(which - 1);
         let mut content = json!({"message_id": asked.message_id, "name": file.name});
@@ -105,13 +105,13 @@ async fn extract_text(
     message: &str,
     file: Attachment,
 ) -> Result<Result<String, String>, ToolError> {
-    let large = || Ok(Err(format!("it is larger than {} MB", MAX_BYTES / 1024 / 1024)));
+    let large = || Ok(Err(format!("it's larger than {} MB", MAX_BYTES / 1024 / 1024)));
     if usize::try_from(file.size).is_ok_and(|size| size > MAX_BYTES) {
         return large();
     }
     let is_mail = file.is_mail();
     let Some(bytes) = received_attachments::fetch_bytes(mailbox, message, file).await? else {
-        return Ok(Err("Gmail does not hand it out".to_owned()));
+        return Ok(Err("Gmail won't give it to me".to_owned()));
     };
     if bytes.len() > MAX_BYTES {
         return large();

@@ -55,7 +55,7 @@ impl ReadThread {
         });
         let description = include_str!("../../../prompts/gmail_read_thread.md");
         let spec =
-            super::spec("gmail_read_thread", description, "Reading your mail", Reach::Reads, parameters);
+            super::spec("gmail_read_thread", description, "Reading your email", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }
@@ -80,12 +80,11 @@ pub(super) async fn read_thread(
     before: Option<&str>,
 ) -> ToolResult {
     let thread =
-        mailbox.fetch_thread(id, None).await.map_err(|trouble| trouble.into_read_error("that thread"))?;
+        mailbox.fetch_thread(id, None).await.map_err(|trouble| trouble.into_read_error("that email"))?;
     let mut messages = thread.messages.unwrap_or_default();
     if let Some(before) = before {
         let at = messages.iter().position(|message| message.id.as_deref() == Some(before));
-        messages
-            .truncate(at.ok_or_else(|| ToolError::NotFound { what: "that message in that thread".into() })?);
+        messages.truncate(at.ok_or_else(|| ToolError::NotFound { what: "that email".into() })?);
     }
     let letters = newest(&messages, &mut mailbox.reading().open_session(), cx).await;
     let earlier = messages.len() - letters.len();

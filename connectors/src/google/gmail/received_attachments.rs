@@ -8,7 +8,7 @@ use super::mailbox::Mailbox;
 use super::message::{DEPTH, decode_encoded_words, part_header};
 
 /// The name of an attached mail without a name.
-const MAIL: &str = "attached mail.eml";
+const MAIL: &str = "attached email.eml";
 /// The name of a file without a name, as in Gmail.
 const UNNAMED_FILE: &str = "noname";
 
@@ -133,7 +133,7 @@ mod tests {
             ("text/plain", "=?utf-8?B?w6QudHh0?=", "", false, Some("ä.txt")),
             ("text/plain", "", "Attachment", false, Some("noname")),
             ("application/pdf", "", "", true, Some("noname")),
-            ("message/rfc822", "", "", false, Some("attached mail.eml")),
+            ("message/rfc822", "", "", false, Some("attached email.eml")),
             ("message/rfc822", "Offer.eml", "", true, Some("Offer.eml")),
             ("message/delivery-status", "", "", false, None),
             ("text/html", "", "inline", true, None),
@@ -150,6 +150,6 @@ mod tests {
         let mail = part("message/rfc822", "", "attachment", true, vec![inner]);
         let outer = part("application/pdf", "outer.pdf", "", true, vec![]);
         let whole = part("multipart/mixed", "", "", false, vec![mail, outer]);
-        assert_eq!(names(whole), ["attached mail.eml", "outer.pdf"]);
+        assert_eq!(names(whole), ["attached email.eml", "outer.pdf"]);
     }
 }

@@ -66,7 +66,7 @@ impl ReplyTool {
     /// Creates the tool that sends the answer after an approval.
     pub(super) fn for_sending(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_reply.md");
-        let spec = super::spec(SEND, description, "Writing an answer", Reach::Others, parameters());
+        let spec = super::spec(SEND, description, "Writing a reply", Reach::Others, parameters());
         Self { spec, accounts }
     }
 
@@ -196,7 +196,7 @@ async fn compose_reply(
     cc.extend(wanted.cc);
     let of = header_line(&header(&newest, "Subject"));
     let asked = EmailArguments { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
-    let from = sender(&newest).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let from = sender(&newest).unwrap_or_else(|| "an unknown sender".to_owned());
     let tied = reply_headers(&newest, wanted.thread_id, &of, &from);
     let quoted = match wanted.quote {
         true => {
@@ -213,7 +213,7 @@ async fn compose_reply(
         ..OutgoingEmail::new(&asked, tool, mailbox.address())?
             .with_sender(&identities.choose(wanted.from.as_deref(), Some(&newest))?)
     };
-    Ok(ComposedReply { source: format!("mail from {from}"), letter })
+    Ok(ComposedReply { source: format!("an email from {from}"), letter })
 }
 
 fn unquoted(unread: Unread) -> ToolError {
@@ -222,12 +222,12 @@ fn unquoted(unread: Unread) -> ToolError {
 
 /// Returns the whole newest mail of a thread.
 pub(super) async fn fetch_newest(mailbox: &Mailbox, thread: &str) -> Result<Message, ToolError> {
-    let looking = |trouble: crate::google::api_error::GoogleApiError| trouble.into_read_error("that thread");
+    let looking = |trouble: crate::google::api_error::GoogleApiError| trouble.into_read_error("that email");
     let all =
         mailbox.fetch_thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
     let newest = all.iter().rev().find(|message| !has_label(message, "DRAFT"));
     let id = newest.and_then(|message| message.id.as_deref());
-    let id = id.ok_or_else(|| ToolError::NotFound { what: "a mail in that thread".into() })?;
+    let id = id.ok_or_else(|| ToolError::NotFound { what: "that email".into() })?;
     mailbox.fetch_message(id).await.map_err(looking)
 }
 

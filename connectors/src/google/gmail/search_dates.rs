@@ -69,7 +69,7 @@ fn seconds(bound: &str, value: &str, zone: &TimeZone) -> Result<String, ToolErro
     }
     let midnight = date(value).and_then(|date| date.to_zoned(zone.clone()).ok());
     let midnight = midnight.ok_or_else(|| {
-        ToolError::invalid(format!("{bound}{value} is no day: write year/month/day, as in {bound}2026/03/06"))
+        ToolError::invalid(format!("{bound}{value} isn't a day. Write it like {bound}2026/03/06"))
     })?;
     Ok(midnight.timestamp().as_second().to_string())
 }

@@ -40,7 +40,7 @@ impl SearchMessages {
         let spec = super::spec(
             "gmail_search_messages",
             description,
-            "Searching your mail",
+            "Searching your email",
             Reach::Reads,
             parameters,
         );

@@ -37,7 +37,7 @@ impl SendDraft {
             "type": "object", "properties": {"draft": open_draft::argument()}, "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_send_draft.md");
-        let spec = super::spec(NAME, description, "Looking at the draft", Reach::Others, parameters);
+        let spec = super::spec(NAME, description, "Checking the draft", Reach::Others, parameters);
         Self { spec, accounts }
     }
 }
@@ -127,7 +127,7 @@ fn check_unchanged(draft: &google_gmail1::api::Draft, seen: &DraftVersion) -> Re
         return Ok(());
     }
     let reason =
-        "the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now";
+        "the draft was changed in Gmail after this card was shown. Say “send it” to see the new version";
     Err(ToolError::Forbidden { reason: reason.into() })
 }
 

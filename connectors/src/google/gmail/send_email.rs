@@ -104,7 +104,7 @@ impl ActTool for SendEmail {
 /// Returns what the person sees before a letter is sent.
 pub(super) fn approval_preview(letter: &OutgoingEmail) -> Result<Preview, ToolError> {
     if letter.all_recipients().next().is_none() {
-        return Err(ToolError::invalid("a mail needs somebody to go to"));
+        return Err(ToolError::invalid("an email needs at least one recipient"));
     }
     email_preview(letter)
 }
@@ -204,9 +204,7 @@ pub(super) async fn find_sent_email(
     if letter.check_account(mailbox).is_err() {
         // The current account is only for its owner, and everyone sees this text on the card.
         let from = letter.account();
-        return Ok(EffectLookup::Inconclusive(format!(
-            "{from} is not connected any more, so it cannot be looked at"
-        )));
+        return Ok(EffectLookup::Inconclusive(format!("couldn't check: {from} isn't connected any more")));
     }
     let handle = SendHandle::read(handle)?;
     let looking = |trouble: GoogleApiError| trouble.into_read_error("the mail");
@@ -222,7 +220,8 @@ pub(super) async fn find_sent_email(
     }
     // The search lags behind; the caller looks again a few times before it asks a person.
     let copy = find_in_sent_mail(mailbox, &handle, key).await.map_err(looking)?;
-    let unsettled = || EffectLookup::Inconclusive("looked at the draft, its thread and the sent mail".into());
+    let unsettled =
+        || EffectLookup::Inconclusive("checked the draft, its thread and your Sent folder".into());
     Ok(copy.map_or_else(unsettled, done))
 }
 
@@ -281,7 +280,8 @@ fn receipt(
 impl SendHandle {
     fn from_draft(draft: Draft, date: Timestamp) -> Result<Self, ToolError> {
         let message = draft.message.unwrap_or_default();
-        let draft_id = draft.id.ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
+        let draft_id =
+            draft.id.ok_or_else(|| ToolError::internal("Gmail saved the draft but didn't tell me where"))?;
         Ok(Self { draft_id, message_id: message.id, thread_id: message.thread_id, date })
     }
 

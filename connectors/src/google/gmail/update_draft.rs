@@ -44,7 +44,7 @@ struct Arguments {
 impl UpdateDraft {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_update_draft.md");
-        let spec = super::spec(NAME, description, "Changing the draft", Reach::Drafts, parameters());
+        let spec = super::spec(NAME, description, "Updating the draft", Reach::Drafts, parameters());
         Self { spec, accounts }
     }
 }

@@ -86,11 +86,11 @@ pub async fn handle_click(
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     if !core.admins_on(by.platform).any(|admin| admin == by.user) {
-        return whisper("Only an admin of Nod can decide this. Nothing was done.");
+        return whisper("Only a Nod admin can decide this.");
     }
     let status = if allow { "allowed" } else { "denied" };
     let Some(request) = sql::mark_review_decided(conn, tenant, id, status, by.person, now).await? else {
-        return whisper("This was decided already. Nothing more was done.");
+        return whisper("This was already decided.");
     };
     let detail = json!({ "provider": request.provider, "for": request.person });
     let action = format!("account.{status}");
@@ -136,7 +136,7 @@ async fn notify_person(
     let card = if allow {
         card::connect_reviewed_card(provider, offer, &request.email)
     } else {
-        Card::from_markdown(format!("An admin did not allow {}. Nothing was connected.", request.email))
+        Card::from_markdown(format!("An admin didn't allow {}, so nothing was connected.", request.email))
     };
     let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let new = NewDelivery {

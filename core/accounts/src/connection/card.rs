@@ -22,21 +22,21 @@ pub fn why_connect(provider: Provider, lending: &DelegatedAccess, whose: &Accoun
     match whose {
         AccountSource::Delegated(loan) => {
             let lent = lending.describe(loan);
-            format!("I work with {lent}. Connect your {title} account, and I use that one instead.")
+            format!("I'm using {lent} for now. Connect your own {title} account, and I'll use that instead.")
         }
         AccountSource::Connected | AccountSource::NoAccount => {
-            format!("Connect your {title} account, so that I can work with your mail and your calendar.")
+            format!("Connect your {title} account so I can help with your email and calendar.")
         }
     }
 }
 
 /// Returns the card with the private link to an account that an admin allowed.
 pub(crate) fn connect_reviewed_card(provider: Provider, offer: OfferId, account: &str) -> Card {
-    let why = format!("An admin allowed {account} for you. You can connect it now.");
+    let why = format!("An admin approved {account} for you, so you can connect it now.");
     link(provider, offer, "Connect", &why, &sign_in_as(account))
 }
 
-const OWN_ACCOUNT_ONLY: &str = "It takes only your own account.";
+const OWN_ACCOUNT_ONLY: &str = "It only works with your own account.";
 
 fn sign_in_as(account: &str) -> String {
     format!("Sign in as {account}.")
@@ -45,7 +45,7 @@ fn sign_in_as(account: &str) -> String {
 fn link(provider: Provider, offer: OfferId, does: &str, why: &str, takes: &str) -> Card {
     let label = format!("{does} {}", provider.display_name());
     Card::from_markdown(why)
-        .with_block(Block::Note(format!("The link is for you alone, works once and for an hour. {takes}")))
+        .with_block(Block::Note(format!("This link is just for you. It works once, within an hour. {takes}")))
         .with_button(label, Style::Primary, OnClick::Connect { provider, offer })
 }
 
@@ -57,15 +57,15 @@ pub fn account_needed_card(need: &RequiredAccount, offer: OfferId, now: Timestam
         let week = need.connected.as_ref().is_some_and(|held| held.is_expired_seven_day_grant(now));
         let because = if week { format!(" {}", testing_mode_note(provider)) } else { String::new() };
         let why = format!(
-            "{title} no longer lets me into your account.{because} Connect it again, and your request goes on by \
-             itself."
+            "I've lost access to your {title} account.{because} Reconnect it, and I'll pick up where I left \
+             off."
         );
         return link(provider, offer, "Reconnect", &why, OWN_ACCOUNT_ONLY);
     }
     match need.connected_account() {
         Some(held) => {
             let why = format!(
-                "{}, but not {} yet. Allow that too, and your request goes on by itself.",
+                "{}, but I can't {} yet. Allow that too, and I'll pick up where I left off.",
                 granted_scopes_phrase(need.scopes, &held.scopes),
                 need.scopes.describe_any(&asked)
             );
@@ -75,7 +75,7 @@ pub fn account_needed_card(need: &RequiredAccount, offer: OfferId, now: Timestam
             let place = need.scopes.place(&asked);
             let it = if place.contains(" and ") { "them" } else { "it" };
             let why = format!(
-                "I need access to {place} to do that. Connect {it}, and your request goes on by itself."
+                "I need access to {place} for that. Connect {it}, and I'll pick up where I left off."
             );
             link(provider, offer, "Connect", &why, OWN_ACCOUNT_ONLY)
         }
@@ -85,8 +85,8 @@ pub fn account_needed_card(need: &RequiredAccount, offer: OfferId, now: Timestam
 /// "I may read your mail".
 fn granted_scopes_phrase(scopes: &Scopes, granted: &[String]) -> String {
     match scopes.usable_scopes(granted) {
-        none if none.is_empty() => "I may look at your account's address".to_owned(),
-        known => format!("I may {}", scopes.describe_all(&known)),
+        none if none.is_empty() => "I can see your account's address".to_owned(),
+        known => format!("I can {}", scopes.describe_all(&known)),
     }
 }
 
@@ -105,12 +105,13 @@ pub fn connected_card(
     let new = same.map(|held| scopes.missing_scopes(&held.scopes, &scopes.usable_scopes(granted)));
     let mut body = vec![Block::Note(match new {
         None => format!("✓ {title} is connected: {account}"),
-        Some(none) if none.is_empty() => format!("✓ {title} stays connected: {account}"),
-        Some(new) => format!("✓ Now I may also {}: {account}", scopes.describe_all(&new)),
+        Some(none) if none.is_empty() => format!("✓ {title} is still connected: {account}"),
+        Some(new) => format!("✓ Now I can also {}: {account}", scopes.describe_all(&new)),
     })];
     if !lacks.is_empty() {
         body.push(Block::Markdown(format!(
-            "{}, but not {}: that was left unticked on {}'s page. Ask again, and tick it, if you want me to.",
+            "{}, but I can't {}: that box wasn't ticked on {}'s page. Ask me again and tick it if you want \
+             me to.",
             granted_scopes_phrase(scopes, granted),
             scopes.describe_any(lacks),
             provider.display_name()
@@ -123,20 +124,20 @@ pub fn connected_card(
 pub fn grant_expiry_card(provider: Provider, held: &ConnectedAccount, person: PersonId, when: &str) -> Card {
     let (title, account) = (provider.display_name(), &held.account);
     let week = if held.is_seven_day_grant() {
-        format!(", a week after you gave it. {}", testing_mode_note(provider))
+        format!(", a week after you connected it. {}", testing_mode_note(provider))
     } else {
         ".".to_owned()
     };
     let why =
-        format!("{title} ends my access to {account} on {when}{week} Connect again, and nothing stops.");
+        format!("My access to {account} at {title} ends on {when}{week} Reconnect it now and nothing stops.");
     with_reconnect(Card::from_markdown(why), person, provider)
 }
 
 /// Explains why grants end after a week (<https://developers.google.com/identity/protocols/oauth2#expiration>).
 fn testing_mode_note(provider: Provider) -> String {
     format!(
-        "{}'s consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod \
-         can publish it.",
+        "{} ends access after seven days because this Nod is still in “Testing” there. The person who runs \
+         Nod can change that.",
         provider.display_name()
     )
 }
@@ -144,7 +145,7 @@ fn testing_mode_note(provider: Provider) -> String {
 /// Returns the card with the private link to an account that was connected before.
 pub(crate) fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&ConnectedAccount>) -> Card {
     let takes = held.map_or_else(|| OWN_ACCOUNT_ONLY.to_owned(), |held| sign_in_as(&held.account));
-    let why = format!("Connect your {} account again.", provider.display_name());
+    let why = format!("Reconnect your {} account.", provider.display_name());
     link(provider, offer, "Reconnect", &why, &takes)
 }
 
@@ -160,7 +161,7 @@ pub fn account(
     let state = if held.is_working {
         format!("{}.", granted_scopes_phrase(scopes, &held.scopes))
     } else {
-        format!("{title} no longer lets me in: connect it again to go on.")
+        format!("I've lost access to {title}. Reconnect it to carry on.")
     };
     card.with_block(Block::Fields(vec![(title.to_owned(), held.account.clone())]))
         .with_block(Block::Note(state))
@@ -175,30 +176,30 @@ pub fn confirm_disconnect_card(
     yes: Action,
 ) -> Card {
     let title = provider.display_name();
-    let then = lent.map_or_else(String::new, |lent| format!(" From then on I work with {lent}."));
+    let then = lent.map_or_else(String::new, |lent| format!(" After that I'll use {lent}."));
     Card::from_markdown(format!(
-        "Disconnect {}? I forget its keys and give them back to {title}. What waits for your nod there is called \
-         off.{then} Nothing was disconnected yet.",
+        "Disconnect {}? I'll delete its keys and tell {title} I don't need them any more. Requests waiting \
+         on it will be cancelled.{then} Nothing is disconnected yet.",
         held.account
     ))
-    .with_button(format!("Yes, disconnect {title}"), Style::Danger, OnClick::Action(yes))
+    .with_button(format!("Disconnect {title}"), Style::Danger, OnClick::Action(yes))
 }
 
 pub(crate) fn nothing_connected_text(provider: Provider) -> String {
-    format!("Your {} account is not connected. Nothing was done.", provider.display_name())
+    format!("Your {} account isn't connected.", provider.display_name())
 }
 
 /// Tells a person who wants to disconnect that nothing is connected, and names what is lent to them.
 pub fn not_connected_text(provider: Provider, lent: Option<&str>) -> String {
     let said = nothing_connected_text(provider);
     match lent {
-        Some(lent) => format!("{said} I work with {lent}: only whoever runs Nod can end that."),
+        Some(lent) => format!("{said} I'm using {lent}, and only the person who runs Nod can stop that."),
         None => said,
     }
 }
 
 pub fn disconnected_text(provider: Provider) -> String {
-    format!("{} is disconnected. I wrote to you directly how it goes on.", provider.display_name())
+    format!("{} is disconnected. Details are in our direct messages.", provider.display_name())
 }
 
 fn note_card(words: String) -> Card {
@@ -208,14 +209,14 @@ fn note_card(words: String) -> Card {
 pub(crate) fn disconnected_and_revoking_card(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     note_card(format!(
-        "{title} account {account} is not connected. Its keys are forgotten here; I am giving them back to {title}…"
+        "{title} account {account} is disconnected. I've deleted its keys and I'm telling {title}…"
     ))
 }
 
 pub(crate) fn disconnected_and_revoked_card(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     note_card(format!(
-        "{title} account {account} is not connected. Its keys are forgotten here and given back to {title}."
+        "{title} account {account} is disconnected. I've deleted its keys, and {title} has cancelled them."
     ))
 }
 
@@ -223,22 +224,22 @@ pub(crate) fn disconnected_and_revoked_card(provider: Provider, account: &str) -
 pub(crate) fn disconnected_but_not_revoked_card(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     note_card(format!(
-        "{title} account {account} is not connected. Its keys are forgotten here, but not given back to {title}: to end what \
-         {title} allowed, remove Nod in that account, under third-party access."
+        "{title} account {account} is disconnected and I've deleted its keys, but I couldn't cancel them at \
+         {title}. To finish, remove Nod under third-party access in your {title} account."
     ))
 }
 
 /// The account was disconnected, and connected again before it was revoked at the provider.
 pub(crate) fn reconnected_card(provider: Provider, account: &str) -> Card {
-    note_card(format!("{} was disconnected, and is connected again: {account}.", provider.display_name()))
+    note_card(format!("{} was disconnected, and it's connected again: {account}.", provider.display_name()))
 }
 
 /// More scopes were requested for one account, and the person signed in to another.
 pub fn account_mismatch_card(account: &str, connected: &str) -> Card {
     Card {
         body: vec![Block::Note(format!(
-            "That was {account}, but {connected} is connected. Nothing was changed. Ask again, and sign in as \
-             {connected}."
+            "You signed in as {account}, but {connected} is the one that's connected. Nothing changed. Ask \
+             me again and sign in as {connected}."
         ))],
         ..Card::default()
     }
@@ -248,32 +249,30 @@ pub fn account_mismatch_card(account: &str, connected: &str) -> Card {
 pub fn failed_card(provider: Provider, why: ConnectFailure) -> Card {
     let title = provider.display_name();
     Card::from_markdown(match why {
-        ConnectFailure::Declined => {
-            "You did not agree to it. Nothing was connected. Ask again whenever you like.".to_owned()
-        }
+        ConnectFailure::Declined => "No problem, nothing was connected. Ask me again any time.".to_owned(),
         ConnectFailure::NoScopesGranted => format!(
-            "Nothing was connected: on {title}'s page every box was left empty. Ask again, and tick what I may do."
+            "Nothing was connected: no box was ticked on {title}'s page. Ask me again and tick what I may do."
         ),
         ConnectFailure::WrongPerson => {
-            "Whoever followed the link signed in as somebody else than you. Nothing was \
-                                  connected. If that was you, ask again and sign in as yourself."
+            "Someone else signed in with your link, so nothing was connected. If that was you, ask me again \
+             and sign in as yourself."
                 .to_owned()
         }
         ConnectFailure::ProviderError => {
-            "The sign-in was not completed. Nothing was connected; please ask again.".to_owned()
+            "The sign-in didn't finish, so nothing was connected. Please ask me again.".to_owned()
         }
     })
 }
 
 /// The link was not used, because what it asked for was granted through another link.
 pub(crate) fn not_needed_card(account: &str) -> Card {
-    note_card(format!("This link is not needed any more: {account} allows it by now."))
+    note_card(format!("You don't need this link any more: {account} is already connected for that."))
 }
 
 /// The link was not used.
 pub fn expired_card(provider: Provider) -> Card {
     Card::from_markdown(format!(
-        "The link to connect {} was not used in time. Nothing was connected; ask again for a new one.",
+        "The link to connect {} expired, so nothing was connected. Ask me again for a new one.",
         provider.display_name()
     ))
 }
@@ -281,14 +280,16 @@ pub fn expired_card(provider: Provider) -> Card {
 /// The account is not the person's own.
 pub fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Card {
     let own =
-        expected.map_or("your address is not known here".to_owned(), |e| format!("your address here is {e}"));
+        expected.map_or("I don't know your address here".to_owned(), |e| format!("your address here is {e}"));
     let next = if admin_asked {
-        "An admin has been asked to allow it; I will tell you."
+        "I've asked an admin to allow it and I'll let you know."
     } else {
-        "Use your own account, or ask whoever runs Nod to name an admin who can allow another."
+        "Use your own account, or ask the person who runs Nod to name an admin who can allow another."
     };
     Card {
-        body: vec![Block::Note(format!("That was {account}, but {own}. Nothing was connected. {next}"))],
+        body: vec![Block::Note(format!(
+            "You signed in as {account}, but {own}. Nothing was connected. {next}"
+        ))],
         ..Card::default()
     }
 }
@@ -302,17 +303,15 @@ pub(crate) fn account_review_request_card(
 ) -> Card {
     let own = expected.unwrap_or("unknown");
     Card::default()
-        .with_title("Allow another account?")
+        .with_title("Allow this account?")
         .with_block(Block::Fields(vec![
             ("Person".to_owned(), name.to_owned()),
-            ("Their address here".to_owned(), own.to_owned()),
+            ("Address here".to_owned(), own.to_owned()),
             ("Account".to_owned(), account.to_owned()),
         ]))
-        .with_block(Block::Note(
-            "Nod would read and send mail of that account on this person's behalf.".to_owned(),
-        ))
+        .with_block(Block::Note("I would read and send email from this account for them.".to_owned()))
         .with_button("Allow", Style::Primary, OnClick::Action(Action::new("allow_account", id)))
-        .with_button("Refuse", Style::Danger, OnClick::Action(Action::new("deny_account", id)))
+        .with_button("Don't allow", Style::Danger, OnClick::Action(Action::new("deny_account", id)))
 }
 
 /// The admin's card after the decision.

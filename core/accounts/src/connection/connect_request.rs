@@ -137,24 +137,24 @@ pub enum ConnectCompletion {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectRequestError {
     /// This installation did not make that link or state.
-    #[error("This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.")]
+    #[error("This isn't one of Nod's links. Ask Nod in chat to connect, and use the link you get there.")]
     Unknown,
     /// The link has expired.
-    #[error("It worked for an hour. Ask Nod in chat to connect, and use the new link.")]
+    #[error("Links work for an hour. Ask Nod in chat to connect, and use the new one.")]
     Expired,
     /// A link works once.
-    #[error("A link works once. Ask Nod in chat to connect if you need another.")]
+    #[error("Links work once. Ask Nod in chat to connect if you need another.")]
     Used,
     /// The link belongs to a person who is not a member.
     #[error("I work for members of this workspace only. Nothing was connected. An admin can change that.")]
     Stranger,
     /// The person's membership cannot be determined now.
     #[error(
-        "I could not find out yet whose link this is. Nothing was connected; please try again in a moment."
+        "I couldn't find out yet whose link this is. Nothing was connected. Please try again in a moment."
     )]
     NotNow,
     /// The database did not answer; nothing was changed.
-    #[error("Something is wrong here just now. Nothing was connected; please try again in a minute.")]
+    #[error("Something went wrong on our side. Nothing was connected. Please try again in a minute.")]
     Database(#[from] sqlx::Error),
 }
 

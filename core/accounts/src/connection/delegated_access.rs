@@ -122,7 +122,7 @@ impl DelegatedAccess {
     pub fn describe(&self, loan: &DelegatedAccount) -> String {
         match (loan, self.organisation_email()) {
             (DelegatedAccount::Impersonated(address), _) => {
-                format!("{address}, as your organisation lets me")
+                format!("{address}, through your organisation")
             }
             (DelegatedAccount::Organisation, Some(address)) => {
                 format!("{address}, your organisation's account")

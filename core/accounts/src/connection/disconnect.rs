@@ -29,7 +29,7 @@ const REVOKE_RETRY_WINDOW: TimeDelta = TimeDelta::days(1);
 const RETRY_DELAY_RANGE: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
 
 /// The answer to a click on another person's account.
-pub(super) const NOT_YOUR_ACCOUNT: &str = "That is somebody else's account. Nothing was done.";
+pub(super) const NOT_YOUR_ACCOUNT: &str = "That's someone else's account.";
 
 pub(super) fn parse_account_action(verb_: &Action, person: PersonId) -> Option<Provider> {
     Provider::ALL.into_iter().find(|provider| account_action("", person, *provider).subject == verb_.subject)
@@ -205,7 +205,7 @@ pub(super) async fn end_replaced_grant(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let (person, provider) = (offer.person, offer.provider);
-    let reason = "another account was connected";
+    let reason = "you connected another account";
     tell(core, conn, AccountEnded { tenant, person, provider, but: Some(account), reason }, now).await?;
     let other = |held: &&ConnectedAccount| held.is_working && !held.account.eq_ignore_ascii_case(account);
     if offer.connected.as_ref().filter(other).is_none() {

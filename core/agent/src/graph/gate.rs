@@ -233,7 +233,9 @@ fn forbidden_content(why: &str) -> Value {
 /// A person cannot approve what they cannot see.
 fn too_long(long: TooLong) -> Value {
     let what = match long {
-        TooLong::Body(length) => format!("the body has {length} characters, more than {MAX_BODY_CHARS}"),
+        TooLong::Body(length) => {
+            format!("the body is {length} characters long, and the limit is {MAX_BODY_CHARS}")
+        }
         TooLong::Fields(people) => format!("there are {people} recipients"),
     };
     let said = format!(

@@ -89,7 +89,7 @@ fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
     let flat =
         |pairs: &BTreeMap<String, String>| fact_lines(pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())));
     lines.extend(flat(&state.working_memory.extracted_info));
-    lines.extend(state.pending_approvals.iter().map(|line| format!("- Waits for a nod: {line}")));
+    lines.extend(state.pending_approvals.iter().map(|line| format!("- Waiting for approval: {line}")));
     let mut system = format!("{ASSISTANT}\nThe person you work for now:\n\n{}", lines.join("\n"));
     let goal = state.working_memory.current_goal.iter().map(|goal| format!("- Goal: {goal}"));
     let known: Vec<String> = goal.chain(flat(&state.working_memory.facts)).collect();

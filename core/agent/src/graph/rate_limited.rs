@@ -26,7 +26,7 @@ pub(super) fn wait_output(
     let until = wait.filter(|wait| *wait > SHORT_WAIT).and_then(|wait| now.checked_add_signed(wait));
     let (why, then) = match until {
         Some(until) => (wait_sentence(provider, until, &state.principal.zone), "Ask me again then."),
-        None => (format!("{} is too busy to answer.", provider.display_name()), "Ask me again in a minute."),
+        None => (format!("{} is busy right now.", provider.display_name()), "Try me again in a minute."),
     };
     let said = format!("{why} {} {then}", progress_summary(state));
     let detail = "the person is told so; do not try again in this turn";

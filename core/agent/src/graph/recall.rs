@@ -90,7 +90,7 @@ fn add_attachments(state: &mut AgentState, files: &[AttachmentText], marker: &st
             Err(why) if file.is_from_this_run => {
                 let text = format!("The file “{name}” could not be read: {why}. The person is told so.");
                 turns.push((true, Turn::System { text }));
-                state.add_note(&format!("I could not read {name}: {why}."));
+                state.add_note(&format!("I couldn't read {name}: {why}."));
             }
             Err(_) => {}
         }

@@ -15,7 +15,7 @@ use nod_people::people::{contacts, names};
 /// The time limit for searching a person's mail for one name.
 const LOOKUP_TIMEOUT: TimeDelta = TimeDelta::seconds(8);
 /// The source of an address that was picked from contacts in the person's own mail.
-const FROM_OWN_MAIL: &str = "an address from your mail";
+const FROM_OWN_MAIL: &str = "an address from your email";
 
 /// Resolves the names in every field of format `recipient` to addresses.
 pub(super) async fn resolve_all(

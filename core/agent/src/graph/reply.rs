@@ -61,15 +61,17 @@ pub(super) fn step(state: AgentState) -> Step {
     }
     let text =
         replace_mentions(state.reply.clone().unwrap_or_default(), &state.working_memory.extracted_info);
-    let mut card =
-        Card::from_markdown(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
+    let mut card = Card::from_markdown(if text.trim().is_empty() {
+        "I don't have an answer to that. Could you put it another way?"
+    } else {
+        &text
+    });
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
     let waits = state.pending_calls.iter().any(|call| call.waiting_for.is_some());
     // If an action was wanted and there is no receipt of it, the note corrects a claim in any language. If none was
     // wanted, the word list of `claim_check` is the second check.
     if !ours && has_no_receipt(&state) && ((state.acts && !waits) || claim_check::has_action_claim(&text)) {
-        card = card
-            .with_block(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
+        card = card.with_block(Block::Note("To be clear, nothing was sent or changed just now.".to_owned()));
     }
     let emits = vec![NodeOutput::Message { card: with_notes(card, &state), audience: state.audience }];
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }

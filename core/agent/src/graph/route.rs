@@ -138,8 +138,8 @@ fn match_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)
     let length = said.chars().count();
     if length > longest {
         let words = format!(
-            "Your message has {} characters; I read up to {} at once. Nothing of it was used. \
-             Please send the part that matters.",
+            "Your message is {} characters long, and I can read {} at once. Please send the part that \
+             matters.",
             group_digits(length),
             group_digits(longest)
         );
@@ -147,9 +147,7 @@ fn match_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)
     }
     match said.trim().trim_end_matches(['!', '.', '?']).to_lowercase().as_str() {
         // If a turn were open, ingest would have stopped it.
-        "stop" => {
-            Some(("stop", "Nothing of yours is under way here, so there is nothing to stop.".to_owned()))
-        }
+        "stop" => Some(("stop", "I'm not working on anything for you here.".to_owned())),
         "" | "help" => Some(("help", (cx.help)(cx.command_syntax))),
         _ => None,
     }

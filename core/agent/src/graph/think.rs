@@ -39,7 +39,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
 
 /// Returns the text of an answer, with a note if it was cut.
 pub(super) fn with_truncation_note(text: String, truncated: bool) -> String {
-    if truncated { text + "\n\n… (the model's answer was cut at its length limit)" } else { text }
+    if truncated { text + "\n\n… (the answer was cut off at its length limit)" } else { text }
 }
 
 /// Makes the call ids unique: a result finds its call by id, and some endpoints use an id twice in one turn.
@@ -54,8 +54,7 @@ fn make_call_ids_unique(calls: &mut [ToolCall]) {
 
 fn stop_at_budget(mut state: AgentState, budget: u32) -> Step {
     let words = format!(
-        "I stopped after {budget} steps without getting to an answer. {} \
-         A narrower question may help.",
+        "I stopped after {budget} steps without an answer. {} Try asking something narrower.",
         progress_summary(&state)
     );
     state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
@@ -66,12 +65,13 @@ fn stop_at_budget(mut state: AgentState, budget: u32) -> Step {
 /// Describes what was and was not done outside Nod.
 pub fn progress_summary(state: &AgentState) -> String {
     if state.unknown_outcomes > 0 {
-        return "Whether anything was done before that is not known: look at its card above.".to_owned();
+        return "I can't tell whether anything went through before that. Please check its card above."
+            .to_owned();
     }
     match state.receipts.len() {
         0 => "Nothing was sent or changed.".to_owned(),
-        1 => "One thing was done before that: its receipt stands above.".to_owned(),
-        n => format!("{n} things were done before that: their receipts stand above."),
+        1 => "One thing was done before that. Its receipt is above.".to_owned(),
+        n => format!("{n} things were done before that. Their receipts are above."),
     }
 }
 

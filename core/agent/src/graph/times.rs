@@ -117,7 +117,7 @@ impl TimeContext<'_> {
         let exact = ExactTime::from_resolved(said, words, &self.zone);
         if self.reaches_others && exact.has_begun(&self.zone, self.now) {
             if picked.is_some() {
-                let why = format!("{read} is over by now, and nobody is invited to what is over.");
+                let why = format!("{read} has already passed, so I can't invite anyone to it.");
                 return Err(ToolError::NoSuchTime { message: why });
             }
             return Err(ToolError::invalid(format!(
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(picked["when"], json!({"day": "2026-06-03"}), "{choices:?}");
         assert!(matches!(others("whenever", &[]), Err(ToolError::InvalidArguments { .. })));
         let none = others("2026-02-31", &[]).unwrap_err();
-        assert_eq!(none, ToolError::NoSuchTime { message: "There is no 31 February in 2026.".into() });
+        assert_eq!(none, ToolError::NoSuchTime { message: "There's no 31 February in 2026.".into() });
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         assert!(assumed.is_empty());
         let ResolvedArguments { assumed, .. } =
             resolve(Reach::Others, json!({"when": "tomorrow at 3"}), &[], MESSAGE_TIME).unwrap();
-        assert!(assumed[0].starts_with("“3” is taken as 15:00"), "{assumed:?}");
+        assert!(assumed[0].starts_with("“3” without am or pm: I took 15:00"), "{assumed:?}");
     }
 
     #[test]

@@ -20,15 +20,15 @@ impl RequestSummary {
     fn outcome_text(&self, alone: bool) -> String {
         let pick = |one: &str, more: &str| if alone { one.to_owned() } else { more.to_owned() };
         match self.status {
-            Status::Pending => pick("waits for your nod", "waiting for your nod"),
+            Status::Pending => pick("waiting for you", "waiting for you"),
             Status::Denied => "denied".to_owned(),
-            Status::Expired => pick("nobody answered", "unanswered"),
+            Status::Expired => pick("expired", "expired"),
             Status::Superseded => "replaced".to_owned(),
             Status::Withdrawn => "withdrawn".to_owned(),
             Status::Undone => "undone".to_owned(),
             Status::Approved => match self.effect.as_deref() {
                 Some("done") => self.labels.done.to_lowercase(),
-                Some("unknown") => format!("unknown whether it was {}", self.labels.done.to_lowercase()),
+                Some("unknown") => format!("not sure it was {}", self.labels.done.to_lowercase()),
                 Some("failed" | "cancelled") => self.labels.not_done.to_lowercase(),
                 _ => self.labels.in_progress_verb().to_lowercase(),
             },
@@ -57,8 +57,8 @@ pub fn run_summary(status: &str, asked: &[RequestSummary]) -> String {
         "waiting" if asked.iter().any(RequestSummary::is_open) => count_outcomes(asked).unwrap_or_default(),
         // It waits for the person's answer or for an account, whatever else has been done.
         "waiting" => match count_outcomes(asked) {
-            Some(counted) => format!("{counted}, waits for an answer"),
-            None => "waits for an answer".to_owned(),
+            Some(counted) => format!("{counted}, waiting for an answer"),
+            None => "waiting for an answer".to_owned(),
         },
         _ => "under way".to_owned(),
     }
@@ -112,29 +112,25 @@ mod tests {
             ("done", vec![sent()], "sent"),
             ("done", vec![denied()], "denied"),
             ("done", vec![request_summary(Status::Undone, Some("cancelled"))], "undone"),
-            ("done", vec![request_summary(Status::Expired, None)], "nobody answered"),
+            ("done", vec![request_summary(Status::Expired, None)], "expired"),
             ("done", vec![request_summary(Status::Superseded, None)], "replaced"),
             ("done", vec![request_summary(Status::Approved, Some("failed"))], "not sent"),
-            ("done", vec![unknown()], "unknown whether it was sent"),
+            ("done", vec![unknown()], "not sure it was sent"),
             ("done", vec![sent(), denied(), sent()], "2 sent, 1 denied"),
             (
                 "done",
                 vec![request_summary(Status::Expired, None), request_summary(Status::Expired, None)],
-                "2 unanswered",
+                "2 expired",
             ),
-            ("waiting", vec![], "waits for an answer"),
-            ("waiting", vec![request_summary(Status::Pending, None)], "waits for your nod"),
-            (
-                "waiting",
-                vec![sent(), request_summary(Status::Pending, None)],
-                "1 sent, 1 waiting for your nod",
-            ),
+            ("waiting", vec![], "waiting for an answer"),
+            ("waiting", vec![request_summary(Status::Pending, None)], "waiting for you"),
+            ("waiting", vec![sent(), request_summary(Status::Pending, None)], "1 sent, 1 waiting for you"),
             ("waiting", vec![request_summary(Status::Approved, Some("planned"))], "sending"),
-            ("waiting", vec![sent()], "sent, waits for an answer"),
+            ("waiting", vec![sent()], "sent, waiting for an answer"),
             ("failed", vec![request_summary(Status::Approved, Some("planned"))], "sending, then failed"),
             ("stopped", vec![denied()], "stopped"),
             ("stopped", vec![sent(), denied()], "sent, then stopped"),
-            ("failed", vec![unknown()], "unknown whether it was sent, then failed"),
+            ("failed", vec![unknown()], "not sure it was sent, then failed"),
             ("failed", vec![], "failed"),
             ("queued", vec![], "under way"),
         ];

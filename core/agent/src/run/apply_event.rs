@@ -61,7 +61,7 @@ pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
 fn connect_failure_reason(ended: ConnectOutcome) -> Option<&'static str> {
     match ended {
         ConnectOutcome::Connected => None,
-        ConnectOutcome::Expired => Some("nobody followed the link in time"),
+        ConnectOutcome::Expired => Some("the link expired before anyone used it"),
         ConnectOutcome::Declined => Some("the person did not agree on the provider's page"),
         ConnectOutcome::InsufficientScopes => Some("the person did not tick every permission that is needed"),
         ConnectOutcome::DeniedByAdmin => Some("an admin did not allow that account"),

@@ -245,7 +245,7 @@ impl<'a> Commit<'a> {
                 };
                 let card = card::account_needed_card(&need, offer, now);
                 let line = format!(
-                    "{}, first I need access to your account. I have written to you directly.",
+                    "{}, I need access to your account first. Check our direct messages.",
                     self.principal_name()
                 );
                 self.enqueue_private_with_placeholder(conn, delivery, &card, placeholder_card(line), now)

@@ -147,7 +147,7 @@ fn state_only_transition(run: &Run) -> Transition<'_> {
 
 fn too_late_card() -> Card {
     Card::from_markdown(
-        "You changed your message after I had begun to act on it. What was done stands in its receipt; for \
-         anything else, write again.",
+        "You edited your message after I'd started. The receipt shows what was done. For anything else, send \
+         a new message.",
     )
 }

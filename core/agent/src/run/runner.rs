@@ -72,7 +72,7 @@ pub async fn advance(
         return Commit::begin(core, claim, &venue, run, false).commit_and_finish("failed", None).await;
     }
     if claim.attempt > MAX_ATTEMPTS {
-        return fail_run(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
+        return fail_run(core, claim, run, &venue, "something kept going wrong on my side").await;
     }
     let Some(mut run) = message_change::apply_message_change(core, claim, run, &venue, event).await? else {
         return Ok(());
@@ -431,21 +431,24 @@ fn model_error_text(who: &str, error: &ModelError) -> String {
         ModelError::Timeout { attempts: tries, waited, .. } => {
             let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
             let seconds = waited.as_secs_f64().round().max(1.0);
-            format!("{who} did not answer ({tries}, {seconds} s).")
+            format!("{who} didn't answer ({tries}, {seconds} s).")
         }
         ModelError::Rejected { status, .. } => {
-            format!("{who}'s endpoint refused the request (status {status}); whoever runs Nod must look.")
+            format!(
+                "{who} refused the request (status {status}). The person who runs Nod needs to look at it."
+            )
         }
         ModelError::ToolsUnsupported { model } => format!(
-            "{who} ({model}) cannot call tools, and I need one that can; whoever runs Nod must choose another."
+            "{who} ({model}) can't use tools, and I need one that can. The person who runs Nod needs to \
+             choose another."
         ),
         ModelError::Both { first, second } => {
-            format!("{} {}", model_error_text(who, first), model_error_text("Its stand-in", second))
+            format!("{} {}", model_error_text(who, first), model_error_text("The backup model", second))
         }
         ModelError::Withheld => {
             format!("{who}'s provider held its answer back (content filter). Please ask in other words.")
         }
-        ModelError::Empty { attempts: tries } => format!("{who} gave an empty answer, {tries} times."),
+        ModelError::Empty { attempts: tries } => format!("{who} gave an empty answer {tries} times."),
     }
 }
 
@@ -458,7 +461,7 @@ async fn fail_run(
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
     let done = graph::progress_summary(&work.run.state);
-    let card = Card::from_markdown(format!("I could not finish this: {why}. {done}"))
+    let card = Card::from_markdown(format!("I couldn't finish this: {why}. {done}"))
         .with_block(Block::Note(format!("run {}", work.run.id.short())))
         .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry_run", work.run.id)));
     let audience = work.run.state.audience;

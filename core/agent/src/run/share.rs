@@ -39,20 +39,20 @@ pub async fn handle_share_click(
     let (Some((given, _)), Some((stands, _))) =
         (delivery::sql::load(conn, tenant, answer).await?, delivery::sql::load(conn, tenant, line).await?)
     else {
-        return whisper("I know of no such answer. Nothing was shared.");
+        return whisper("I can't find that answer any more.");
     };
     if given.only_for != Some(by) {
-        return whisper("Only whoever was answered can share that. Nothing was shared.");
+        return whisper("Only the person I answered can share that.");
     }
     if !has_share_button(&stands.card, answer) {
-        return whisper("That was shared already.");
+        return whisper("That was already shared.");
     }
     let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
     // Locks the lane: of two concurrent clicks, the second continues after the first has shared it.
     let shown = placeholder_card(format!("{} shared this answer.", person.display_name()));
     delivery::update_card(conn, tenant, line, &shown, now).await?;
     if delivery::sql::load(conn, tenant, delivery::shared_copy_id(answer)).await?.is_some() {
-        return whisper("That was shared already.");
+        return whisper("That was already shared.");
     }
     let shown = pages(conn, tenant, answer, now).await?;
     if let Some(run) = given.run {

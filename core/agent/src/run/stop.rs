@@ -111,11 +111,11 @@ async fn show_stopped(
 fn card(name: &str, begun: &[String]) -> Card {
     let has = |status: &str| begun.iter().any(|one| one == status);
     let truth = if has("started") {
-        "What was approved before is on its way and cannot be called back; its card tells how it ends."
+        "What was already approved is on its way and can't be stopped. Its card will show how it ends."
     } else if has("unknown") {
-        "Whether anything was done before that is not known: look at its card above."
+        "I can't tell whether anything went through before that. Please check its card above."
     } else if has("done") {
-        "What was done before that stands: its receipt is above."
+        "What was done before that is done. Its receipt is above."
     } else {
         "Nothing was sent."
     };

@@ -15,15 +15,15 @@ const MAX_QUESTION_CHARS: usize = 100;
 pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
-    let mut page = vec![Card::default().with_title("Waits for your nod")];
+    let mut page = vec![Card::default().with_title("Waiting for you")];
     if waiting.is_empty() {
-        page[0].body.push(Block::Note("Nothing waits for your nod.".to_owned()));
+        page[0].body.push(Block::Note("Nothing is waiting for you.".to_owned()));
     }
     // Each approval has its own card here, even if several share a card in the chat.
     let card = |one: &Approval| approval::card_for(one, seen.person);
     page.extend(waiting.into_iter().map(card));
     if !decided.is_empty() {
-        page.push(Card::default().with_title("Decided lately"));
+        page.push(Card::default().with_title("Recently decided"));
         page.extend(decided.into_iter().map(card));
     }
     page.push(accounts(&seen.accounts, seen.delegated_access.as_deref(), typing));
@@ -34,14 +34,14 @@ pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) ->
 fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: CommandSyntax<'_>) -> Card {
     let card = Card::default().with_title("Connected accounts");
     if all.is_empty() {
-        let lent = lent.map_or_else(String::new, |lent| format!(" I work with {lent}."));
+        let lent = lent.map_or_else(String::new, |lent| format!(" I'm using {lent}."));
         let connects = format_connect_command(typing, Provider::DEFAULT_SCOPES.as_str());
-        return card.with_block(Block::Note(format!("None yet.{lent} {connects} connects yours.")));
+        return card.with_block(Block::Note(format!("None yet.{lent} Type {connects} to connect yours.")));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
         let title = Provider::from_name(provider)
             .map_or_else(|| provider.clone(), |known| known.display_name().to_owned());
-        let again = || format!(": needs you again, {}", format_connect_command(typing, provider));
+        let again = || format!(": please reconnect with {}", format_connect_command(typing, provider));
         let state = if *works { String::new() } else { again() };
         (title, format!("{account}{state}"))
     };
@@ -53,10 +53,10 @@ fn format_connect_command(typing: CommandSyntax<'_>, provider: &str) -> String {
 }
 
 fn recent_runs_card(runs: &[RunListItem], zone: &str) -> Card {
-    let card = Card::default().with_title("What you asked lately");
+    let card = Card::default().with_title("What you asked recently");
     if runs.is_empty() {
         return card.with_block(Block::Note(
-            "Nothing yet. Mention me in a channel, or write to me here.".to_owned(),
+            "Nothing yet. Mention me in a channel, or send me a direct message.".to_owned(),
         ));
     }
     let line = |run: &RunListItem| {

@@ -7,34 +7,32 @@ use nod_contract::card::{Action, Block, Card, OnClick, Style};
 /// Shows the code, and how to enter it on each of the other platforms.
 pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {
     Card::from_markdown(format!(
-        "Your code is `{code}`. Enter it within ten minutes where you also talk to me, and I know that you are the \
-         same person."
+        "Your code is `{code}`. Enter it on your other chat within ten minutes, and I'll know it's you."
     ))
     .with_block(Block::Fields(ways))
-    .with_block(Block::Note("It is for you alone: whoever enters it shares your accounts with you.".to_owned()))
+    .with_block(Block::Note("Keep it to yourself: anyone who enters it gets your accounts.".to_owned()))
 }
 
 /// Asks the person who entered the code whether both identities are theirs.
 pub(super) fn confirm_card(id: Uuid, there: &str, here: &str) -> Card {
     Card::default()
-        .with_title("Are you both?")
+        .with_title("Are both of these you?")
         .with_block(Block::Fields(vec![
             ("There".to_owned(), there.to_owned()),
             ("Here".to_owned(), here.to_owned()),
         ]))
         .with_block(Block::Note(
-            "Then your connected accounts, what waits for your nod and what I remember about you are the same in \
-             both. Go on only if you asked for this code yourself: anybody else who gave it to you would read your \
-             mail."
+            "I'll share your connected accounts, requests and memory between the two. Only go on if you \
+             asked for this code yourself: otherwise someone else could read your email."
                 .to_owned(),
         ))
-        .with_button("That is me", Style::Primary, OnClick::Action(Action::new("merge_identities", id)))
+        .with_button("Yes, both are me", Style::Primary, OnClick::Action(Action::new("merge_identities", id)))
 }
 
 /// Confirms the link to the person who entered the code.
 pub(super) fn merged_card(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
     add_account_conflicts(
-        Card::from_markdown(format!("You are one person for me now, in {there} and in {here}.")),
+        Card::from_markdown(format!("You're linked: I know you as one person in {there} and {here}.")),
         kept,
     )
 }
@@ -42,29 +40,26 @@ pub(super) fn merged_card(there: &str, here: &str, kept: &[(String, String, Stri
 /// Confirms the link to the person who showed the code.
 pub(super) fn merged_notice_card(other: &str, kept: &[(String, String, String)]) -> Card {
     add_account_conflicts(
-        Card::from_markdown(format!("You are one person for me now, here and in {other}.")),
+        Card::from_markdown(format!("You're linked: I know you as one person here and in {other}.")),
         kept,
     )
-    .with_block(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
+    .with_block(Block::Note("Wasn't you? Tell the person who runs Nod right away.".to_owned()))
 }
 
 /// Adds, for each provider with which both had an account, the one that is kept and the other.
 fn add_account_conflicts(card: Card, kept: &[(String, String, String)]) -> Card {
     kept.iter().fold(card, |card, (provider, stays, gone)| {
         card.with_block(Block::Note(format!(
-            "Your {provider} account is {stays}. {gone} is no longer connected."
+            "Your {provider} account is now {stays}. {gone} is disconnected."
         )))
     })
 }
 
 pub(super) const CODE_NOT_FOUND: &str =
-    "I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.";
-pub(super) const OWN_CODE: &str =
-    "That is your own code. Enter it where you also talk to me, not here. Nothing was done.";
+    "That code is wrong or has expired. Get a new one on your other chat.";
+pub(super) const OWN_CODE: &str = "That's your own code. Enter it on your other chat, not here.";
 pub(super) const ALREADY_KNOWN_HERE: &str =
-    "Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.";
-pub(super) const NO_OTHER_PLATFORM: &str =
-    "You can talk to me in this chat alone, so there is nothing to join.";
-pub(super) const WORK_IN_PROGRESS: &str = "Something is still under way for you in both places: the command “approvals” shows what \
-                               waits for your nod. Let it end in one of them, and press again, or ask for a new code \
-                               after ten minutes. Nothing was done yet.";
+    "The person who asked for that code is already known here as someone else.";
+pub(super) const NO_OTHER_PLATFORM: &str = "This is the only chat I'm in, so there's nothing to link.";
+pub(super) const WORK_IN_PROGRESS: &str = "Something is still open for you in both places. Decide it in one \
+    of them (see “approvals”), then press again, or get a new code after ten minutes.";

@@ -19,13 +19,13 @@ pub(super) async fn handle_command(
 ) -> sqlx::Result<InteractionResponse> {
     let Inbound { platform, author, .. } = arrival.inbound;
     if !arrival.core.admins_on(platform).any(|admin| admin == author.user) {
-        return Ok(InteractionResponse::ephemeral("That is for admins. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("That's for admins only."));
     }
     match text {
         "policy" => rules(arrival, conn).await,
         _ => {
             let policy = arrival.command_syntax().format_with_option("admin", "what", "policy");
-            Ok(InteractionResponse::ephemeral(format!("`{policy}` shows the rules about asking for a nod.")))
+            Ok(InteractionResponse::ephemeral(format!("`{policy}` shows the rules for approvals.")))
         }
     }
 }
@@ -39,29 +39,28 @@ async fn rules(arrival: &InboundContext<'_>, conn: &mut PgConnection) -> sqlx::R
     let mut shown: Vec<String> =
         lines.iter().take(MAX_RULES).enumerate().map(|(at, line)| format!("{}. {line}", at + 1)).collect();
     if lines.len() > MAX_RULES {
-        shown.push(format!("… and {} more; `nod policy show` has all of them", lines.len() - MAX_RULES));
+        shown.push(format!("… and {} more. Run `nod policy show` to see them all", lines.len() - MAX_RULES));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let reader = people::sql::find_by_user(conn, tenant, platform, workspace, &author.user).await?;
     let zone = reader.map_or_else(|| "UTC".to_owned(), |reader| reader.principal().zone);
     let whose = match own {
-        None => "All of them are the installation's.".to_owned(),
+        None => "They all come from the installation.".to_owned(),
         Some(own) => format!(
-            "The last {} your own, set by {} on {}, digest {}.",
+            "The last {} your own, set by {} on {}.",
             match policy.rules.len() - core.policy.rules.len() {
                 1 => "one is".to_owned(),
                 many => format!("{many} are"),
             },
             own.set_by,
-            local_time(own.set_at, &zone),
-            own.digest.get(..6).unwrap_or_default()
+            local_time(own.set_at, &zone)
         ),
     };
     let card = Card::default()
-        .with_title("Rules about asking for a nod")
+        .with_title("Approval rules")
         .with_block(Block::Literal(shown.join("\n")))
         .with_block(Block::Note(format!(
-            "A later rule that fits outweighs an earlier one; a never is final. {whose}"
+            "When two rules fit, the later one counts. A “never” always counts. {whose}"
         )));
     Ok(InteractionResponse::Ephemeral(card))
 }

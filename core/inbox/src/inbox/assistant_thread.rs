@@ -67,10 +67,9 @@ pub(super) struct MessageAction<'a> {
 }
 
 /// What the user is taken to say about the chosen message.
-const EXPLAIN: &str = "I picked a message in the chat and ask you about it: what is it about, and what, if anything, \
-    does it want of me?";
-const DRAFT: &str = "I picked a message in the chat. Write a reply to it that I can send under my own name. Give me the \
-    text of the reply only; send nothing.";
+const EXPLAIN: &str = "What is this message about, and does it want anything from me?";
+const DRAFT: &str =
+    "Write a reply to this message that I can send myself. Just the text, and don't send anything.";
 
 /// Does what the user chose in the menu of a message.
 pub(super) async fn accept_message_action(
@@ -95,7 +94,7 @@ pub(super) async fn accept_message_action(
                 let asker = arrival.asker(person, picked.place);
                 entry.handle_pick(&mut tx, &asker, picked.attachments).await?
             }
-            None => InteractionResponse::ephemeral("I can't do that yet. Nothing was done."),
+            None => InteractionResponse::ephemeral("I can't do that yet."),
         },
     };
     tx.commit().await?;
@@ -111,9 +110,7 @@ async fn start_run(
     prompt: &'static str,
 ) -> sqlx::Result<InteractionResponse> {
     if picked.text.trim().is_empty() {
-        return Ok(InteractionResponse::ephemeral(
-            "There are no words in that message that I could read. Nothing was done.",
-        ));
+        return Ok(InteractionResponse::ephemeral("I couldn't find any text in that message."));
     }
     let conversation = find_private_conversation(arrival, conn, picked.place, person).await?;
     let shown = context(arrival, conn, picked).await?;
@@ -128,7 +125,7 @@ async fn start_run(
         prepared_answer: None,
     };
     message::start_run(arrival, conn, &said).await?;
-    Ok(InteractionResponse::ephemeral("I am on it; the answer comes to you alone, in our direct messages."))
+    Ok(InteractionResponse::ephemeral("On it. The answer will come to you in our direct messages."))
 }
 
 /// Returns the conversation for the answer: the top level of the user's DM channel, so that a later "make it shorter"
@@ -169,7 +166,7 @@ async fn context(
         None => None,
     };
     let name = author.as_ref().map_or("somebody", |person| person.display_name());
-    let source = format!("a chat message of {name}");
+    let source = format!("a chat message from {name}");
     let text: String = picked.text.chars().take(MAX_MESSAGE_CHARS).collect();
     let marker: InvocationId = arrival.core.id();
     let text = fence_untrusted(&text, std::slice::from_ref(&source), &marker.short());
@@ -178,5 +175,5 @@ async fn context(
 
 /// The first message of an assistant thread.
 pub(crate) fn greeting() -> Card {
-    Card::from_markdown(format!("Hello! {CAPABILITIES_SENTENCE} What can I do for you?"))
+    Card::from_markdown(format!("Hi! {CAPABILITIES_SENTENCE} What can I do for you?"))
 }

@@ -116,7 +116,7 @@ pub(super) async fn accept(
 }
 
 fn unknown_button() -> InteractionResponse {
-    InteractionResponse::ephemeral("I do not know that button. Nothing was done.")
+    InteractionResponse::ephemeral("That button no longer works. Nothing was done.")
 }
 
 async fn dispatch_click(
@@ -208,13 +208,13 @@ async fn handle_show_click(
 ) -> sqlx::Result<InteractionResponse> {
     let Some(card) = delivery::sql::load_card_for_reader(conn, arrival.tenant, delivery, person).await?
     else {
-        return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("That's for someone else, or it's gone."));
     };
     // Another platform may show less than the one where the card is posted, and no user approves what they cannot see.
     let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
     if adapter.is_some_and(|adapter| !adapter.fits_in_one_message(&card)) {
         return Ok(InteractionResponse::ephemeral(
-            "That is too long to be shown here. It stands where you asked for it.",
+            "That's too long to show here. You'll find it where you asked.",
         ));
     }
     Ok(InteractionResponse::Ephemeral(card))
@@ -234,8 +234,8 @@ async fn handle_stop_click(
             arrival.mark_run_stopped();
             Ok(InteractionResponse::Ack)
         }
-        StopResult::AlreadyEnded => whisper("That had ended already. Nothing more was done."),
-        StopResult::NotOwner => whisper("Only whoever asked can stop this. Nothing was done."),
+        StopResult::AlreadyEnded => whisper("That had already finished."),
+        StopResult::NotOwner => whisper("Only the person who asked can stop this."),
     }
 }
 
@@ -248,13 +248,13 @@ async fn handle_retry_click(
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
-        Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
+        Some(run) if run.person != person => whisper("Only the person who asked can try this again."),
         Some(run) if run.status == "failed" => {
             let work = RunJob::AdvanceRun { run: run.id, event: Some(RunEvent::RetryRequested) };
             jobs::enqueue(conn, arrival.tenant, run.conversation.0, &work, arrival.now, arrival.now).await?;
             Ok(InteractionResponse::Ack)
         }
-        Some(_) => whisper("That is not waiting for another try. Nothing was done."),
-        None => whisper("I know of no such run. Nothing was done."),
+        Some(_) => whisper("This isn't waiting for another try."),
+        None => whisper("I can't find that any more."),
     }
 }

@@ -28,38 +28,34 @@ pub(crate) fn own_commands() -> impl Iterator<Item = &'static str> {
 }
 
 /// One sentence that says what Nod does.
-pub(crate) const CAPABILITIES_SENTENCE: &str = "I read your mail and your calendar when you ask, answer questions, and send mail and \
-    invitations for you — only after you press **Approve**.";
+pub(crate) const CAPABILITIES_SENTENCE: &str = "I read your email and calendar when you ask, answer \
+    questions, and write emails and invitations for you. You see exactly what will be sent, and it only goes \
+    once you press **Approve**.";
 
 /// Returns the help text, with commands as they are typed on that platform.
 pub(crate) fn help_text(abilities: &[CommandSpec], typing: CommandSyntax<'_>) -> String {
     let usual = Provider::DEFAULT_SCOPES.as_str();
     let line = |typed: String, does: &str| format!("`{typed}` {does}");
     let mut commands = vec![
-        line(typing.format_with_option("ask", "question", "…"), "asks me anything"),
-        line(typing.format_with_option("connect", "account", usual), "connects your account"),
-        line(typing.format_command("disconnect"), "takes your account back"),
-        line(
-            typing.format_with_option("connect", "account", "chat"),
-            "tells me who you are where you also talk to me",
-        ),
-        line(typing.format_command("approvals"), "shows what waits for your nod"),
+        line(typing.format_with_option("ask", "question", "…"), "ask me anything"),
+        line(typing.format_with_option("connect", "account", usual), "connect your account"),
+        line(typing.format_command("disconnect"), "disconnect your account"),
+        line(typing.format_with_option("connect", "account", "chat"), "link your other chat"),
+        line(typing.format_command("approvals"), "see what's waiting for you"),
     ];
     commands.extend(abilities.iter().map(|command| line(typing.format_command(command.name), command.does)));
     commands.extend([
-        line(typing.format_command("runs"), "shows what became of what you asked"),
-        line(typing.format_command("settings"), "shows how I behave in this channel, and your hours"),
-        line(typing.format_command("help"), "shows this"),
+        line(typing.format_command("runs"), "see how your requests went"),
+        line(typing.format_command("settings"), "change how I work in this channel, and your working hours"),
+        line(typing.format_command("help"), "show this"),
     ]);
     let commands = commands.join(" · ");
     format!(
-        "{CAPABILITIES_SENTENCE}\n\n\
-         - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
-         - Write to me directly and no mention is needed.\n\
-         - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, \
-         “what is in my calendar tomorrow?”, “find half an hour with Bo next week”\n\
-         - “stop” stops what I am doing; [Undo] takes back what is about to leave.\n\n\
-         {commands}."
+        "{CAPABILITIES_SENTENCE}\n\n- Mention me in a channel and I'll answer in a thread. You don't need to \
+         mention me again there.\n- In direct messages, just write.\n- Try “tell Bo I'm late”, “what's new \
+         in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find \
+         half an hour with Bo next week”.\n- Say “stop” and I'll stop. Press Undo to take back something \
+         that's about to go out.\n\n{commands}."
     )
 }
 
@@ -83,8 +79,8 @@ pub(super) async fn accept(
         "" | "help" => InteractionResponse::ephemeral((arrival.core.help)(arrival.command_syntax())),
         "ask" if text.trim().is_empty() => {
             let asked =
-                arrival.command_syntax().format_with_option("ask", "question", "what is new in my mail?");
-            InteractionResponse::ephemeral(format!("Ask me something: `{asked}`"))
+                arrival.command_syntax().format_with_option("ask", "question", "what's new in my email?");
+            InteractionResponse::ephemeral(format!("Ask me something, like `{asked}`"))
         }
         "ask" => handle_ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => handle_connect(arrival, &mut tx, place, person, text.trim()).await?,
@@ -97,7 +93,7 @@ pub(super) async fn accept(
                     let lending = &arrival.core.accounts.lending;
                     disconnect::confirm_disconnect(&mut tx, lending, arrival.tenant, person, provider).await?
                 }
-                None => InteractionResponse::ephemeral("I know no such account. Nothing was done."),
+                None => InteractionResponse::ephemeral("I don't know that account."),
             }
         }
         "approvals" => handle_approvals(arrival, &mut tx, person).await?,
@@ -109,7 +105,7 @@ pub(super) async fn accept(
                 command.handle_command(&mut tx, &arrival.asker(person, place), text.trim()).await?
             }
             None if PLANNED_COMMANDS.contains(&other) => InteractionResponse::ephemeral(format!(
-                "`{other}` comes later: I can't do that yet. I know {}.",
+                "I can't do `{other}` yet. What I can do: {}.",
                 command_list(arrival)
             )),
             None => unknown_command(arrival, other),
@@ -155,7 +151,9 @@ fn unknown_command(arrival: &InboundContext<'_>, word: &str) -> InteractionRespo
     });
     let all = command_list(arrival);
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
-    InteractionResponse::ephemeral(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
+    InteractionResponse::ephemeral(format!(
+        "I don't know the command `{said}`.{did_you_mean} You can use {all}."
+    ))
 }
 
 fn commands(arrival: &InboundContext<'_>) -> Vec<&'static str> {
@@ -196,7 +194,8 @@ async fn handle_ask(
     let asker = people::sql::load(conn, arrival.tenant, person).await?;
     let name =
         asker.as_ref().map_or("Somebody", |p| if p.has_profile { p.display_name() } else { "Somebody" });
-    let card = Card::default().with_title(format!("{name} asks")).with_block(Block::Literal(text.to_owned()));
+    let card =
+        Card::default().with_title(format!("{name} asked")).with_block(Block::Literal(text.to_owned()));
     let venue = delivery::sql::load_location(conn, arrival.tenant, conversation).await?;
     let new = NewDelivery {
         id: arrival.core.id(),
@@ -237,7 +236,7 @@ async fn handle_connect(
             "account",
             Provider::DEFAULT_SCOPES.as_str(),
         );
-        let more = format!("{again} connects another account, or allows me more.");
+        let more = format!("Use {again} to connect another account or to allow me more.");
         return Ok(InteractionResponse::Ephemeral(card.with_block(Block::Note(more))));
     }
     let wanted = if text.is_empty() {
@@ -248,7 +247,7 @@ async fn handle_connect(
     let Some(provider) = wanted else {
         let typing = arrival.command_syntax();
         return Ok(InteractionResponse::ephemeral(format!(
-            "`{}` connects your {} account, `{}` tells me who you are where you also talk to me.",
+            "`{}` connects your {} account. `{}` links your other chat.",
             typing.format_with_option("connect", "account", Provider::DEFAULT_SCOPES.as_str()),
             Provider::DEFAULT_SCOPES.display_name(),
             typing.format_with_option("connect", "account", "chat")
@@ -280,9 +279,9 @@ async fn handle_approvals(
         approval::sql::list_pending(conn, arrival.tenant, person, approval::sql::PendingFilter::Everywhere)
             .await?;
     if waiting.is_empty() {
-        return Ok(InteractionResponse::ephemeral("Nothing waits for your nod."));
+        return Ok(InteractionResponse::ephemeral("Nothing is waiting for you."));
     }
-    let mut card = Card::default().with_title("Waits for your nod");
+    let mut card = Card::default().with_title("Waiting for you");
     for (at, approval) in waiting.iter().enumerate() {
         card = card
             .with_block(Block::Note(format!(

@@ -10,7 +10,7 @@ use nod_contract::ids::{ApprovalId, DeliveryId, PersonId};
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_requests::approval;
 
-const OUTCOME_IS_ON_THE_ORIGINAL: &str = "What becomes of it is told where it was asked.";
+const OUTCOME_IS_ON_THE_ORIGINAL: &str = "You'll see how it goes where you asked.";
 
 /// What an accepted click changed.
 enum CopyNotice {

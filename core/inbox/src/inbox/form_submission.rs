@@ -37,7 +37,7 @@ pub(super) async fn accept(
         Some(verb) if verb.kind == working_hours::EDIT_HOURS_ACTION => {
             working_hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
         }
-        _ => InteractionResponse::ephemeral("I do not know that form. Nothing was done."),
+        _ => InteractionResponse::ephemeral("That form no longer works. Nothing was done."),
     };
     if let (Some(verb), Some(place)) = (verb, place) {
         copied_card::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;

@@ -82,7 +82,7 @@ pub(super) async fn accept(
         }
         // A file without text is the whole message.
         let bare = text.trim().is_empty() && !files.is_empty();
-        let text = if bare { "Here is a file." } else { text };
+        let text = if bare { "Here's a file." } else { text };
         let shared = !place.is_dm;
         let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
         let at = arrival.inbound.at;

@@ -21,7 +21,7 @@ pub(super) async fn list_runs(
 ) -> sqlx::Result<InteractionResponse> {
     let runs = rows::list_newest(conn, arrival.tenant, person, MAX_RUNS).await?;
     if runs.is_empty() {
-        return Ok(InteractionResponse::ephemeral("You have not asked me anything yet."));
+        return Ok(InteractionResponse::ephemeral("You haven't asked me anything yet."));
     }
     let person = people::sql::load(conn, arrival.tenant, person).await?;
     let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());
@@ -40,7 +40,7 @@ fn card(runs: &[RunListItem], zone: &str) -> Card {
             ),
         )
     };
-    let card = Card::default().with_title("Your latest runs");
+    let card = Card::default().with_title("What you asked recently");
     let card = card.with_block(Block::Fields(runs.iter().enumerate().map(line).collect()));
     let failed = runs.iter().enumerate().filter(|(_, run)| run.status == "failed");
     failed.fold(card, |card, (at, run)| {

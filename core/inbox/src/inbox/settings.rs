@@ -24,7 +24,8 @@ pub(super) async fn show(
 ) -> sqlx::Result<InteractionResponse> {
     if place.is_dm {
         let card = Card::from_markdown(
-            "Between us no mention is ever needed; of a channel, ask me for its settings there.",
+            "Here I always answer, no mention needed. To change a channel's settings, ask me in that \
+             channel.",
         );
         let card =
             working_hours::add_working_hours(arrival, conn, card.with_title("Your settings"), person).await?;
@@ -39,7 +40,7 @@ pub(super) async fn show(
     let mention_only = delivery::sql::load_channel_settings(conn, tenant, channel)
         .await?
         .is_some_and(|(_, mention_only)| mention_only);
-    let card = card(channel, mention_only).with_title("Settings of this channel");
+    let card = card(channel, mention_only).with_title("Settings for this channel");
     Ok(InteractionResponse::Ephemeral(working_hours::add_working_hours(arrival, conn, card, person).await?))
 }
 
@@ -53,9 +54,7 @@ pub(super) async fn set_follow_mode(
 ) -> sqlx::Result<InteractionResponse> {
     let (tenant, now) = (arrival.tenant, arrival.now);
     if arrival.load_membership(conn, person).await? != Membership::Member {
-        return Ok(InteractionResponse::ephemeral(
-            "Only members of this workspace can change that. Nothing was changed.",
-        ));
+        return Ok(InteractionResponse::ephemeral("Only members of this workspace can change that."));
     }
     // A button is shown in the channel that it changes, and has no effect elsewhere.
     let here = match &arrival.inbound.event {
@@ -79,27 +78,25 @@ pub(super) async fn set_follow_mode(
             .await?;
             Ok(InteractionResponse::Ephemeral(card(channel, mention_only).with_title("Changed")))
         }
-        _ => Ok(InteractionResponse::ephemeral("I know of no such channel here. Nothing was changed.")),
+        _ => Ok(InteractionResponse::ephemeral("I don't know this channel any more. Nothing changed.")),
     }
 }
 
 fn card(channel: ChannelId, mention_only: bool) -> Card {
     let (now, label, verb) = if mention_only {
         (
-            "In my threads here I answer **only when I am mentioned**.",
+            "In my threads here I answer **only when mentioned**.",
             "Answer without a mention",
             FOLLOW_ALL_ACTION,
         )
     } else {
         (
-            "In my threads here I answer follow-ups **without a mention**.",
-            "Only when mentioned",
+            "In my threads here I answer **without a mention**.",
+            "Only answer when mentioned",
             FOLLOW_MENTIONS_ACTION,
         )
     };
     Card::from_markdown(now)
-        .with_block(Block::Note(
-            "Every member of the workspace can change this; it counts for everybody here.".to_owned(),
-        ))
+        .with_block(Block::Note("Any member can change this, and it applies to everyone here.".to_owned()))
         .with_button(label, Style::Plain, OnClick::Action(Action::new(verb, channel)))
 }

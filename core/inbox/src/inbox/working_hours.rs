@@ -15,7 +15,7 @@ use nod_store::audit;
 /// The action of the button, and of the form that it opens.
 pub(super) const EDIT_HOURS_ACTION: &str = "edit_working_hours";
 
-const NOT_YOUR_HOURS: &str = "Those are somebody else's hours. Nothing was changed.";
+const NOT_YOUR_HOURS: &str = "Those are someone else's hours.";
 
 /// Appends the person's hours to a card, with the button that changes them.
 pub(super) async fn add_working_hours(
@@ -28,10 +28,10 @@ pub(super) async fn add_working_hours(
     Ok(card
         .with_block(Block::Markdown(hours_sentence(&settings, told.as_deref())))
         .with_block(Block::Note(
-            "Only you see your hours. Others read what time it is for you, and “outside their working hours”."
+            "Only you can see your hours. Others just see your local time, and “outside their working hours”."
                 .to_owned(),
         ))
-        .with_button("Change my hours", Style::Plain, OnClick::Action(Action::new(EDIT_HOURS_ACTION, person))))
+        .with_button("Edit my hours", Style::Plain, OnClick::Action(Action::new(EDIT_HOURS_ACTION, person))))
 }
 
 /// Handles a click on [Change my hours].
@@ -93,7 +93,7 @@ fn form(person: PersonId, body: Vec<Block>) -> Form {
         fields: Vec::new(),
         submit: String::new(),
         fallback: FormFallback::ShowText(
-            "The form did not open. Nothing was changed; please press Change my hours again.".to_owned(),
+            "The form didn't open. Please press Edit my hours again.".to_owned(),
         ),
     }
 }
@@ -102,8 +102,8 @@ fn form(person: PersonId, body: Vec<Block>) -> Form {
 fn hours_sentence(settings: &WorkingHours, told: Option<&str>) -> String {
     let zone = match (&settings.zone, told) {
         (Some(set), _) => format!("{set}."),
-        (None, Some(told)) => format!("{told} (as the chat tells)."),
-        (None, None) => "in UTC: I do not know your time zone, so please set it.".to_owned(),
+        (None, Some(told)) => format!("{told} (from your chat profile)."),
+        (None, None) => "in UTC: I don't know your time zone yet. Please set it.".to_owned(),
     };
     let minutes = |minutes: i32, what: &str| match minutes {
         0 => String::new(),
@@ -113,8 +113,8 @@ fn hours_sentence(settings: &WorkingHours, told: Option<&str>) -> String {
     format!(
         "Your hours: **{}**, {zone}{}{}",
         settings.week(),
-        minutes(settings.buffer, "free around meetings"),
-        minutes(settings.notice, "of notice")
+        minutes(settings.buffer, "free before and after meetings"),
+        minutes(settings.notice, "notice for a meeting")
     )
 }
 
@@ -128,16 +128,18 @@ mod tests {
         let week = "Your hours: **Mon–Fri 09:00–17:00**, ";
         assert_eq!(
             hours_sentence(&usual, Some("Europe/Lisbon")),
-            format!("{week}Europe/Lisbon (as the chat tells).")
+            format!("{week}Europe/Lisbon (from your chat profile).")
         );
         assert_eq!(
             hours_sentence(&usual, None),
-            format!("{week}in UTC: I do not know your time zone, so please set it.")
+            format!("{week}in UTC: I don't know your time zone yet. Please set it.")
         );
         let set = WorkingHours { zone: Some("Asia/Tokyo".into()), buffer: 1, notice: 60, ..usual };
         assert_eq!(
             hours_sentence(&set, Some("Europe/Lisbon")),
-            format!("{week}Asia/Tokyo. 1 minute free around meetings. 60 minutes of notice.")
+            format!(
+                "{week}Asia/Tokyo. 1 minute free before and after meetings. 60 minutes notice for a meeting."
+            )
         );
     }
 }

@@ -76,7 +76,7 @@ fn lines(said: &[HistoryMessage], names: &HashMap<String, String>, zone: &str, m
         let line = line(utterance, names, zone);
         let length = line.chars().count();
         if length > room {
-            lines.push(format!("({} earlier messages are left out)", said.len() - lines.len()));
+            lines.push(format!("({} earlier messages left out)", said.len() - lines.len()));
             break;
         }
         room -= length;
@@ -92,7 +92,7 @@ fn line(utterance: &HistoryMessage, names: &HashMap<String, String>, zone: &str)
     let name = match by_id {
         _ if utterance.is_from_bot => "Nod",
         Some(name) => name.as_str(),
-        None => utterance.name.as_deref().unwrap_or("Somebody"),
+        None => utterance.name.as_deref().unwrap_or("Someone"),
     };
     let mut text = utterance.text.split_whitespace().collect::<Vec<_>>().join(" ");
     for user in names::mentions(&utterance.text) {
@@ -131,12 +131,12 @@ mod tests {
         assert_eq!(
             lines(&all, &names, "UTC", 1_000),
             "Fri 6 Mar 2026, 09:30 UTC · Ana Silva: one two\n\
-             Fri 6 Mar 2026, 09:30 UTC · Somebody: ask @Ana Silva and @somebody\n\
+             Fri 6 Mar 2026, 09:30 UTC · Someone: ask @Ana Silva and @somebody\n\
              Fri 6 Mar 2026, 09:30 UTC · Nod: three"
         );
         assert_eq!(
             lines(&all, &names, "UTC", 40),
-            "(2 earlier messages are left out)\nFri 6 Mar 2026, 09:30 UTC · Nod: three"
+            "(2 earlier messages left out)\nFri 6 Mar 2026, 09:30 UTC · Nod: three"
         );
     }
 }

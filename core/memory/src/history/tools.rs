@@ -85,7 +85,7 @@ impl ReadTool for ReadThread {
     async fn call(&self, cx: &ToolContext, _args: &Value) -> ToolResult {
         let asked = self.reader.load_request(cx).await?;
         if asked.venue.channel_ref.thread.is_none() {
-            let what = "a thread here: this is no thread, so read the channel instead";
+            let what = "a thread here. This isn't a thread, so read the channel instead";
             return Err(ToolError::NotFound { what: what.to_owned() });
         }
         let place = asked.venue.channel_ref.clone();
@@ -137,13 +137,13 @@ struct HistoryReader {
 impl HistoryReader {
     async fn load_request(&self, cx: &ToolContext) -> Result<ReadRequest, ToolError> {
         let broken =
-            |error: sqlx::Error| ToolError::internal(format!("the database did not answer: {error}"));
+            |error: sqlx::Error| ToolError::internal(format!("I can't look that up right now: {error}"));
         let (tenant, person) = (cx.scope.tenant, cx.principal.person);
         let mut conn = self.pool.acquire().await.map_err(broken)?;
         let venue = delivery::sql::load_location(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
         let user =
             people::sql::find_user_id(&mut conn, tenant, person, &venue.platform, &venue.workspace).await;
-        let user = user.map_err(broken)?.ok_or_else(|| forbidden_error("nobody knows who asks"))?;
+        let user = user.map_err(broken)?.ok_or_else(|| forbidden_error("I don't know who is asking"))?;
         let adapter = self.adapters.get(&venue.platform).cloned();
         Ok(ReadRequest {
             adapter: adapter.ok_or_else(|| ToolError::internal("no such platform here"))?,
@@ -157,9 +157,7 @@ impl HistoryReader {
         let channels = asked.adapter.list_channels(&asked.venue.workspace).await.map_err(into_tool_error)?;
         let fits = |(id, called): &&(String, String)| id == name || called.eq_ignore_ascii_case(name);
         channels.iter().find(fits).map(|(id, _)| id.clone()).ok_or_else(|| {
-            forbidden_error(&format!(
-                "Nod is in no channel #{name}; somebody there can invite it with /invite"
-            ))
+            forbidden_error(&format!("I'm not in #{name}. Someone there can add me with /invite"))
         })
     }
 
@@ -180,12 +178,12 @@ impl HistoryReader {
                 .await
                 .map_err(into_tool_error)?
         {
-            return Err(forbidden_error("the person is not in that channel, so it is not read for them"));
+            return Err(forbidden_error("you're not in that channel, so I can't read it for you"));
         }
         let said = adapter.list_messages(&venue.workspace, place, bound).await.map_err(into_tool_error)?;
         let names = load_names(&self.pool, cx.scope.tenant, &venue.platform, &venue.workspace, &said).await;
         let names =
-            names.map_err(|error| ToolError::internal(format!("the database did not answer: {error}")))?;
+            names.map_err(|error| ToolError::internal(format!("I can't look that up right now: {error}")))?;
         let count = said.len();
         let text = lines(&said, &names, &cx.principal.zone, MAX_CHARS);
         Ok(ToolOutput {
@@ -209,15 +207,13 @@ fn into_tool_error(error: ChatError) -> ToolError {
             ToolError::RateLimited { retry_after_secs: after_seconds }
         }
         ChatError::ChannelClosed { code } if code == "thread_not_found" => {
-            ToolError::NotFound { what: "the thread: it was deleted".to_owned() }
+            ToolError::NotFound { what: "the thread. It was deleted".to_owned() }
         }
         ChatError::ChannelClosed { .. } => {
-            forbidden_error("Nod is not in that channel; somebody there can invite it with /invite")
+            forbidden_error("I'm not in that channel. Someone there can add me with /invite")
         }
-        ChatError::Rejected { code } => forbidden_error(&format!("the chat platform refused ({code})")),
-        ChatError::Gone => ToolError::NotFound { what: "the message: it was deleted".to_owned() },
-        ChatError::UnknownOutcome(reason) => {
-            ToolError::internal(format!("the chat platform did not answer: {reason}"))
-        }
+        ChatError::Rejected { code } => forbidden_error(&format!("the chat didn't allow it ({code})")),
+        ChatError::Gone => ToolError::NotFound { what: "the message. It was deleted".to_owned() },
+        ChatError::UnknownOutcome(reason) => ToolError::internal(format!("the chat didn't answer: {reason}")),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn fact_saved_line(name: &str, value: &str) -> String {
 }
 
 pub(super) fn fact_replaced_line(name: &str, old: &str, new: &str) -> String {
-    format!("I had noted {name}: {old}; now: {new}")
+    format!("Updated {name}: {old} → {new}")
 }
 
 pub(super) fn fact_deleted_line(line: &str) -> String {
@@ -33,20 +33,20 @@ pub(super) fn fact_deleted_line(line: &str) -> String {
 /// Describes a request that had no result.
 pub(super) fn no_change_text(wish: MemoryRequest, typing: CommandSyntax<'_>) -> String {
     let happened = match wish {
-        MemoryRequest::Remember => "There was nothing new in that to note.",
-        MemoryRequest::Forget(_) => "I have noted nothing like that.",
+        MemoryRequest::Remember => "There was nothing new to note there.",
+        MemoryRequest::Forget(_) => "I had nothing like that noted.",
     };
-    format!("{happened} {} shows what I remember.", typing.format_command("memory"))
+    format!("{happened} Type {} to see what I remember.", typing.format_command("memory"))
 }
 
 /// Describes a request that failed because the model did not answer.
 pub(super) fn request_failed_text(wish: MemoryRequest, typing: CommandSyntax<'_>) -> String {
     match wish {
         MemoryRequest::Remember => {
-            "I could not note that: the model did not answer. Please say it again later.".to_owned()
+            "I couldn't note that because the model didn't answer. Please tell me again later.".to_owned()
         }
         MemoryRequest::Forget(_) => format!(
-            "I could not tell what to forget: the model did not answer. {} forgets by buttons.",
+            "I couldn't tell what to forget because the model didn't answer. Type {} to pick it.",
             typing.format_command("memory")
         ),
     }
@@ -78,8 +78,7 @@ pub(super) fn list_card(all: &MemoryList<'_>, before: Option<String>) -> Card {
     let count = all.about_channel.len() + all.about_reader.len();
     if count == 0 && all.summaries.is_empty() {
         return card.with_block(Block::Markdown(
-            "Nothing yet, neither about this channel nor about you. Tell me: “remember that the launch is on Friday”."
-                .to_owned(),
+            "Nothing yet. Try “remember that the launch is on Friday”.".to_owned(),
         ));
     }
     let mut number = 0;
@@ -101,15 +100,15 @@ pub(super) fn list_card(all: &MemoryList<'_>, before: Option<String>) -> Card {
     }
     if count > MAX_LISTED {
         card = card
-            .with_block(Block::Note(format!("… and {} more: the file has them all.", count - MAX_LISTED)));
+            .with_block(Block::Note(format!("… and {} more. The file has them all.", count - MAX_LISTED)));
     }
     card = match all.summaries.len() {
         0 => card,
-        1 => card.with_block(Block::Note("And a summary of one conversation here.".to_owned())),
-        n => card.with_block(Block::Note(format!("And summaries of {n} conversations here."))),
+        1 => card.with_block(Block::Note("Plus a summary of one conversation here.".to_owned())),
+        n => card.with_block(Block::Note(format!("Plus summaries of {n} conversations here."))),
     };
     let export = all.command_syntax.format_with_option("memory", "what", "export");
-    card.with_block(Block::Note(format!("{export} sends you all of it as a file."))).with_button(
+    card.with_block(Block::Note(format!("Type {export} to get all of it as a file."))).with_button(
         "Forget all",
         Style::Danger,
         OnClick::Action(Action::new("ask_forget_all", all.channel)),
@@ -128,7 +127,7 @@ fn source(sourced: &FactWithSource, zone: &str) -> String {
     let mut said = format!("{}, {}", escape_markdown(&sourced.speaker), local_time(sourced.at, zone));
     if !sourced.fact.untrusted_sources.is_empty() {
         let _ =
-            write!(said, ", with {} in view", escape_markdown(&sourced.fact.untrusted_sources.join("; ")));
+            write!(said, ", after reading {}", escape_markdown(&sourced.fact.untrusted_sources.join("; ")));
     }
     said
 }
@@ -154,19 +153,19 @@ pub(super) fn confirm_forget_all_card(all: &MemoryList<'_>) -> Card {
     };
     let (channel, reader) = (all.about_channel.len(), all.about_reader.len());
     let what = match (all.is_dm, channel) {
-        (true, _) => format!("{} about you, and everything we said here so far", things(reader)),
+        (true, _) => format!("{} about you, and everything we've said here so far", things(reader)),
         (false, _) => format!(
-            "{} about this channel, {} about you, and everything that was said to me here so far. It is \
-             forgotten for everybody here",
+            "{} about this channel, {} about you, and everything said to me here so far. It goes for \
+             everyone here",
             things(channel),
             things(reader)
         ),
     };
     Card::from_markdown(format!(
-        "Forget all of it? That is {what}. This cannot be undone; nothing has been forgotten yet."
+        "Forget everything? That's {what}. You can't undo this. Nothing has been forgotten yet."
     ))
     .with_button(
-        "Yes, forget all",
+        "Forget everything",
         Style::Danger,
         OnClick::Action(Action::new("confirm_forget_all", all.channel)),
     )
@@ -182,7 +181,7 @@ pub(super) fn export(all: &MemoryList<'_>, now: Timestamp) -> String {
         let _ = write!(text, "\n## {title}\n\n");
         for shown in facts {
             let FactWithSource { fact, .. } = shown.fact;
-            let kind = if fact.kind == FactKind::Goal { " (what is aimed at)" } else { "" };
+            let kind = if fact.kind == FactKind::Goal { " (goal)" } else { "" };
             let _ = writeln!(text, "- {}: {}{kind}", fact.name, fact.value);
             let _ = writeln!(text, "  - said by {}", source(shown.fact, all.zone));
             if let Some(link) = &shown.link {

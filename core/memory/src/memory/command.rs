@@ -36,7 +36,7 @@ pub async fn handle_command(
             let (show, export) =
                 (typing.format_command("memory"), typing.format_with_option("memory", "what", "export"));
             Ok(InteractionResponse::ephemeral(format!(
-                "`{show}` shows what I remember, `{export}` sends it to you as a file."
+                "`{show}` shows what I remember. `{export}` sends it to you as a file."
             )))
         }
     }
@@ -52,14 +52,14 @@ pub async fn handle_click(
     let all = load_all(core, asker, conn).await?;
     if verb.kind == "forget_fact" {
         let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
-            return whisper("I know of no such thing here, or it is forgotten already. Nothing was done.");
+            return whisper("That's already forgotten, or I never noted it here.");
         };
         let facts = [sourced.fact.id.0];
         forget::delete_facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
         return show(core, asker, conn, Some(card::fact_deleted_line(&sourced.fact.line()))).await;
     }
     if all.channel.0 != verb.subject {
-        return whisper("I know of no such thing here. Nothing was done.");
+        return whisper("I can't find that here.");
     }
     if verb.kind == "ask_forget_all" {
         return Ok(InteractionResponse::Ephemeral(card::confirm_forget_all_card(&all.to_list(core, asker))));
@@ -67,7 +67,7 @@ pub async fn handle_click(
     let facts: Vec<_> = all.facts.iter().map(|sourced| sourced.fact.id.0).collect();
     forget::reset_conversations(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
     forget::delete_facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
-    show(core, asker, conn, Some("Everything was forgotten.".to_owned())).await
+    show(core, asker, conn, Some("Everything is forgotten.".to_owned())).await
 }
 
 /// Returns the facts here that contain the typed text: each one's line, and the argument for `memory`.
@@ -178,10 +178,10 @@ async fn export(
         platform: &venue.platform,
         target: Some(&target),
         opens_thread: false,
-        card: &Card::from_markdown(format!("What I remember, as of {day}.")),
+        card: &Card::from_markdown(format!("What I remember as of {day}.")),
         only_for: Some(asker.person),
     };
     delivery::enqueue(conn, tenant, &venue, &new, now).await?;
     delivery::sql::set_file(conn, tenant, id, &file).await?;
-    whisper("The file comes to you directly.")
+    whisper("I'm sending you the file in our direct messages.")
 }

@@ -3,12 +3,12 @@
 /// Returns the suggested prompts: the button's label, and the message that it sends.
 pub(super) fn prompts(viewing: bool) -> Vec<(String, String)> {
     let channel: &[(&str, &str)] = match viewing {
-        true => &[("Sum up this channel", "Summarise the channel I am looking at.")],
+        true => &[("Summarise this channel", "Summarise the channel I'm looking at.")],
         false => &[],
     };
     let always = [
-        ("What is new in my mail?", "What is new in my mail?"),
-        ("Write a mail", "Help me write a mail. Ask me to whom and about what."),
+        ("What's new in my email?", "What's new in my email?"),
+        ("Write an email", "Help me write an email. Ask me who it's for and what it's about."),
         ("What can you do?", "help"),
     ];
     let owned = |(title, message): &(&str, &str)| ((*title).to_owned(), (*message).to_owned());

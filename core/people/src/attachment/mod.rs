@@ -102,7 +102,7 @@ pub async fn fetch(
 ) -> Result<Vec<u8>, FetchError> {
     let Some(adapter) = core.adapters.get(platform) else { return Err(FetchError::permanent(NOT_AVAILABLE)) };
     let Some(address) = &file.url else {
-        return Err(FetchError::permanent("it does not lie in this chat"));
+        return Err(FetchError::permanent("it isn't stored in this chat"));
     };
     // The stated size can be wrong, so the bytes are counted too.
     if usize::try_from(file.size).is_ok_and(|size| size > max_bytes) {
@@ -118,7 +118,7 @@ pub async fn fetch(
         }
     };
     if text::is_html_page(&bytes, &file.media_type) {
-        return Err(FetchError::permanent("the chat gave me a web page in its place"));
+        return Err(FetchError::permanent("I got a web page instead of the file"));
     }
     Ok(bytes)
 }
@@ -132,7 +132,7 @@ pub async fn extract_text(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String,
     let cut = read.done.cut;
     let mut words = read.text();
     if matches!(cut, Some(Cut::Pages | Cut::Time)) {
-        words.push_str("(not every page could be read)");
+        words.push_str("(some pages couldn't be read)");
     }
     Ok(truncate_with_notice(words, cut == Some(Cut::Size)))
 }
@@ -177,14 +177,14 @@ fn plain_text(mut text: String, limits: Limits) -> Read {
 /// Shortens the text to what is kept.
 fn truncate_with_notice(words: String, cut: bool) -> String {
     match words.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),
-        None if cut => format!("{words}… (the rest was left out)"),
+        Some((end, _)) => format!("{}… (the rest is left out)", &words[..end]),
+        None if cut => format!("{words}… (the rest is left out)"),
         None => words,
     }
 }
 
-const NOT_AVAILABLE: &str = "the chat did not give it to me";
+const NOT_AVAILABLE: &str = "I couldn't download it";
 
 fn too_large(max_bytes: usize) -> String {
-    format!("it is larger than {} MB", max_bytes / 1024 / 1024)
+    format!("it's larger than {} MB", max_bytes / 1024 / 1024)
 }

@@ -53,7 +53,7 @@ impl AttachmentStore {
         let found = sql::find_by_name(&mut conn, cx.scope.tenant, cx.scope.case, name.trim()).await;
         found
             .map_err(database_error)?
-            .ok_or_else(|| ToolError::NotFound { what: "a file of that name in this chat".into() })
+            .ok_or_else(|| ToolError::NotFound { what: "a file with that name in this chat".into() })
     }
 
     /// Fetches its current bytes, at most `most`.
@@ -83,5 +83,5 @@ impl AttachmentStore {
 }
 
 fn database_error(error: sqlx::Error) -> ToolError {
-    ToolError::internal(format!("the files of this chat cannot be looked up: {error}"))
+    ToolError::internal(format!("I can't look up this chat's files right now: {error}"))
 }

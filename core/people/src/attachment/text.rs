@@ -35,18 +35,18 @@ impl TextFormat {
 /// Returns the text, or the reason for none as the end of a sentence.
 pub(super) fn extract_text(bytes: &[u8]) -> Result<String, String> {
     if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
-        return Err("it is an old or a locked Office file; I read DOCX, PDF and plain text".to_owned());
+        return Err("it's an old or locked Office file. I can read DOCX, PDF and plain text".to_owned());
     }
     if is_image(bytes) {
         return Err("it is an image, and I read text only".to_owned());
     }
-    let text = decode(bytes).ok_or_else(|| "it is no text".to_owned())?;
+    let text = decode(bytes).ok_or_else(|| "it isn't text".to_owned())?;
     if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
+        return Err("it's empty".to_owned());
     }
     let odd = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{C}')).count();
     if text.contains('\0') || odd * 100 > text.chars().count() {
-        return Err("it is no text".to_owned());
+        return Err("it isn't text".to_owned());
     }
     Ok(text)
 }

@@ -228,8 +228,7 @@ async fn handle_rejection(
             if let Some(person) = person
                 && let Some(target) = dm_target(&mut tx, tenant, venue, person).await?
             {
-                let note =
-                    Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
+                let note = Block::Note("I can't post where you asked, so here it is.".to_owned());
                 sql::update_card(&mut tx, tenant, delivery.id, &delivery.card.clone().with_block(note))
                     .await?;
                 sql::update_target(&mut tx, tenant, delivery.id, &target).await?;
@@ -240,7 +239,7 @@ async fn handle_rejection(
         }
         // Such a line has no run, so if it is rejected too, no other follows it.
         (_, only_for) if first_refusal && !closed && delivery.run.is_some() => {
-            let card = undeliverable_card(code);
+            let card = undeliverable_card();
             let line = NewDelivery {
                 id: core.id(),
                 conversation: delivery.conversation,
@@ -259,11 +258,10 @@ async fn handle_rejection(
     Ok(tx.commit().await?)
 }
 
-/// Replaces a message that the platform does not accept.
-fn undeliverable_card(code: &str) -> Card {
-    let words =
-        format!("I had something to say here, but the chat refused the message ({code}). Please ask again.");
-    Card { body: vec![Block::Note(words)], ..Card::default() }
+/// Replaces a message that the platform does not accept; the log has its code.
+fn undeliverable_card() -> Card {
+    let words = "I had an answer for you, but it couldn't be posted here. Please ask again.";
+    Card { body: vec![Block::Note(words.to_owned())], ..Card::default() }
 }
 
 /// Posts a card in the thread for a message that its reader's DM channel does not accept; it replaces the line about
@@ -300,7 +298,7 @@ async fn post_fallback(
 fn show_me(name: &str, delivery: DeliveryId) -> Card {
     Card {
         body: vec![Block::Note(format!(
-            "{name}, I have something for you alone, but may not write to you directly."
+            "{name}, I have something just for you, but I can't send you direct messages."
         ))],
         ..Card::default()
     }

@@ -14,7 +14,7 @@ const MAX_CHOICES: usize = 8;
 /// How much of a label the strictest platform shows on a button, in UTF-16 units: the address must fit completely.
 const LABEL: usize = 75;
 /// Distinguishes a contact from the people of the workspace, whatever its name.
-const SOURCE: &str = " · from your mail";
+const SOURCE: &str = " · from your email";
 /// A name shortened further than this is useless, in UTF-16 units.
 const MIN_NAME_UNITS: usize = 4;
 
@@ -123,7 +123,7 @@ mod tests {
         let stone = Choice { label: "Zoe Stone, Sales".to_owned(), value: "Stone@acme.test".to_owned() };
         assert_eq!(
             labels("zoe", &all, &[stone]),
-            ["Kim, Zoe (zoe@partner.example) · from your mail", "zoe.kim@far.example · from your mail"]
+            ["Kim, Zoe (zoe@partner.example) · from your email", "zoe.kim@far.example · from your email"]
         );
         assert_eq!(labels("Zoe Kim", &all, &[]).len(), 2);
         assert_eq!(labels("O'Neil", &[contact("Sam O’Neil", "sam@far.example")], &[]).len(), 1);
@@ -142,14 +142,14 @@ mod tests {
     #[test]
     fn contact_label_always_shows_the_full_email() {
         for (name, address, wanted) in [
-            ("Bo \u{202e}dniL", "eve@evil.test", "Bo ⟨202E⟩dniL (eve@evil.test) · from your mail"),
-            ("bo\n lind", "bo@x.test", "bo lind (bo@x.test) · from your mail"),
-            ("bo@acme.test", "bo@evil.test", "bo@evil.test · from your mail"),
-            ("bo＠acme.test", "bo@evil.test", "bo@evil.test · from your mail"),
+            ("Bo \u{202e}dniL", "eve@evil.test", "Bo ⟨202E⟩dniL (eve@evil.test) · from your email"),
+            ("bo\n lind", "bo@x.test", "bo lind (bo@x.test) · from your email"),
+            ("bo@acme.test", "bo@evil.test", "bo@evil.test · from your email"),
+            ("bo＠acme.test", "bo@evil.test", "bo@evil.test · from your email"),
             (
                 "Bo Lind (the one of accounting, who sits beside you)",
                 "eve@evil.test",
-                "Bo Lind (the one of accounting, who sits… (eve@evil.test) · from your mail",
+                "Bo Lind (the one of accounting, who sits… (eve@evil.test) · from your email",
             ),
         ] {
             let shown = label(&contact(name, address)).unwrap();

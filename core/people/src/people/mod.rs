@@ -18,8 +18,7 @@ use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{Choice, Principal, ToolError};
 
 /// The answer to a non-member if only members can use Nod.
-pub const MEMBERS_ONLY: &str =
-    "I work for members of this workspace only, so I did nothing. An admin can change that.";
+pub const MEMBERS_ONLY: &str = "Sorry, I only work for members of this workspace. An admin can change that.";
 
 /// The answer to a user whose membership is unknown while the platform does not answer.
 pub const NOT_KNOWN_YET: &str =

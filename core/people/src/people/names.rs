@@ -24,11 +24,13 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
         return Err(ToolError::invalid("an empty recipient"));
     }
     if is_self_reference(name) {
-        return me.email.clone().ok_or_else(|| not_found(&me.name, "has no address here"));
+        return me.email.clone().ok_or_else(|| not_found(&me.name, "has no email address here"));
     }
     match &find_matches(name, people)[..] {
-        [] => Err(not_found(name, "is nobody in this workspace; an address is needed")),
-        [one] => one.email.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
+        [] => Err(not_found(name, "isn't in this workspace, so I need an address")),
+        [one] => {
+            one.email.clone().ok_or_else(|| not_found(one.display_name(), "has no email address I can see"))
+        }
         several => {
             Err(ToolError::Ambiguous { name: name.to_owned(), choices: choices(several), message: None })
         }
@@ -110,9 +112,9 @@ pub fn parse_mention(written: &str) -> Option<&str> {
 pub(crate) fn email_of_mentioned(person: Option<&Person>) -> Result<String, ToolError> {
     let member = person.filter(|p| p.membership == Membership::Member);
     let person = member.ok_or_else(|| {
-        not_found("the person who was mentioned", "is no member of this workspace; an address is needed")
+        not_found("the person you mentioned", "isn't a member of this workspace, so I need an address")
     })?;
-    person.email.clone().ok_or_else(|| not_found(person.display_name(), "shows no address here"))
+    person.email.clone().ok_or_else(|| not_found(person.display_name(), "has no email address I can see"))
 }
 
 /// Parses `bo@x.test` or `Bo <bo@x.test>` to the bare address.
@@ -123,7 +125,7 @@ fn parse_email(written: &str) -> Result<String, ToolError> {
     };
     EmailAddress::from_str(bare.trim())
         .map(|address| address.to_string())
-        .map_err(|_| ToolError::invalid(format!("“{written}” is no email address")))
+        .map_err(|_| ToolError::invalid(format!("“{written}” isn't an email address")))
 }
 
 /// Matches complete names first, then single words: "Bob Stone" is not ambiguous because there is a "Bob Reyes".
@@ -218,10 +220,10 @@ mod tests {
             ("me", "Ok(ana@acme.test)"),
             ("Bob", "Ambiguous [Bob Stone, Sales] [Bob Reyes, Legal]"),
             ("Bob Stone", "Ok(stone@acme.test)"),
-            ("Cho", "not found: Cho Park shows no address here"),
-            ("Zoe", "not found: Zoe is nobody in this workspace; an address is needed"),
-            ("bo@", "invalid arguments: “bo@” is no email address"),
-            (" ", "invalid arguments: an empty recipient"),
+            ("Cho", "I couldn't find Cho Park has no email address I can see"),
+            ("Zoe", "I couldn't find Zoe isn't in this workspace, so I need an address"),
+            ("bo@", "“bo@” isn't an email address"),
+            (" ", "an empty recipient"),
         ];
         for (written, wanted) in table {
             let got = match resolve(written, &me, &people) {

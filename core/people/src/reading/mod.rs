@@ -113,18 +113,16 @@ impl Unread {
             }
             (Self::Busy, _) => format!("I was busy reading other {things}; ask me again in a moment"),
             (Self::Away, _) => format!("what I read a {thing} with does not start; my operator can see why"),
-            (Self::Failed(Failure::Locked), _) => "it is locked with a password".to_owned(),
+            (Self::Failed(Failure::Locked), _) => "it's password-protected".to_owned(),
             (Self::Failed(Failure::Scan), _) => {
-                "there is no text in it that I can read; it may be a scan".to_owned()
+                "there's no text in it I can read. It may be a scan".to_owned()
             }
             (Self::Failed(Failure::Truncated), _) => "its end is missing; it was not sent whole".to_owned(),
-            (Self::Failed(Failure::Empty), _) => "there is no text in it".to_owned(),
+            (Self::Failed(Failure::Empty), _) => "there's no text in it".to_owned(),
             (Self::Failed(Failure::Large), _) => "its text is too large".to_owned(),
             (Self::Failed(Failure::Unknown), _) => ARCHIVE_NOT_SUPPORTED.to_owned(),
-            (Self::Failed(Failure::Broken), Kind::Pdf) => "it is no PDF that I can read".to_owned(),
-            (Self::Failed(Failure::Broken), Kind::Docx) => {
-                "it is no Word document that I can read".to_owned()
-            }
+            (Self::Failed(Failure::Broken), Kind::Pdf) => "it isn't a PDF I can open".to_owned(),
+            (Self::Failed(Failure::Broken), Kind::Docx) => "it isn't a Word document I can open".to_owned(),
             (Self::Failed(Failure::Broken), _) => "it is no text that I can read".to_owned(),
         }
     }
@@ -132,4 +130,4 @@ impl Unread {
 
 /// Why other archives are not read.
 pub(crate) const ARCHIVE_NOT_SUPPORTED: &str =
-    "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";
+    "it's an archive. I can read PDF, DOCX and plain text such as Markdown or CSV";

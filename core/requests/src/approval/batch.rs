@@ -161,14 +161,14 @@ pub async fn handle_batch_click(
     sql::lock_card(conn, tenant, card).await?;
     let all = sql::list_on_card(conn, tenant, card).await?;
     let Some(first) = all.first() else {
-        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I can't find those requests any more. Nothing was done."));
     };
     if first.decider != by {
         return Ok(InteractionResponse::ephemeral(rejection_text(first, by, first.revision, now)));
     }
     if which != BatchDecision::None && seen != Some(card_fingerprint(&all)) {
         return Ok(InteractionResponse::ephemeral(
-            "This card has changed since it was shown to you. Nothing was done; look at it again.",
+            "This card changed while you were reading. Please look again before you approve.",
         ));
     }
     let (mut verdicts, mut seconds, mut said) = (Vec::new(), Vec::new(), Vec::new());
@@ -194,7 +194,7 @@ pub async fn handle_batch_click(
     }
     if !any {
         return Ok(InteractionResponse::ephemeral(
-            "Nothing waits on this card any more; it says what became of each. Nothing was done.",
+            "Everything on this card is already decided. Each one says how it ended.",
         ));
     }
     for (approval, verdict) in verdicts {
@@ -272,7 +272,7 @@ pub async fn set_selected(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I can't find those requests any more. Nothing was done."));
     };
     if !sql::set_selected(conn, tenant, id, by, ticked).await? {
         return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, approval.revision, now)));

@@ -18,7 +18,7 @@ use nod_when::when::{local_second, local_time};
 /// The longest name in a receipt, in characters; a longer one was chosen to clutter it.
 const MAX_NAME_CHARS: usize = 40;
 /// Shown to the requester of what expired and cannot be repeated unchanged.
-pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
+pub(super) const ASK_AGAIN: &str = "Ask me again and I'll prepare a new one.";
 
 /// Renders the card in its current state, with all requests on it.
 #[must_use]
@@ -70,7 +70,7 @@ pub(super) fn add_details(card: Card, approval: &Approval) -> Card {
     let mut card = card.with_block(Block::Fields(hidden_chars::fields(&preview.fields)));
     if preview.is_organisation_account {
         card = card.with_block(Block::Note(format!(
-            "{} is the organisation's account, not {}'s own.",
+            "{} belongs to your organisation, not to {}.",
             preview.account, approval.decider_name
         )));
     }
@@ -109,7 +109,7 @@ fn with_payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
         Some(beginning) => {
             let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
             card = card.with_block(literal(beginning)).with_block(Block::Note(format!(
-                "The first {} of {} characters. Show all shows every one of them.",
+                "First {} of {} characters. Press Show all to read the rest.",
                 group_digits(beginning.chars().count()),
                 group_digits(length)
             )));
@@ -195,18 +195,19 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
             approval,
         ),
         (Status::Superseded, _) if approval.original_done => card.with_block(Block::Markdown(format!(
-            "The first one turned out to have gone through. **{} again**.",
+            "The first one did go through. **{} again**.",
             words.not_done
         ))),
-        (Status::Superseded, _) => card
-            .with_block(Block::Markdown(format!("A newer request took its place. **{}**.", words.not_done))),
+        (Status::Superseded, _) => {
+            card.with_block(Block::Markdown(format!("Replaced by a newer request. **{}**.", words.not_done)))
+        }
         (Status::Withdrawn, _) if approval.reason.is_some() => card.with_block(Block::Markdown(format!(
-            "{first}The rules here never allow this: {}. **{}**.",
+            "{first}The rules here don't allow this: {}. **{}**.",
             escape(&truncate(approval.reason.as_deref().unwrap_or_default(), room)),
             words.not_done
         ))),
         (Status::Withdrawn, _) => card.with_block(Block::Markdown(format!(
-            "The message that asked for this was changed or deleted. **{}**.",
+            "The message that asked for this was edited or deleted. **{}**.",
             words.not_done
         ))),
         (Status::Undone, _) => card.with_block(Block::Markdown(format!(
@@ -243,7 +244,7 @@ fn outcome(
         return match effect.and_then(|effect| effect.rate_limited_until) {
             Some((provider, until)) => {
                 let asks = wait_sentence(provider, until, &approval.zone);
-                card.with_block(Block::Note(format!("{asks} I go on by myself then.")))
+                card.with_block(Block::Note(format!("{asks} I'll try again then.")))
             }
             None => card,
         };
@@ -253,12 +254,12 @@ fn outcome(
         Ok(output) => receipt_of(card, &format!("{approved} → **{}** {at}", words.done), output),
         Err(ToolError::UnknownOutcome { reason }) => add_unknown_outcome(card, approval)
             .with_block(Block::Markdown(format!(
-                "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} was {}.",
+                "{approved} → **Unknown** {at}. I can't tell yet whether this {} was {}.",
                 words.noun,
                 words.done.to_lowercase()
             )))
             .with_block(Block::Note(format!(
-                "Nod {}. Please check before {} it again.",
+                "I {}. Please check before {} it again.",
                 truncate(sentence(reason), room),
                 words.in_progress_verb().to_lowercase()
             ))),
@@ -268,13 +269,13 @@ fn outcome(
                 ToolError::NeedsConnect { missing, .. }
                     if !missing.is_empty() && approval.revision == 1 && approval.retry_of.is_none() =>
                 {
-                    "I ask for your nod again once it is connected"
+                    "I'll ask you again once it's connected"
                 }
-                ToolError::Conflict { .. } => "ask again if it is still wanted",
-                _ => "ask again once that is mended",
+                ToolError::Conflict { .. } => "ask me again if you still want it",
+                _ => "ask me again once that's fixed",
             };
             let note = format!(
-                "{}. Nothing was {}; {then}.",
+                "{}. Nothing was {}: {then}.",
                 truncate(&failure_reason(fault), room),
                 words.done.to_lowercase()
             );
@@ -333,12 +334,15 @@ fn failure_reason(fault: &ToolError) -> String {
         | ToolError::UnknownOutcome { reason }
         | ToolError::Internal { reason } => sentence(reason).to_owned(),
         ToolError::NoSuchTime { message: why } => sentence(why).to_owned(),
-        ToolError::NotFound { what } => format!("Not found: {}", sentence(what)),
+        ToolError::NotFound { what } => format!("I couldn't find {}", sentence(what)),
         ToolError::NeedsConnect { provider, revoked: true, .. } => {
-            format!("{} no longer lets Nod into the account: connect it again", provider.display_name())
+            format!("I've lost access to your {} account: please reconnect it", provider.display_name())
         }
         ToolError::NeedsConnect { provider, .. } => {
-            format!("{} is not connected, or does not allow that: connect it again", provider.display_name())
+            format!(
+                "Your {} account isn't connected, or doesn't allow that: please connect it again",
+                provider.display_name()
+            )
         }
         ToolError::Conflict { .. }
         | ToolError::Ambiguous { .. }
@@ -358,7 +362,7 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     let Some(first) = waiting.first() else { return Card::default() };
     let lines: Vec<String> = waiting.iter().map(pending_line).collect();
     let line = format!(
-        "{}, this still waits for your nod: {}. If nobody answers: {}.",
+        "{}, this is still waiting for you: {}. Without an answer: {}.",
         first.decider_name,
         lines.join("; "),
         first.preview.labels.not_done.to_lowercase()
@@ -367,7 +371,7 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     match address {
         Some(address) => card.with_button("Go to the card", Style::Plain, OnClick::Link(address)),
         None => card.with_button(
-            "Show it",
+            "Show me",
             Style::Plain,
             OnClick::Action(Action::new("show_privately", first.delivery)),
         ),
@@ -376,7 +380,7 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
 
 /// Replaces the reminder once the request is no longer pending.
 pub(super) fn closed_reminder_card(approval: &Approval) -> Card {
-    let line = format!("I reminded {} of a request; its card says what became of it.", approval.decider_name);
+    let line = format!("I reminded {} about a request. Its card shows how it ended.", approval.decider_name);
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
@@ -396,7 +400,7 @@ fn with_expiry(approval: &Approval, line: &str) -> String {
     let after = match (approval.owner_approved_at, &approval.co_approver_list) {
         (Some(_), Some(_)) => {
             format!(
-                ", approved by {}, waits for {}",
+                ", approved by {}, waiting for {}",
                 approval.decider_name,
                 co_approval::co_approvers_label(approval)
             )
@@ -457,7 +461,7 @@ mod tests {
             (link.label.as_str(), link.on_click),
             ("Go to the card", OnClick::Link("https://acme.test/p1".into()))
         );
-        assert_eq!(button(None).label, "Show it");
+        assert_eq!(button(None).label, "Show me");
     }
 
     #[test]
@@ -472,7 +476,7 @@ mod tests {
                 rate_limited_until: None,
             };
             let mut one = approval(Status::Approved, Some(end));
-            one.preview.question = "Change this event?".into();
+            one.preview.question = "Update this event?".into();
             let words = &mut one.preview.labels;
             (words.in_progress, words.done) = ("Changing…".into(), "Changed".into());
             (words.not_done, words.noun) = ("Not changed".into(), "event".into());
@@ -486,13 +490,14 @@ mod tests {
         };
         assert_eq!(
             told(ToolError::UnknownOutcome { reason: "looked at the event".into() }),
-            "Approved by Ana 09:30 UTC → **Unknown** 00:00 UTC. Nobody can tell yet whether this event was changed.\n\
-             Nod looked at the event. Please check before changing it again.\n[Check again]\n[Change again]"
+            "Approved by Ana 09:30 UTC → **Unknown** 00:00 UTC. I can't tell yet whether this event was \
+             changed.\nI looked at the event. Please check before changing it again.\n[Check \
+             again]\n[Update again]"
         );
         assert_eq!(
             told(ToolError::internal("Calendar is away")),
-            "Approved by Ana 09:30 UTC → **Not changed** 00:00 UTC\n\
-             Calendar is away. Nothing was changed; ask again once that is mended."
+            "Approved by Ana 09:30 UTC → **Not changed** 00:00 UTC\nCalendar is away. Nothing was changed: \
+             ask me again once that's fixed."
         );
     }
 }

@@ -57,7 +57,7 @@ pub async fn save(
     }
     let Some(Tool::Act(tool)) = core.tools.get(&approval.tool) else {
         return Ok(InteractionResponse::ephemeral(
-            "The tool for this is not installed any more. Nothing was changed.",
+            "I can't do this kind of request any more. Nothing changed.",
         ));
     };
     let (filled, mut errors) = parse_fields(conn, tenant, &approval.preview.form, values, by).await?;
@@ -99,7 +99,7 @@ pub async fn save(
         // A call that reached other people when it was requested still needs an approval.
         Ruling::Allow => policy.default_terms,
         Ruling::Forbid(why) => {
-            return refused(format!("The rules here never allow this: {why}. Nothing was changed."));
+            return refused(format!("The rules here don't allow this: {why}. Nothing changed."));
         }
     };
     let owner = AccountOwner {
@@ -110,7 +110,7 @@ pub async fn save(
     };
     match co_approval::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await? {
         Ok(others) => insert_revision(core, conn, tenant, &approval, preview, &terms, &others, now).await,
-        Err(why) => refused(format!("{why} Nothing was changed.")),
+        Err(why) => refused(format!("{why} Nothing changed.")),
     }
 }
 
@@ -234,12 +234,12 @@ async fn resolve_recipients(
     by: &Editor<'_>,
 ) -> sqlx::Result<Result<Vec<String>, String>> {
     let Some(me) = people::sql::load(conn, tenant, by.person).await? else {
-        return Ok(Err("I do not know you yet; please write to me once.".to_owned()));
+        return Ok(Err("I don't know you yet. Send me a direct message once, then try again.".to_owned()));
     };
     let (me, mut found, mut wrong): (Principal, _, Vec<String>) = (me.principal(), Vec::new(), Vec::new());
     for written in names::split_recipients(typed) {
         if written.chars().any(char::is_control) {
-            wrong.push("There are control characters in an address.".to_owned());
+            wrong.push("One address contains characters that can't be used.".to_owned());
             continue;
         }
         match people::resolve_recipient(conn, tenant, by.platform, by.workspace, &written, &me).await? {
@@ -258,7 +258,7 @@ fn unresolved_recipient_text(fault: ToolError) -> String {
                 false => format!("{} ({})", c.label, c.value),
             };
             let all: Vec<String> = choices.into_iter().map(whole).collect();
-            format!("“{name}” could be {}; please write the address", all.join(" or "))
+            format!("“{name}” could be {}. Please type the address", all.join(" or "))
         }
         ToolError::NotFound { what } => what,
         ToolError::InvalidArguments { reason } => reason,
@@ -276,7 +276,7 @@ fn too_long_error(preview: &Preview, long: TooLong) -> FieldError {
             FieldError::new(of(false), too_long(length, nod_contract::tool::MAX_BODY_CHARS))
         }
         TooLong::Fields(people) => {
-            let why = format!("{people} recipients are more than the card can show. Nothing was changed.");
+            let why = format!("{people} recipients don't fit on one card. Nothing changed.");
             FieldError::new(of(true), why)
         }
     }

@@ -33,7 +33,7 @@ pub async fn open(
     let may = if verb.kind == "edit" { approval.decider == by } else { does == DecisionStep::Denied };
     if !may && verb.kind == "edit" && approval.role(by) == Role::CoApprover {
         return Ok(InteractionResponse::ephemeral(format!(
-            "Only {} can change this. Deny it with a reason, and they read it. Nothing was done.",
+            "Only {} can edit this. You can deny it and say why.",
             approval.decider_name
         )));
     }
@@ -41,7 +41,9 @@ pub async fn open(
         return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, verb.revision(), now)));
     }
     if verb.kind == "edit" && approval.preview.form.is_empty() {
-        return Ok(InteractionResponse::ephemeral("This cannot be changed. Deny it and ask for another."));
+        return Ok(InteractionResponse::ephemeral(
+            "This one can't be edited. Deny it and ask me for another.",
+        ));
     }
     Ok(InteractionResponse::Form(Box::new(if verb.kind == "edit" {
         edit_form(&approval)
@@ -64,10 +66,10 @@ pub async fn show(
     let asked = approval.asked_co_approvers().into_iter().map(|(one, _)| one).find(|one| one.person == by);
     let decides = approval.decider == by || asked.is_some();
     if !decides && !is_card_visible_to_all(conn, tenant, &approval, by, place).await? {
-        return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("That's for someone else, or it's gone."));
     }
     if approval.revision != verb.revision() {
-        return Ok(InteractionResponse::ephemeral(outdated_revision_text(&approval)));
+        return Ok(InteractionResponse::ephemeral(outdated_revision_text()));
     }
     let seen = match asked.filter(|_| approval.decider != by) {
         Some(other) => co_approval::seen_by_another(&approval, other),
@@ -93,14 +95,12 @@ async fn is_card_visible_to_all(
 
 fn edit_form(approval: &Approval) -> Form {
     Form {
-        title: format!("Change this {}", approval.preview.labels.noun),
+        title: format!("Edit this {}", approval.preview.labels.noun),
         verb: Action::on_revision("edit", approval.id, approval.revision),
         body: Vec::new(),
         fields: approval.preview.form.clone(),
         submit: "Save".to_owned(),
-        fallback: FormFallback::ShowText(
-            "The form did not open. Nothing was changed; please press Edit again.".to_owned(),
-        ),
+        fallback: FormFallback::ShowText("The form didn't open. Please press Edit again.".to_owned()),
     }
 }
 
@@ -120,7 +120,7 @@ fn deny_form(approval: &Approval) -> Form {
         verb: Action::on_revision("deny", approval.id, approval.revision),
         body: vec![
             Block::Note(about),
-            Block::Note("Nod reads your reason, and the card shows it.".to_owned()),
+            Block::Note("I'll read your reason, and the card will show it.".to_owned()),
         ],
         fields: vec![reason],
         submit: "Deny".to_owned(),
@@ -141,7 +141,7 @@ fn full_text_form(approval: &Approval, decides: bool) -> Form {
     };
     body.extend(text.as_deref().map(literal));
     if preview.trailing_text.is_some() && !decides {
-        body.push(Block::Note(format!("What stands below it is for {} alone.", approval.decider_name)));
+        body.push(Block::Note(format!("Only {} can see the rest.", approval.decider_name)));
     }
     if !approval.risks.is_empty() {
         body.push(Block::Risks(hidden_chars::lines(&approval.risks)));
@@ -159,12 +159,12 @@ fn full_text_form(approval: &Approval, decides: bool) -> Form {
         approval.revision, approval.digest
     )));
     Form {
-        title: format!("The whole {}", preview.labels.noun),
+        title: format!("Full {}", preview.labels.noun),
         verb: Action::on_revision("show_full_text", approval.id, approval.revision),
         body,
         fields: Vec::new(),
         submit: String::new(),
-        fallback: FormFallback::ShowText("The text did not open. Please press Show all again.".to_owned()),
+        fallback: FormFallback::ShowText("That didn't open. Please press Show all again.".to_owned()),
     }
 }
 
@@ -184,16 +184,13 @@ pub(super) const REASON_FIELD: &str = REASON;
 
 pub(super) fn too_long(length: usize, most: usize) -> String {
     let (length, most) = (nod_contract::text::group_digits(length), nod_contract::text::group_digits(most));
-    format!("This has {length} characters; {most} is the most. Nothing was changed.")
+    format!("That's {length} characters, and the limit is {most}.")
 }
 
-pub(super) fn outdated_revision_text(approval: &Approval) -> String {
-    format!(
-        "This was changed meanwhile: revision {} is what counts now. Nothing was done; look at the card again.",
-        approval.revision
-    )
+pub(super) fn outdated_revision_text() -> String {
+    "This was edited after you saw it. Please look at the card again before you decide.".to_owned()
 }
 
 pub(super) fn unknown_approval() -> InteractionResponse {
-    InteractionResponse::ephemeral("I know of no such request. Nothing was done.")
+    InteractionResponse::ephemeral("I can't find that request any more. Nothing was done.")
 }

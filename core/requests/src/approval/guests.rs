@@ -36,9 +36,8 @@ pub async fn add_guest_times(
     let mut risks = outside_working_hours(gathering, &guests);
     // Then “at noon” is noon in UTC, which might be noon for none of them.
     if !here.is_zone_known {
-        risks.push(format!(
-            "the time zone of {called} is not known, so times are in UTC; the settings command sets it"
-        ));
+        risks
+            .push(format!("I don't know the time zone of {called}, so times are in UTC. Set it in settings"));
     }
     if let Some(times) = local_times(gathering, &guests, &here.hours.zone) {
         let mut with = preview.clone();
@@ -93,7 +92,7 @@ fn outside_working_hours(gathering: &EventDetails, guests: &[Colleague]) -> Vec<
         .collect();
     let more = lines.len().saturating_sub(MAX_LISTED_GUESTS);
     lines.truncate(MAX_LISTED_GUESTS);
-    lines.extend((more > 0).then(|| format!("{more} more: outside their working hours")));
+    lines.extend((more > 0).then(|| format!("{more} more guests: outside their working hours")));
     lines
 }
 
@@ -170,6 +169,6 @@ mod tests {
         let said = local_times(&friday, &all, &TimeZone::UTC).unwrap();
         assert!(said.ends_with(" · and 2 more"), "{said}");
         let risks = outside_working_hours(&friday, &all);
-        assert_eq!((risks.len(), risks[10].as_str()), (11, "2 more: outside their working hours"));
+        assert_eq!((risks.len(), risks[10].as_str()), (11, "2 more guests: outside their working hours"));
     }
 }

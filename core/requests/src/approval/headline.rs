@@ -21,7 +21,7 @@ pub(super) fn headline(approval: &Approval) -> String {
             None => format!("{} this {}", words.in_progress_verb(), words.noun),
             Some(Ok(_)) => labelled_outcome(words, &words.done),
             Some(Err(ToolError::UnknownOutcome { .. })) => {
-                format!("Unknown whether this {} was {}", words.noun, words.done.to_lowercase())
+                format!("Not sure this {} was {}", words.noun, words.done.to_lowercase())
             }
             Some(Err(_)) => labelled_outcome(words, &words.not_done),
         },
@@ -77,7 +77,7 @@ mod tests {
             (approval(Status::Approved, None), "Sending this email"),
             (finished_approval(None), "Sending this email"),
             (finished_approval(Some(Ok(ToolOutput::trusted(json!({}))))), "Email sent"),
-            (finished_approval(Some(Err(unknown))), "Unknown whether this email was sent"),
+            (finished_approval(Some(Err(unknown))), "Not sure this email was sent"),
             (finished_approval(Some(Err(ToolError::internal("x")))), "Email not sent"),
         ];
         for (approval, wanted) in table {

@@ -23,38 +23,41 @@ pub(super) fn rejection_text(approval: &Approval, by: PersonId, revision: i32, n
         approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
     match approval.status {
         Status::Approved => {
-            format!("{name} approved this already{at}: {}. Nothing more was done.", progress_phrase(approval))
+            format!("{name} already approved this{at}: {}.", progress_phrase(approval))
         }
-        Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
-        Status::Undone => format!("{name} took this back{at}: {}. Nothing more was done.", lower(not_done)),
-        Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
+        Status::Denied => format!("{name} already denied this{at}."),
+        Status::Undone => format!("{name} undid this{at}: {}.", lower(not_done)),
+        Status::Superseded => "A newer request replaced this one. Please use that card.".to_owned(),
         Status::Withdrawn if approval.reason.is_some() => {
             forbidden_text(approval.reason.as_deref().unwrap_or_default())
         }
         Status::Withdrawn => {
-            "The message that asked for this was changed or deleted. Nothing was done.".to_owned()
+            "The message that asked for this was edited or deleted, so it's off. Nothing was done.".to_owned()
         }
         Status::Pending if approval.expires_at > now && approval.revision != revision => {
-            outdated_revision_text(approval)
+            outdated_revision_text()
         }
         Status::Pending if approval.expires_at > now && approval.role(by) == Role::CoApprover => {
             match approval.owner_approved_at {
-                None => format!("{owner} has to approve this first. Nothing was done."),
+                None => format!("{owner} has to approve this first."),
                 Some(_) => {
-                    "Only members can decide this, and once it is shown to them. Nothing was done.".to_owned()
+                    "You can decide this once I've shown it to you, and only as a member of this workspace."
+                        .to_owned()
                 }
             }
         }
         Status::Pending if approval.expires_at > now && approval.owner_approved_at.is_some() => format!(
-            "You approved this already{}. It needs somebody else now: {}. Nothing more was done.",
+            "You already approved this{}. Now it's waiting for {}.",
             approval
                 .owner_approved_at
                 .map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone))),
             co_approvers_label(approval)
         ),
-        Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
+        Status::Pending if approval.expires_at > now => {
+            "That didn't go through. Please press again.".to_owned()
+        }
         Status::Expired | Status::Pending => {
-            "This expired before anybody answered. Nothing was done; ask again.".to_owned()
+            "This expired without an answer. Nothing was done. Ask me again if you still want it.".to_owned()
         }
     }
 }
@@ -63,7 +66,7 @@ pub(super) fn rejection_text(approval: &Approval, by: PersonId, revision: i32, n
 pub(super) fn not_decider_text(approval: &Approval, by: PersonId) -> Option<String> {
     let who = match approval.co_approver_list {
         None => approval.decider_name.clone(),
-        Some(_) => format!("{}, and then {},", approval.decider_name, co_approvers_label(approval)),
+        Some(_) => format!("{}, and then {}", approval.decider_name, co_approvers_label(approval)),
     };
     (approval.role(by) == Role::Other).then(|| format!("Only {who} can decide this. Nothing was done."))
 }
@@ -71,13 +74,13 @@ pub(super) fn not_decider_text(approval: &Approval, by: PersonId) -> Option<Stri
 /// Explains why a click on [Undo] changed nothing.
 pub(super) fn undo_too_late_text(approval: &Approval, by: PersonId) -> String {
     if approval.role(by) == Role::Other {
-        return format!("Only {} can take this back. Nothing was done.", approval.decider_name);
+        return format!("Only {} can undo this. Nothing was done.", approval.decider_name);
     }
     match approval.status {
-        Status::Approved => format!("Too late to take it back: {}.", progress_phrase(approval)),
-        Status::Undone => "You took this back already. Nothing more was done.".to_owned(),
+        Status::Approved => format!("Too late to undo: {}.", progress_phrase(approval)),
+        Status::Undone => "You already undid this.".to_owned(),
         Status::Pending | Status::Denied | Status::Expired | Status::Superseded | Status::Withdrawn => {
-            "There is nothing to take back: this was not approved.".to_owned()
+            "There's nothing to undo: this wasn't approved.".to_owned()
         }
     }
 }
@@ -89,11 +92,11 @@ fn progress_phrase(approval: &Approval) -> String {
     match &approval.effect {
         Some(EffectState { at: ended, outcome: Some(outcome), .. }) => match outcome {
             Ok(_) => format!("{} {}", lower(&words.done), at(ended)),
-            Err(ToolError::UnknownOutcome { .. }) => "nobody can tell yet whether it happened".to_owned(),
+            Err(ToolError::UnknownOutcome { .. }) => "I can't tell yet whether it went through".to_owned(),
             Err(_) => format!("{} {}", lower(&words.not_done), at(ended)),
         },
-        Some(EffectState { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
-        Some(_) | None => format!("it is on its way ({})", lower(words.in_progress_verb())),
+        Some(EffectState { released: false, .. }) => "it hasn't started, and Undo still works".to_owned(),
+        Some(_) | None => format!("it's under way ({})", lower(words.in_progress_verb())),
     }
 }
 
@@ -183,50 +186,34 @@ pub(super) mod tests {
             note: None,
         };
         let unknown = ToolError::UnknownOutcome { reason: String::new() };
-        let yes = "Ana approved this already (Fri 6 Mar 2026, 09:30 UTC): ";
+        let yes = "Ana already approved this (Fri 6 Mar 2026, 09:30 UTC): ";
         let table = [
-            (
-                Status::Approved,
-                end(false, None),
-                format!("{yes}it has not begun, and [Undo] takes it back. Nothing more was done."),
-            ),
-            (
-                Status::Approved,
-                end(true, None),
-                format!("{yes}it is on its way (sending). Nothing more was done."),
-            ),
-            (
-                Status::Approved,
-                end(true, Some(Ok(output))),
-                format!("{yes}sent 09:31 UTC. Nothing more was done."),
-            ),
+            (Status::Approved, end(false, None), format!("{yes}it hasn't started, and Undo still works.")),
+            (Status::Approved, end(true, None), format!("{yes}it's under way (sending).")),
+            (Status::Approved, end(true, Some(Ok(output))), format!("{yes}sent 09:31 UTC.")),
             (
                 Status::Approved,
                 end(true, Some(Err(ToolError::internal("x")))),
-                format!("{yes}not sent 09:31 UTC. Nothing more was done."),
+                format!("{yes}not sent 09:31 UTC."),
             ),
             (
                 Status::Approved,
                 end(true, Some(Err(unknown))),
-                format!("{yes}nobody can tell yet whether it happened. Nothing more was done."),
+                format!("{yes}I can't tell yet whether it went through."),
             ),
-            (
-                Status::Denied,
-                None,
-                "Ana denied this already (Fri 6 Mar 2026, 09:30 UTC). Nothing was done.".into(),
-            ),
+            (Status::Denied, None, "Ana already denied this (Fri 6 Mar 2026, 09:30 UTC).".into()),
             (
                 Status::Undone,
                 end(false, None),
-                "Ana took this back (Fri 6 Mar 2026, 09:30 UTC): not sent. Nothing more was done.".into(),
+                "Ana undid this (Fri 6 Mar 2026, 09:30 UTC): not sent.".into(),
             ),
-            (Status::Superseded, None, "A newer request took its place. Nothing was done.".into()),
+            (Status::Superseded, None, "A newer request replaced this one. Please use that card.".into()),
             (
                 Status::Expired,
                 None,
-                "This expired before anybody answered. Nothing was done; ask again.".into(),
+                "This expired without an answer. Nothing was done. Ask me again if you still want it.".into(),
             ),
-            (Status::Pending, None, "Nothing was done. Please press again.".into()),
+            (Status::Pending, None, "That didn't go through. Please press again.".into()),
         ];
         let by = Uuid::from_u128(1).into();
         for (status, effect, wanted) in table {
@@ -236,6 +223,6 @@ pub(super) mod tests {
         let said = rejection_text(&approval(Status::Pending, None), stranger, 1, at(2));
         assert_eq!(said, "Only Ana can decide this. Nothing was done.");
         let said = undo_too_late_text(&approval(Status::Approved, None), stranger);
-        assert_eq!(said, "Only Ana can take this back. Nothing was done.");
+        assert_eq!(said, "Only Ana can undo this. Nothing was done.");
     }
 }

@@ -51,20 +51,22 @@ pub async fn request_recheck(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I can't find that request any more. Nothing was done."));
     };
     let Some((effect, _)) = unknown_effect(&approval).filter(|_| approval.decider == by) else {
         return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, approval.revision, now)));
     };
     if !jobs::is_lane_idle(conn, tenant, effect.0).await? {
-        return Ok(InteractionResponse::ephemeral("I am looking already; the card will say what I find."));
+        return Ok(InteractionResponse::ephemeral(
+            "I'm already checking. The card will tell you what I find.",
+        ));
     }
     jobs::enqueue(conn, tenant, effect.0, &RequestJob::RecheckEffect { effect }, now, now).await?;
     Ok(InteractionResponse::Ack)
 }
 
 /// The beginning of the first risk line of a request that might happen twice.
-const TWICE: &str = "this may happen twice";
+const TWICE: &str = "This may go out twice";
 /// A request that expired longer ago is not repeated unchanged.
 const MAX_RETRY_AGE: TimeDelta = TimeDelta::days(7);
 
@@ -85,7 +87,7 @@ pub async fn request_retry(
 ) -> sqlx::Result<InteractionResponse> {
     sql::lock_row(conn, tenant, id).await?;
     let Some(old) = sql::load(conn, tenant, id).await? else {
-        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I can't find that request any more. Nothing was done."));
     };
     let lapsed = old.can_be_asked_again();
     let settled = unknown_effect(&old);
@@ -94,13 +96,11 @@ pub async fn request_retry(
     }
     if lapsed && now - old.expires_at > MAX_RETRY_AGE {
         return Ok(InteractionResponse::ephemeral(
-            "That is too old to ask again; please tell me anew. Nothing was done.",
+            "That's too old to ask again. Please tell me again what you want.",
         ));
     }
     if old.was_retried {
-        return Ok(InteractionResponse::ephemeral(
-            "I asked you again already: look for the newer card. Nothing more was done.",
-        ));
+        return Ok(InteractionResponse::ephemeral("I've already asked you again. Look for the newer card."));
     }
     let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
@@ -118,8 +118,8 @@ pub async fn request_retry(
         Ok(approvers) => approvers,
         Err(why) => return Ok(InteractionResponse::ephemeral(format!("{why} Nothing was done."))),
     };
-    let twice =
-        settled.map(|(_, at)| format!("{TWICE}: nobody knows whether it did at {}", clock(at, &old.zone)));
+    let twice = settled
+        .map(|(_, at)| format!("{TWICE}: I don't know whether it went out at {}", clock(at, &old.zone)));
     let others = old.risks.iter().filter(|risk| !risk.starts_with(TWICE)).cloned();
     let risks = twice.into_iter().chain(others).collect();
     let new = Approval {

@@ -92,5 +92,5 @@ pub(super) async fn close_as_forbidden(
 
 /// Returns the message for the user who clicked.
 pub fn forbidden_text(why: &str) -> String {
-    format!("The rules here never allow this: {why}. Nothing was done.")
+    format!("The rules here don't allow this: {why}. Nothing was done.")
 }

@@ -11,7 +11,7 @@ use nod_contract::tool::Preview;
 pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Vec<String> {
     let Preview { account, recipients, unknown_recipients: unnamed, .. } = preview;
     let brings = &preview.labels.recipient_noun;
-    let home = organisation_domain(account).unwrap_or_else(|| "the organisation".to_owned());
+    let home = organisation_domain(account).unwrap_or_else(|| "your organisation".to_owned());
     let mut lines = Vec::new();
     let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| is_outside(r, account)).collect();
     match outside[..] {
@@ -35,8 +35,8 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
         // The latest source might be the one that asks for this.
         let from = sources.last().map_or("outside", Source::as_str);
         lines.push(match sources.len().saturating_sub(1) {
-            0 => format!("this run has read outside text: {from}"),
-            more => format!("this run has read outside text: last {from}, before it {more} more"),
+            0 => format!("Prepared after reading {from}"),
+            more => format!("Prepared after reading {from}, and {more} more before it"),
         });
     }
     lines
@@ -50,10 +50,10 @@ pub(super) fn unknown_recipients_line(preview: &Preview) -> Option<String> {
 fn unknown_recipients_text(unnamed: Vec<&str>) -> Option<String> {
     match unnamed[..] {
         [] => None,
-        [one] => Some(format!("{one} comes from outside text: nobody here named it")),
+        [one] => Some(format!("{one} came from something I read, not from you")),
         [first, ..] => {
             let more = unnamed.len() - 1;
-            Some(format!("{first} and {more} more come from outside text: nobody here named them"))
+            Some(format!("{first} and {more} more came from something I read, not from you"))
         }
     }
 }
@@ -97,7 +97,7 @@ mod tests {
                 &[
                     "bo@x.test is outside acme.test",
                     "Nod's first mail to bo@x.test",
-                    "this run has read outside text: mail from eve@x.test",
+                    "Prepared after reading mail from eve@x.test",
                 ],
             ),
             (
@@ -119,7 +119,7 @@ mod tests {
                 &["a@acme.test", "b@acme.test"],
                 &["a@acme.test"],
                 &mail,
-                &["this run has read outside text: mail from eve@x.test"],
+                &["Prepared after reading mail from eve@x.test"],
             ),
             (
                 &["a@acme.test", "b@acme.test"],
@@ -128,8 +128,8 @@ mod tests {
                 &mail,
                 &[
                     "Nod's first mail to a@acme.test and 1 more",
-                    "a@acme.test and 1 more come from outside text: nobody here named them",
-                    "this run has read outside text: mail from eve@x.test",
+                    "a@acme.test and 1 more came from something I read, not from you",
+                    "Prepared after reading mail from eve@x.test",
                 ],
             ),
         ];

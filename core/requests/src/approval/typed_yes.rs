@@ -210,22 +210,22 @@ async fn is_asked_as_co_approver(
     Ok(waiting.iter().any(|approval| approval.role(by) == Role::CoApprover))
 }
 
-const CO_APPROVAL_NEEDS_BUTTON: &str = "A typed yes does not count where two people must decide. Nothing was done: please press the button \
-     on the card.";
-const UNTRUSTED_NEEDS_BUTTON: &str = "A typed yes does not count for this one, since text from outside was in view when it was \
-     prepared. Nothing was done: please press the button on its card.";
-const OTHERS: &str = "Somebody else has written here since I asked, so your yes may be for them. Nothing was done: please press the \
-     button on the card, or write yes to me by name.";
-const BEHIND: &str = "I may not have read yet all that was written here, so I cannot tell what your yes answers. Nothing was \
-     done: please press the button on the card.";
-const ASKED_PRIVATELY: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";
+const CO_APPROVAL_NEEDS_BUTTON: &str =
+    "Two people have to approve this, so please use the button on the card.";
+const UNTRUSTED_NEEDS_BUTTON: &str =
+    "I read text from outside before preparing this, so please use the button on its card.";
+const OTHERS: &str = "Someone else has written here since I asked, so your yes may be for them. Please use the \
+    button on the card, or write yes to me by name.";
+const BEHIND: &str = "I may not have read everything here yet, so I can't tell what your yes answers. Please use \
+    the button on the card.";
+const ASKED_PRIVATELY: &str = "I asked you privately, so please approve it on the card there.";
 
 fn accepted_text(approval: &Approval) -> String {
     let undo = match approval.undo_window.num_seconds() {
         0 => String::new(),
-        seconds => format!(" [Undo] on its card takes it back for {seconds} s."),
+        seconds => format!(" You have {seconds} s to undo it on its card."),
     };
-    format!("I took your yes for this: {}.{undo}", escape(&line(approval)))
+    format!("Approved: {}.{undo}", escape(&line(approval)))
 }
 
 fn ambiguous_text<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
@@ -236,8 +236,8 @@ fn ambiguous_text<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) ->
         more => format!("\n- {more} more that I asked you about privately"),
     };
     format!(
-        "{count} requests wait for you here, and a yes could mean any of them. Nothing was done: please press the \
-         button that you mean.\n\n{}{private}",
+        "{count} requests are waiting for you here. Which one do you mean? Please use the button on its \
+         card.\n\n{}{private}",
         lines.join("\n")
     )
 }

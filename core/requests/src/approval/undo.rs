@@ -22,7 +22,7 @@ pub async fn handle_undo_click(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I can't find that request any more. Nothing was done."));
     };
     if approval.role(by) == Role::Other || !effect::sql::cancel(conn, tenant, id, now).await? {
         // The row might have changed while the update waited for it.

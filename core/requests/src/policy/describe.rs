@@ -20,7 +20,7 @@ pub fn describe(policy: &Policy) -> Vec<String> {
 
 fn line(rule: &Rule) -> String {
     // A `never` applies to every call; other terms apply to calls that reach no others only if they name the tool.
-    let every = if rule.forbid.is_some() { "everything" } else { "everything that reaches others" };
+    let every = if rule.forbid.is_some() { "everything" } else { "anything that reaches other people" };
     let tool = rule.tool.as_deref().unwrap_or(every);
     format!("{tool}{}: {}", conditions(&rule.when), terms(rule))
 }
@@ -34,10 +34,10 @@ fn conditions(when: &Conditions) -> String {
     } = when;
     let all = [
         recipients_above.map(|most| format!("to more than {most} people")),
-        recipients_at.as_ref().map(|domains| format!("to somebody at {}", domains.join(" or "))),
+        recipients_at.as_ref().map(|domains| format!("to someone at {}", domains.join(" or "))),
         outside_recipients.map(|some| format!("to {} outside", if some { "somebody" } else { "nobody" })),
         outside_text
-            .map(|seen| format!("{} text from outside in view", if seen { "with" } else { "without" })),
+            .map(|seen| format!("{} having read text from outside", if seen { "with" } else { "without" })),
     ];
     all.into_iter().flatten().map(|condition| format!(", {condition}")).collect()
 }
@@ -48,8 +48,8 @@ fn terms(rule: &Rule) -> String {
     }
     let terms = [
         rule.decider.as_ref().map(|decider| match decider {
-            Decider::Owner => "the owner of the account decides".to_owned(),
-            Decider::OwnerAndOneOf(list) => format!("the owner decides, and then one of {}", list.name),
+            Decider::Owner => "the account's owner approves".to_owned(),
+            Decider::OwnerAndOneOf(list) => format!("the owner approves, then one of {}", list.name),
         }),
         rule.expire_after.map(|after| format!("waits {}", length(after))),
         rule.remind_before.map(|before| match before.is_zero() {
@@ -57,8 +57,8 @@ fn terms(rule: &Rule) -> String {
             false => format!("a reminder {} before", length(before)),
         }),
         rule.undo_window.map(|undo| match undo.is_zero() {
-            true => "no time to take it back".to_owned(),
-            false => format!("{} to take it back", length(undo)),
+            true => "no time to undo".to_owned(),
+            false => format!("{} to undo", length(undo)),
         }),
     ];
     let terms: Vec<String> = terms.into_iter().flatten().collect();
@@ -109,11 +109,11 @@ mod tests {
         assert_eq!(
             describe(&Policy { rules, ..Policy::default() }),
             [
-                "everything that reaches others: the owner of the account decides, waits 24h, a reminder 1h before, \
-                 10s to take it back",
-                "gmail_send_email, to somebody outside, without text from outside in view: the owner decides, and \
-                 then one of legal, no time to take it back",
-                "everything, to more than 20 people, to somebody at x.test or y.test: never (no \
+                "anything that reaches other people: the account's owner approves, waits 24h, a reminder 1h \
+                 before, 10s to undo",
+                "gmail_send_email, to somebody outside, without having read text from outside: the owner \
+                 approves, then one of legal, no time to undo",
+                "everything, to more than 20 people, to someone at x.test or y.test: never (no \
                  mass mail)",
             ]
         );

@@ -32,7 +32,11 @@ pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     if let Some(VoteProposal { unreadable_calendars: unseen, .. }) =
         question.vote_proposal.as_ref().filter(|vote| !vote.unreadable_calendars.is_empty())
     {
-        let line = format!("I cannot see the calendar of {}: they may be busy.", unseen.join(", "));
+        let whose = match unseen.as_slice() {
+            [one] => format!("{one}'s calendar"),
+            many => format!("the calendars of {}", many.join(", ")),
+        };
+        let line = format!("I can't see {whose}, so they may be busy.");
         card = card.with_block(Block::Risks(vec![line]));
     }
     for (at, choice) in choices.iter().take(MAX_CHOICES).enumerate() {
@@ -47,9 +51,9 @@ pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
 /// Says who is free at the times.
 fn availability_note(vote: &VoteProposal) -> &'static str {
     match (vote.voters.is_empty(), vote.unreadable_calendars.is_empty()) {
-        (true, _) => "You are free then.",
-        (false, true) => "Everybody is free then.",
-        (false, false) => "As far as I can see, everybody is free then.",
+        (true, _) => "You're free then.",
+        (false, true) => "Everyone is free then.",
+        (false, false) => "Everyone is free then, as far as I can see.",
     }
 }
 
@@ -61,16 +65,13 @@ fn missing_value_question(name: &str) -> String {
 /// The result of a call that lacks a time: the user is asked for one in these words and writes it where they asked,
 /// because it is understood only there.
 pub fn for_time(words: &str, shared: bool) -> ToolOutput {
-    asking_output(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
+    asking_output(format!("{words} Tell me {}, like “Friday at 3pm”.", place(shared)))
 }
 
 /// The same if a picked choice failed and more than its time might be wrong. `why` continues a sentence.
 pub fn ask_for_alternative(why: &str, shared: bool) -> ToolOutput {
     let why = why.trim_end_matches('.');
-    asking_output(format!(
-        "That did not work: {why}. Nothing was done. Write {} how it shall be instead.",
-        place(shared)
-    ))
+    asking_output(format!("That didn't work: {why}. Tell me {} what you'd like instead.", place(shared)))
 }
 
 fn place(shared: bool) -> &'static str {
@@ -85,7 +86,7 @@ fn asking_output(words: String) -> ToolOutput {
 
 /// The result if none of the times was picked.
 pub fn for_another_time(shared: bool) -> ToolOutput {
-    for_time("Which other time shall it be?", shared)
+    for_time("Which other time would you like?", shared)
 }
 
 pub fn is_time_question(name: &str) -> bool {
@@ -110,7 +111,7 @@ fn choice_button(id: QuestionId, at: usize) -> OnClick {
 fn closed_card(name: &str, answer: Option<&str>) -> Card {
     let line = match answer {
         Some(label) => format!("{} → {label}", missing_value_question(name)),
-        None => format!("{} → nobody answered", missing_value_question(name)),
+        None => format!("{} → expired without an answer", missing_value_question(name)),
     };
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
@@ -132,19 +133,19 @@ pub async fn handle_choice_click(
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     let Some(question) = sql::load(conn, tenant, id).await? else {
-        return whisper("I know of no such question. Nothing was done.");
+        return whisper("I can't find that question any more.");
     };
     if question.person != by {
-        return whisper("This question is for somebody else. Nothing was done.");
+        return whisper("This question is for someone else.");
     }
     let shown = question.choices.len().min(MAX_CHOICES);
     let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
-        return whisper("That is none of the choices. Nothing was done.");
+        return whisper("That choice is no longer here. Please pick another.");
     };
     // The lane is locked before the row, in the same order as when a turn is stopped.
     jobs::lock_lane(conn, tenant, question.conversation.0).await?;
     if !resolve(conn, tenant, &question, choice, now).await? {
-        return whisper("This was answered already. Nothing more was done.");
+        return whisper("This was already answered.");
     }
     let ending = if choice < shown { VoteResult::ChosenByAsker(choice) } else { VoteResult::Abandoned };
     vote::close(conn, tenant, &question, ending, now).await?;

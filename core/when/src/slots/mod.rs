@@ -75,19 +75,19 @@ pub struct Slot {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlotQueryError {
     /// More than [`MAX_PEOPLE`] attendees.
-    #[error("I look for a time for at most {MAX_PEOPLE} people at once.")]
+    #[error("I can look for a time for up to {MAX_PEOPLE} people.")]
     TooManyPeople,
     /// The window ends before it begins, or is too long.
-    #[error("I look for a time within at most {MAX_DAYS} days.")]
+    #[error("I can look for a time within {MAX_DAYS} days at most.")]
     Window,
     /// The length is under five minutes or over a day.
-    #[error("I look for a time of five minutes to one day.")]
+    #[error("I can look for anything from five minutes to a day.")]
     Length,
     /// The step is under five minutes or over a day.
-    #[error("A slot can begin every five minutes at most, and once a day at least.")]
+    #[error("I can try a start every five minutes at most, and once a day at least.")]
     Step,
     /// A calendar with more intervals than a person's can have.
-    #[error("The calendar of {0} is too full for me to look at.")]
+    #[error("{0}'s calendar is too full for me to read.")]
     TooBusy(String),
 }
 

@@ -101,7 +101,7 @@ const WEEK: i64 = 7;
 const RECENT_PAST_DAYS: i64 = 60;
 
 fn out_of_range<E>(_: E) -> TimeError {
-    TimeError::not_understood("That is too far off.")
+    TimeError::not_understood("That's too far away.")
 }
 
 fn plus(date: Date, days: i64) -> Result<Date, TimeError> {
@@ -162,17 +162,17 @@ fn of_weekday(weekday: Weekday, which: Relative, today: Date) -> Result<DateRead
         Relative::This => Ok(DateReadings { alternatives: vec![plus(this, WEEK)?], ..single(this) }),
         Relative::Coming if ahead == 0 => Ok(DateReadings {
             readings: vec![Range::Day(today), Range::Day(plus(today, WEEK)?)],
-            why: Some(format!("Today is {name}, so it may be today or in a week.")),
+            why: Some(format!("Today is {name}, so this could be today or next week.")),
             ..DateReadings::default()
         }),
         Relative::Coming => Ok(single(plus(this, if ahead < 0 { WEEK } else { 0 })?)),
         Relative::Next if ahead >= 3 => Ok(DateReadings {
             readings: vec![Range::Day(this), Range::Day(plus(this, WEEK)?)],
-            why: Some(format!("“next {name}” can be the one of this week or of next week.")),
+            why: Some(format!("“next {name}” could be this week or next week.")),
             ..DateReadings::default()
         }),
         Relative::Next => {
-            let taken = || format!("“next {name}” is taken as the one of next week.");
+            let taken = || format!("“next {name}”: I took the one next week");
             Ok(DateReadings { assumption: (ahead > 0).then(taken), ..single(plus(this, WEEK)?) })
         }
         Relative::Last => {
@@ -191,7 +191,7 @@ fn weekend(which: Relative, today: Date) -> Result<DateReadings, TimeError> {
         Relative::Coming | Relative::This => (vec![of(0)?], None),
         Relative::Last => (vec![of(-1)?], None),
         Relative::Next if today < saturday => {
-            let why = "“next weekend” can be the coming one or the one after it.";
+            let why = "“next weekend” could be the coming one or the one after.";
             (vec![of(0)?, of(1)?], Some(why.to_owned()))
         }
         Relative::Next => (vec![of(1)?], None),
@@ -211,12 +211,12 @@ fn date_or_neighbours(year: i64, month: i64, day: i64) -> Result<Date, Box<DateR
     };
     let last = first.last_of_month();
     let next = last.tomorrow().unwrap_or(last);
-    let why = format!("There is no {day} {} in {year}.", first.strftime("%B"));
+    let why = format!("There's no {day} {} in {year}.", first.strftime("%B"));
     let near = vec![Range::Day(last), Range::Day(next)];
     Err(DateReadings { readings: near, no_such_day: Some(why), ..DateReadings::default() }.into())
 }
 
-const NO_SUCH_DAY: &str = "There is no such day in the calendar.";
+const NO_SUCH_DAY: &str = "There's no such day.";
 
 fn no_such_day() -> TimeError {
     TimeError::NoSuchDay { message: NO_SUCH_DAY.to_owned(), choices: Vec::new() }
@@ -259,7 +259,7 @@ fn resolve_day_or_month(a: i64, b: i64, year: Option<i64>, today: Date) -> Resul
     match (of_date(year, b, a, today), of_date(year, a, b, today)) {
         (Ok(one), Ok(other)) if a != b && a <= 12 && b <= 12 => Ok(DateReadings {
             readings: [one.readings, other.readings].concat(),
-            why: Some(format!("“{a}/{b}” can be read day first or month first.")),
+            why: Some(format!("“{a}/{b}” could be day first or month first.")),
             is_past: one.is_past && other.is_past,
             alternatives: [one.alternatives, other.alternatives].concat(),
             assumption: None,
@@ -278,7 +278,7 @@ fn of_month(day: i64, today: Date) -> Result<DateReadings, TimeError> {
         let date = iso::date(first.year().into(), first.month().into(), day);
         if let Some(date) = date.filter(|date| *date >= today) {
             let skipped = (date.month() != today.month() && day > 28)
-                .then(|| format!("“the {day}th” is taken as {}.", date.strftime("%-d %B")));
+                .then(|| format!("“the {day}th”: I took {}", date.strftime("%-d %B")));
             return Ok(DateReadings { assumption: skipped, ..single(date) });
         }
         first = first.checked_add(1.month()).map_err(out_of_range)?;
@@ -296,7 +296,7 @@ fn first_of(month: Month, today: Date) -> Result<(Date, bool), TimeError> {
         }
         Month::Named(month, year) => {
             let of = |year: i64| {
-                iso::date(year, month, 1).ok_or_else(|| TimeError::not_understood("There is no such month."))
+                iso::date(year, month, 1).ok_or_else(|| TimeError::not_understood("There's no such month."))
             };
             let this_year = i64::from(today.year());
             match year {
@@ -311,7 +311,7 @@ fn first_of(month: Month, today: Date) -> Result<(Date, bool), TimeError> {
 fn nth_of(nth: i8, weekday: Weekday, month: Month, today: Date) -> Result<DateReadings, TimeError> {
     let of = |first: Date| {
         first.nth_weekday_of_month(nth, weekday).map_err(|_| {
-            TimeError::not_understood(format!("{} has no fifth one of those.", first.strftime("%B %Y")))
+            TimeError::not_understood(format!("{} doesn't have five of those.", first.strftime("%B %Y")))
         })
     };
     let (first, back) = first_of(month, today)?;
@@ -337,7 +337,7 @@ fn later(amount: i64, unit: Unit, from: &DayPhrase, today: Date) -> Result<DateR
     let span = span.map_err(out_of_range)?;
     let moved = begins.readings.iter().map(|range| match range {
         Range::Day(date) => date.checked_add(span).map(Range::Day).map_err(out_of_range),
-        _ => Err(TimeError::not_understood("Say from which day on.")),
+        _ => Err(TimeError::not_understood("From which day?")),
     });
     let readings = moved.collect::<Result<_, _>>()?;
     Ok(DateReadings { readings, is_past: amount < 0, alternatives: Vec::new(), ..begins })
@@ -348,7 +348,7 @@ fn through(first: &DayPhrase, last: &DayPhrase, today: Date) -> Result<DateReadi
     let mut readings = Vec::new();
     for range in &begins.readings {
         let Range::Day(from) = *range else {
-            return Err(TimeError::not_understood("Say from which day to which."));
+            return Err(TimeError::not_understood("From which day to which?"));
         };
         // The end is resolved relative to the start: "Friday to Monday" is one weekend.
         let ends = dates(last, from)?;
@@ -362,7 +362,7 @@ fn through(first: &DayPhrase, last: &DayPhrase, today: Date) -> Result<DateReadi
         let to = ends.readings.iter().filter_map(day).find(|date| *date > from);
         readings.push(Range::Days(
             from,
-            to.ok_or_else(|| TimeError::not_understood("That ends before it begins."))?,
+            to.ok_or_else(|| TimeError::not_understood("That ends before it starts."))?,
         ));
     }
     Ok(DateReadings { readings, alternatives: Vec::new(), ..begins })

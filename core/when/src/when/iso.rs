@@ -61,14 +61,14 @@ fn between(from: ResolvedTime, to: ResolvedTime) -> Result<ResolvedTime, TimeErr
             Ok(TimeSpec::Days { first, last }.into())
         }
         (TimeSpec::Day(first), TimeSpec::Day(last)) if first == last => Ok(TimeSpec::Day(first).into()),
-        _ => Err(TimeError::not_understood("That ends before it begins.")),
+        _ => Err(TimeError::not_understood("That ends before it starts.")),
     }
 }
 
 fn window_between(from: ResolvedTime, to: ResolvedTime) -> Result<ResolvedTime, TimeError> {
     match (from.time, to.time) {
         (TimeSpec::At(from), TimeSpec::At(to)) if from < to => Ok(TimeSpec::Within { from, to }.into()),
-        _ => Err(TimeError::not_understood("That ends before it begins.")),
+        _ => Err(TimeError::not_understood("That ends before it starts.")),
     }
 }
 
@@ -93,7 +93,7 @@ fn parse_instant(text: &str, now: &Zoned) -> Option<Result<ResolvedTime, TimeErr
 
 /// Reads text that has the form but is not valid as an ordinary phrase: a missing day gets its neighbours as choices.
 fn nearest_days(text: &str, now: &Zoned) -> Result<ResolvedTime, TimeError> {
-    let none = || TimeError::not_understood(format!("There is no “{text}” in the calendar."));
+    let none = || TimeError::not_understood(format!("“{text}” isn't a date in the calendar."));
     let number = |at: std::ops::Range<usize>| text.get(at).and_then(|digits| digits.parse::<i64>().ok());
     let (Some(year), Some(month), Some(day)) = (number(0..4), number(5..7), number(8..10)) else {
         return Err(none());
@@ -131,11 +131,11 @@ fn exact(pieces: &Pieces<'_>, text: &str, now: &Zoned) -> Result<ResolvedTime, T
     };
     let at = offset
         .to_timestamp(civil)
-        .map_err(|_| TimeError::not_understood("That is too far off."))?
+        .map_err(|_| TimeError::not_understood("That's too far away."))?
         .to_zoned(zone);
     if pieces.time_zone_annotation().is_some() && at.offset() != offset {
         return Err(TimeError::not_understood(format!(
-            "“{text}” says two times: that zone has another offset then."
+            "“{text}” gives two different times: the offset doesn't match that zone."
         )));
     }
     Ok(TimeSpec::At(at).into())

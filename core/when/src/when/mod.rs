@@ -107,10 +107,13 @@ impl TimeError {
             | Self::Ambiguous { message, .. }
             | Self::Past { message, .. } => message.clone(),
             Self::UnknownZone { name, suggestions } if suggestions.is_empty() => {
-                format!("I know of no time zone or city “{name}”. A name such as “Europe/Berlin” works.")
+                format!("I don't know the time zone or city “{name}”. Try a name like “Europe/Berlin”.")
             }
             Self::UnknownZone { name, suggestions } => {
-                format!("I know of no time zone or city “{name}”. There is {}.", suggestions.join(", "))
+                format!(
+                    "I don't know the time zone or city “{name}”. Did you mean {}?",
+                    suggestions.join(", ")
+                )
             }
         }
     }

@@ -71,7 +71,8 @@ pub(super) fn resolve_phrase(heard: &ParsedPhrase, now: &Zoned) -> Result<Resolv
     }
     if let Some(NamedZone::Letters { offset, .. }) = &heard.zone {
         seasonal(&mut readings, *offset);
-        why = why.or_else(|| Some("Those letters belong to the other half of the year there.".to_owned()));
+        why = why
+            .or_else(|| Some("That zone abbreviation is for the other half of the year there.".to_owned()));
     }
     let why = dates.why.clone().or(zones.1).or(why);
     let said = single_or_ambiguous(readings, now, dates.is_past).map_err(|unclear| match unclear {
@@ -89,7 +90,7 @@ pub(super) fn resolve_phrase(heard: &ParsedPhrase, now: &Zoned) -> Result<Resolv
         other => other,
     });
     let assumed = [dates.assumption, clock_assumption(heard)].into_iter().flatten().collect::<Vec<_>>();
-    let assumed = (!assumed.is_empty()).then(|| assumed.join(" "));
+    let assumed = (!assumed.is_empty()).then(|| assumed.join("; "));
     match said {
         Ok(said) => Ok(ResolvedTime {
             assumption: assumed,
@@ -117,7 +118,7 @@ pub(super) fn with_duration(mut unclear: TimeError, lasts: Option<SignedDuration
 
 fn from_now(heard: &ParsedPhrase, minutes: i64, now: &Zoned) -> Result<ResolvedTime, TimeError> {
     if heard.day.is_some() || heard.weekday.is_some() || heard.hours.is_some() || heard.part.is_some() {
-        return Err(TimeError::not_understood("It says two times."));
+        return Err(TimeError::not_understood("That gives two different times."));
     }
     let whole = now.with().second(0).subsec_nanosecond(0).build().map_err(out_of_range)?;
     let at = whole.checked_add(SignedDuration::from_mins(minutes)).map_err(out_of_range)?;
@@ -129,7 +130,7 @@ fn from_now(heard: &ParsedPhrase, minutes: i64, now: &Zoned) -> Result<ResolvedT
 fn days(heard: &ParsedPhrase, today: Date) -> Result<DateReadings, TimeError> {
     let Some(day) = &heard.day else {
         if heard.hours.is_none() && heard.part.is_none() && !heard.all_day {
-            return Err(TimeError::not_understood("It does not say when."));
+            return Err(TimeError::not_understood("I can't tell when that is."));
         }
         return dates::dates(&dates::DayPhrase::From(0), today);
     };
@@ -155,7 +156,7 @@ fn weekday_mismatch_readings(
     today: Date,
 ) -> Result<DateReadings, TimeError> {
     let Some(Range::Day(date)) = dates.readings.first() else {
-        return Err(TimeError::not_understood("It says two days."));
+        return Err(TimeError::not_understood("That gives two different days."));
     };
     let after = date.nth_weekday(1, weekday).map_err(out_of_range)?;
     let before = date.nth_weekday(-1, weekday).map_err(out_of_range)?;
@@ -175,7 +176,7 @@ fn zones(heard: &ParsedPhrase, now: &Zoned) -> Result<Zones, TimeError> {
         }
         Some(NamedZone::Either(letters, places)) => {
             let all = places.iter().map(|(zone, place)| (zone.clone(), Some((*place).to_owned()))).collect();
-            (all, Some(format!("{letters} is the time of several places.")))
+            (all, Some(format!("{letters} is used in more than one place.")))
         }
     })
 }
@@ -212,7 +213,7 @@ fn clock_assumption(heard: &ParsedPhrase) -> Option<String> {
         {
             from.assumption(heard.part)
         }
-        SpokenHours::EndOfDay => Some("The end of the day is taken as 17:00.".to_owned()),
+        SpokenHours::EndOfDay => Some("End of the day: I took 17:00".to_owned()),
         _ => None,
     }
 }
@@ -225,7 +226,7 @@ fn civil_times(
     let hours = heard.hours.is_some() || heard.part.is_some();
     if !hours || heard.all_day {
         if heard.hours.is_some() {
-            return Err(TimeError::not_understood("It says both an hour and all day."));
+            return Err(TimeError::not_understood("That says both an hour and all day."));
         }
         let whole = |range: &Range| match *range {
             Range::Day(day) => CivilTime::Day(day),
@@ -243,10 +244,10 @@ fn civil_times(
         let days = match *range {
             Range::Day(day) => vec![day],
             Range::Within(first, end) => {
-                why = Some("It does not say on which day.".to_owned());
-                working_days(first, end).ok_or_else(|| TimeError::not_understood("Say on which day."))?
+                why = Some("I can't tell which day that is.".to_owned());
+                working_days(first, end).ok_or_else(|| TimeError::not_understood("Which day?"))?
             }
-            Range::Days(..) => return Err(TimeError::not_understood("Say one day when you say hours.")),
+            Range::Days(..) => return Err(TimeError::not_understood("Give me one day with those hours.")),
         };
         for day in days {
             let (civil, asked) = civil_times_on(heard, day)?;
@@ -309,14 +310,14 @@ fn civil_times_on(heard: &ParsedPhrase, day: Date) -> Result<(Vec<CivilTime>, Op
             all.extend(
                 spans.into_iter().filter(|span| matches!(span, CivilTime::Span(_, to) if to.date() == day)),
             );
-            (all, Some("That can be one time, before the hour, or from one hour to the other.".to_owned()))
+            (all, Some("That could be one time before the hour, or from one hour to the other.".to_owned()))
         }
         SpokenHours::EndOfDay => (vec![CivilTime::At(day.at(17, 0, 0, 0))], None),
         SpokenHours::Midnight if matches!(heard.day, None | Some(dates::DayPhrase::From(0))) => {
             (vec![CivilTime::At(midnight(next))], None)
         }
         SpokenHours::Midnight => {
-            let why = "Midnight can be the one at which that day begins, or ends.".to_owned();
+            let why = "Midnight could be at the start of that day or the end.".to_owned();
             (vec![CivilTime::At(midnight(day)), CivilTime::At(midnight(next))], Some(why))
         }
     })
@@ -385,22 +386,22 @@ pub(super) fn single_or_ambiguous(
         if back || !is_over(&said, now) {
             return Ok(said);
         }
-        let why = format!("{} is over.", said.format(zone_of(&said, now), timestamp(now)));
+        let why = format!("{} has passed.", said.format(zone_of(&said, now), timestamp(now)));
         return Err(TimeError::Past { message: why, resolved: Box::new(said), choices: Vec::new() });
     }
     if all.is_empty() {
-        return Err(TimeError::not_understood("That is too far off, or ends before it begins."));
+        return Err(TimeError::not_understood("That's too far away, or it ends before it starts."));
     }
     if all.iter().all(|(said, _)| is_over(said, now)) && !back {
         let was = all[0].0.clone();
-        let why = format!("{} is over.", was.format(zone_of(&was, now), timestamp(now)));
+        let why = format!("{} has passed.", was.format(zone_of(&was, now), timestamp(now)));
         return Err(TimeError::Past { message: why, resolved: Box::new(was), choices: choices(all, now) });
     }
     let choices = choices(all, now);
     Err(match odd {
         Some((true, why)) if !several => TimeError::SkippedHour { message: why, choices },
         Some((false, why)) if !several => TimeError::RepeatedHour { message: why, choices },
-        _ => TimeError::Ambiguous { message: "That can be read in several ways.".to_owned(), choices },
+        _ => TimeError::Ambiguous { message: "That could mean more than one time.".to_owned(), choices },
     })
 }
 
@@ -485,8 +486,8 @@ fn instants(at: DateTime, zone: &TimeZone) -> (Vec<Zoned>, Option<(bool, String)
     let (day, hour) = (at.strftime("%a %-d %b"), at.strftime("%H:%M"));
     let place = both.first().map_or_else(String::new, format::place);
     let why = match gap {
-        true => format!("{hour} does not exist on {day} {place}: the clocks go forward."),
-        false => format!("{hour} comes twice on {day} {place}: the clocks go back."),
+        true => format!("{hour} doesn't exist on {day} {place}: the clocks go forward."),
+        false => format!("{hour} happens twice on {day} {place}: the clocks go back."),
     };
     (both, Some((gap, why)))
 }
@@ -495,10 +496,10 @@ pub(super) fn check_range(date: Date, now: &Zoned) -> Result<Date, TimeError> {
     let years = now.year() - BACK..=now.year() + AHEAD;
     match years.contains(&date.year()) {
         true => Ok(date),
-        false => Err(TimeError::not_understood(format!("The year {} is too far off.", date.year()))),
+        false => Err(TimeError::not_understood(format!("The year {} is too far away.", date.year()))),
     }
 }
 
 fn out_of_range<E>(_: E) -> TimeError {
-    TimeError::not_understood("That is too far off.")
+    TimeError::not_understood("That's too far away.")
 }

@@ -76,7 +76,7 @@ impl ClockTime {
             };
             let said =
                 if minute == 0 { format!("{hour}{half}") } else { format!("{hour}:{minute:02}{half}") };
-            return Err(TimeError::not_understood(format!("There is no hour “{said}”.")));
+            return Err(TimeError::not_understood(format!("“{said}” isn't a time of day.")));
         }
         let half = if half == DayHalf::Unspecified && (hour == 0 || hour > 12) {
             DayHalf::TwentyFourHour
@@ -126,9 +126,7 @@ impl ClockTime {
         }
         let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
         let taken = self.candidate_times(part)[0].strftime("%H:%M");
-        Some(format!(
-            "“{said}” is taken as {taken}, within the working day, since it says neither am nor pm."
-        ))
+        Some(format!("“{said}” without am or pm: I took {taken}, within working hours"))
     }
 
     fn twelve(self) -> String {
@@ -138,7 +136,7 @@ impl ClockTime {
     /// "6 can be in the morning or in the evening."
     pub(super) fn am_pm_question(self) -> String {
         let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
-        format!("{said} can be in the morning or in the evening.")
+        format!("{said} could be morning or evening.")
     }
 }
 
@@ -166,7 +164,7 @@ pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Resul
     }
     both.retain(|(start, end)| minutes_between(*start, *end) <= 14 * 60);
     if both.is_empty() {
-        return Err(TimeError::not_understood("That ends before it begins."));
+        return Err(TimeError::not_understood("That ends before it starts."));
     }
     Ok(both.into_iter().map(|(start, end)| (start, end, end <= start)).collect())
 }

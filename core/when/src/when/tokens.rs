@@ -23,9 +23,7 @@ pub(super) enum Token {
 pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
     let text = text.trim();
     if text.chars().count() > MAX_INPUT_CHARS {
-        return Err(TimeError::not_understood(
-            "That is too long for a time. Say only when, like “Friday at 15:00”.",
-        ));
+        return Err(TimeError::not_understood("That's too long for a time. Try “Friday at 15:00”."));
     }
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
@@ -37,15 +35,21 @@ pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
             c if c.is_ascii() && !c.is_ascii_control() => clean.push(c),
             c if c.is_alphabetic() => clean.push(c),
             c if c.is_numeric() => {
-                return Err(TimeError::not_understood("I read a time in plain digits only (0 to 9)."));
+                return Err(TimeError::not_understood("Please use plain digits (0 to 9) for a time."));
             }
             _ => {
-                return Err(TimeError::not_understood("There are signs in it that I cannot read as a time."));
+                return Err(TimeError::not_understood(
+                    "Some characters in that aren't part of a time I can read.",
+                ));
             }
         }
     }
     let clean = clean.trim();
-    if clean.is_empty() { Err(TimeError::not_understood("It says no time.")) } else { Ok(clean.to_owned()) }
+    if clean.is_empty() {
+        Err(TimeError::not_understood("I can't tell when that is."))
+    } else {
+        Ok(clean.to_owned())
+    }
 }
 
 /// Splits normalized text into tokens.
@@ -90,7 +94,7 @@ fn tokenize_chunk(chunk: &str, tokens: &mut Vec<Token>) -> Result<(), TimeError>
 fn number(digits: &str) -> Result<Token, TimeError> {
     match digits.parse() {
         Ok(value) if digits.len() <= 6 => Ok(Token::Number(value, digits.len())),
-        _ => Err(TimeError::not_understood(format!("“{digits}” is no time."))),
+        _ => Err(TimeError::not_understood(format!("“{digits}” isn't a time."))),
     }
 }
 

@@ -139,17 +139,14 @@ fn not_there(event: &EventReference) -> String {
         if event.title.is_empty() { "such event".to_owned() } else { format!("“{}”", event.title) };
     let when: Vec<&str> = [&event.day, &event.hour].into_iter().flatten().map(String::as_str).collect();
     let when = if when.is_empty() { String::new() } else { format!(" ({})", when.join(", ")) };
-    format!("I found no {title} in your calendar{when}. Nothing was changed.")
+    format!("I found no {title} in your calendar{when}. Nothing changed.")
 }
 
 fn clarification_question(several: &[&Value]) -> String {
     let lines: Vec<String> = several.iter().take(MAX_SHOWN_EVENTS).map(|one| line(one)).collect();
     let more = several.len().saturating_sub(MAX_SHOWN_EVENTS);
     let more = if more > 0 { format!("\nThere are {more} more.") } else { String::new() };
-    format!(
-        "Which of these do you mean? Nothing was changed. {CLARIFICATION_HINT}\n{}{more}",
-        lines.join("\n")
-    )
+    format!("Which of these do you mean? Nothing changed. {CLARIFICATION_HINT}\n{}{more}", lines.join("\n"))
 }
 
 /// Answers when a tool is not offered.

@@ -53,7 +53,7 @@ impl<'a> RequestContext<'a> {
             text,
             things: [last_referents(&before), last_listed(&before)],
             draft_open: said.as_deref().and_then(|said| hinted(said, "open draft")).is_some(),
-            has_pending_request: line("- Waits for a nod:").is_some(),
+            has_pending_request: line("- Waiting for approval:").is_some(),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
             signer: name.split_whitespace().next().map(str::to_owned),

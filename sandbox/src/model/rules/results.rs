@@ -37,7 +37,7 @@ pub(super) fn describe_result(tool: &str, content: &str) -> String {
         return describe_plain_text_result(tool, content);
     };
     if let Some(error) = error(&result) {
-        if tool == ORGANISE && error.starts_with("not found") {
+        if tool == ORGANISE && error.starts_with("I couldn't find") {
             return "I found no such mail, and nothing was done.".to_owned();
         }
         return format!("That did not work: {error}");

@@ -123,7 +123,7 @@ fn event(id: &str, title: &str, when: &str, organizer: &str, guests: &[&str]) ->
 
 fn event_list_result(events: &[Value]) -> String {
     let list = json!({"events": events, "zone": "Europe/Lisbon", "asked_for": "Mon 9 Mar"});
-    format!("outside 1f2e begins (calendar event of eve@partner.example)\n{list}\noutside 1f2e ends")
+    format!("outside 1f2e begins (a calendar event from eve@partner.example)\n{list}\noutside 1f2e ends")
 }
 
 #[tokio::test]
@@ -188,9 +188,9 @@ async fn what_is_changed_is_looked_up_first() {
         let (name, arguments) = next(&world, &[], text, &[(looks, &list)]).await;
         assert_eq!((name.as_str(), arguments), (tool, wanted), "{text}");
     }
-    let failed = r#"{"error":"Google is not connected"}"#;
+    let failed = r#"{"error":"Google isn't connected"}"#;
     let told = message_after_tool(&world, "cancel lunch", "calendar_list_upcoming", &[failed]).await;
-    assert_eq!(told["content"], "That did not work: Google is not connected");
+    assert_eq!(told["content"], "That did not work: Google isn't connected");
     let which = message(&world, &super::rules::request(vec![user("cancel the meeting")])).await;
     assert_eq!(which["content"], "Which event do you mean?");
 }
@@ -202,20 +202,20 @@ async fn no_other_event_is_taken_and_of_several_none() {
     let launch = event("e1", "Launch", "Fri 13 Mar, 14:30–15:30 WET", "ana@acme.test", &["bo@acme.test"]);
     let said = "move Meeting on Friday to 4pm";
     let told = next(&world, &[], said, &[(agenda, &event_list_result(std::slice::from_ref(&launch)))]).await;
-    assert_eq!(told.1, "I found no “Meeting” in your calendar (Friday). Nothing was changed.");
+    assert_eq!(told.1, "I found no “Meeting” in your calendar (Friday). Nothing changed.");
     // Calendar finds words in their exact spelling, so the whole list is searched before the answer that there is none.
     let (none, all) = (event_list_result(&[]), event_list_result(std::slice::from_ref(&launch)));
     let again = next(&world, &[], "cancel the stand up at 3", &[(list, &none)]).await;
     assert_eq!(again, (list.to_owned(), json!({"max": 50})));
     let told = next(&world, &[], "cancel the stand up at 3", &[(list, &none), (list, &all)]).await;
-    assert_eq!(told.1, "I found no “stand up” in your calendar (3). Nothing was changed.");
+    assert_eq!(told.1, "I found no “stand up” in your calendar (3). Nothing changed.");
     let two = [launch, event("e2", "Launch", "Fri 20 Mar, 14:30–15:30 WET", "ana@acme.test", &[])];
     let (name, which) = next(&world, &[], "cancel the launch", &[(list, &event_list_result(&two))]).await;
     assert!(name.is_empty());
     assert_eq!(
         which,
-        "Which of these do you mean? Nothing was changed. Say “the second one”, for example.\n\
-         • Fri 13 Mar, 14:30–15:30 WET: Launch\n• Fri 20 Mar, 14:30–15:30 WET: Launch"
+        "Which of these do you mean? Nothing changed. Say “the second one”, for example.\n• Fri 13 Mar, \
+         14:30–15:30 WET: Launch\n• Fri 20 Mar, 14:30–15:30 WET: Launch"
     );
     let before = [user("Ana Silva: cancel the launch"), nod(which.as_str().unwrap())];
     for said in ["cancel the second one", "the second one", "The last!"] {
@@ -272,7 +272,8 @@ async fn it_is_the_event_that_was_spoken_of_last() {
     let mut waits =
         super::rules::request(vec![user("Ana Silva: invite Bo to lunch at noon"), user("cancel it")]);
     let prompt = waits["messages"][0]["content"].as_str().unwrap();
-    waits["messages"][0]["content"] = json!(format!("{prompt}\n- Waits for a nod: Send this invitation?"));
+    waits["messages"][0]["content"] =
+        json!(format!("{prompt}\n- Waiting for approval: Send this invitation?"));
     assert_eq!(
         message(&world, &waits).await["content"],
         "I did nothing: “Lunch” is not in your calendar. Of what waits for your nod, the buttons on its card decide."
@@ -310,8 +311,8 @@ async fn a_calendar_is_told_as_it_is() {
         (
             "cancel lunch",
             "calendar_cancel_event",
-            r#"{"status":"not_done","why":"the event was changed meanwhile, so nothing was done","events":[]}"#,
-            "I did not do it: the event was changed meanwhile, so nothing was done.",
+            r#"{"status":"not_done","why":"the event was changed in the meantime, so nothing was done","events":[]}"#,
+            "I did not do it: the event was changed in the meantime, so nothing was done.",
         ),
         (
             "accept Eve's meeting",

@@ -47,10 +47,7 @@ async fn mail_is_put_away_by_what_is_said_of_it() {
     assert_eq!(arguments, json!({"thread_id": "19a4", "body": "Hi,\n\nYes.\n\nAna"}));
     for (result, told) in [
         (r#"{"status":"done","did":["archive"],"conversations":2}"#, "Done with 2 conversations: archive."),
-        (
-            r#"{"error":"not found: a conversation that matches that search"}"#,
-            "I found no such mail, and nothing was done.",
-        ),
+        (r#"{"error":"I couldn't find any email like that"}"#, "I found no such mail, and nothing was done."),
         (
             r#"{"status":"denied","detail":"the person said no; nothing was done"}"#,
             "I did not do it: your mailbox is as it was.",

@@ -228,8 +228,8 @@ async fn results_are_told_as_they_are() {
         ("gmail_send_email", "Declined by Ana.", "I did not send it."),
         (
             "gmail_send_email",
-            r#"{"error":"Gmail is not connected"}"#,
-            "That did not work: Gmail is not connected",
+            r#"{"error":"Gmail isn't connected"}"#,
+            "That did not work: Gmail isn't connected",
         ),
         ("gmail_list_recent", r#"{"messages":[]}"#, "I found no mail."),
         (

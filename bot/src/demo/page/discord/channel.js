@@ -66,7 +66,7 @@ function heading(one) {
     ? [el("button", { type: "button", class: "up", onclick: () => goTo(above.id) }, `# ${above.name}`), el("span", { class: "soft" }, " › ")]
     : [];
   const mark = isDirect(one) ? "@ " : above ? "" : "# ";
-  const about = isDirect(one) ? "Only you and Nod read this" : above ? "Thread" : `${here.guild.users.length} members`;
+  const about = isDirect(one) ? "Only you and Nod can see this" : above ? "Thread" : `${here.guild.users.length} members`;
   const wanted = JSON.stringify([here.me, one.id, one.name]);
   if (parts.head.shown === wanted) return;
   parts.head.shown = wanted;

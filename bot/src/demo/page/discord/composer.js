@@ -10,7 +10,7 @@ import { suggestions } from "./autocomplete.js";
 
 // Commands of this type are typed.
 const CHAT = 1;
-const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", QUESTION, "/help"];
+const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my email?", "@nod what's on my calendar tomorrow?", QUESTION, "/help"];
 
 let parts = null;
 
@@ -83,6 +83,6 @@ function leave(focus) {
 }
 
 async function send(words, file) {
-  if (words.startsWith("/")) throw new Error("There is no such command. Type / to see all of them.");
+  if (words.startsWith("/")) throw new Error("That command doesn't exist. Type / to see all of them.");
   await door.say(words, file);
 }

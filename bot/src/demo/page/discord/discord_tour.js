@@ -11,9 +11,9 @@ import { become } from "./window.js";
 const MAIL = "@nod tell Bo I'm late";
 
 export const STEPS = [
-  { title: "Ask there", is: () => Boolean(link()) || connected() || stood(), now: asking },
+  { title: "Ask on Discord", is: () => Boolean(link()) || connected() || stood(), now: asking },
   { title: "Connect", is: () => connected() || stood(), now: connecting },
-  { title: "Approve there", is: decided, now: approving },
+  { title: "Approve on Discord", is: decided, now: approving },
 ];
 
 const isVisitor = () => user(here.me).name === store.facts.me;
@@ -21,20 +21,20 @@ const visitor = () => here.guild.users.find((one) => one.name === store.facts.me
 const back = () => become(store.facts.me);
 
 function asking() {
-  if (question()) return { words: "Discord tells no address of Bo's, and Slack knows a Bo as well: say whether you mean him.", label: "To the question", go: () => point(question()) };
-  return { words: `Write “${MAIL}” in the Discord window.`, label: "Write it for me", go: () => ask(MAIL) };
+  if (question()) return { words: "Nod knows two people called Bo here. Pick the one you mean.", label: "Go to the question", go: () => point(question()) };
+  return { words: `Send “${MAIL}” in the Discord window.`, label: "Type it for me", go: () => ask(MAIL) };
 }
 
 function connecting() {
-  if (!isVisitor()) return { words: `Nod has news for ${visitor()}: look through those eyes again.`, label: `Become ${visitor()}`, go: back };
-  if (link()) return { words: `Follow the button in Nod's direct message. Discord tells nobody's address, so first say there that you are ${visitor()}; then Allow for ${me().email}.`, label: "To the message", go: () => point(link()) };
-  return { words: "Ask for another link.", label: "Write it for me", go: () => ask("/connect ") };
+  if (!isVisitor()) return { words: `Nod has something for ${visitor()}. Switch back to see it.`, label: `Switch to ${visitor()}`, go: back };
+  if (link()) return { words: `Press the button in Nod's direct message. First confirm on Discord that you're ${visitor()}, then press Allow for ${me().email}.`, label: "Go to the message", go: () => point(link()) };
+  return { words: "Ask for a new link.", label: "Type it for me", go: () => ask("/connect ") };
 }
 
 function approving() {
-  if (card()) return { words: "Read the exact mail on the card, and press Approve & send.", label: "To the card", go: () => point(card()) };
-  if (!isVisitor()) return { words: `The card is ${visitor()}'s to decide.`, label: `Become ${visitor()}`, go: back };
-  return { words: "No card waits for you on Discord now. Ask once more there.", label: "Write it for me", go: () => ask(MAIL) };
+  if (card()) return { words: "Read the exact email, then press Approve & send.", label: "Go to the card", go: () => point(card()) };
+  if (!isVisitor()) return { words: `Only ${visitor()} can decide this card.`, label: `Switch to ${visitor()}`, go: back };
+  return { words: "Nothing is waiting for you on Discord right now. Ask again there.", label: "Type it for me", go: () => ask(MAIL) };
 }
 
 function toRoom() {

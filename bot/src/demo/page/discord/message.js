@@ -61,7 +61,7 @@ function file({ filename, preview }) {
 }
 
 async function press(message, id, value, node) {
-  if (store.away) return toast("Nod is away and hears no button now. Press again when it is back.");
+  if (store.away) return toast("Nod is stopped right now. Press again in a few seconds.");
   node.disabled = true;
   node.closest(".message").querySelector(".failed")?.remove();
   try {

@@ -17,5 +17,5 @@ export const question = () => latest(all().filter(has(/^choose/)));
 export const connected = () => inLine().some((message) => / is connected: /.test(message.shown));
 export const link = () => (connected() ? undefined : latest([...inLine(), ...here.guild.ephemerals].filter(links)));
 export const decided = () => told(/Approved by /);
-export const stood = () => Boolean(card()) || told(/Approved by |Undone by |Denied by |Nobody answered in time/);
+export const stood = () => Boolean(card()) || told(/Approved by |Undone by |Denied by |Expired without an answer/);
 export const commanded = (name) => [...all(), ...here.guild.ephemerals].some(({ command }) => command?.name && (!name || command.name === name));

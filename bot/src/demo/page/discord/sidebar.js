@@ -14,7 +14,7 @@ export function buildSide(switchTo) {
   const server = el("button", { type: "button", class: "server", title: here.guild.team.name, onclick: () => goTo((place(here.room) ?? rooms()[0]).id) }, initial);
   const title = el("p", { class: "team" });
   const list = el("ul", { class: "channels" });
-  const who = el("select", { "aria-label": "Whose eyes you look through in Discord", onchange: () => switchTo(who.value) });
+  const who = el("select", { "aria-label": "Who you are on Discord", onchange: () => switchTo(who.value) });
   const me = el("div", { class: "me" });
   parts = { home, server, title, list, who, me };
   return [

@@ -42,11 +42,16 @@ pub fn form_fields(settings: &WorkingHours) -> Vec<Field> {
     let [zone, days, hours, buffer, notice] = FIELDS;
     let between = format!("{}-{}", settings.from.strftime("%H:%M"), settings.to.strftime("%H:%M"));
     vec![
-        field(zone, "Time zone (empty: as the chat tells)", settings.zone.clone().unwrap_or_default(), true),
-        field(days, "Days on which you work", days_text(&settings.days), false),
-        field(hours, "Hours", between, false),
-        field(buffer, "Minutes free around meetings", settings.buffer.to_string(), true),
-        field(notice, "Minutes of notice you want", settings.notice.to_string(), true),
+        field(
+            zone,
+            "Time zone (empty: as in your chat profile)",
+            settings.zone.clone().unwrap_or_default(),
+            true,
+        ),
+        field(days, "Working days", days_text(&settings.days), false),
+        field(hours, "Working hours", between, false),
+        field(buffer, "Free minutes before and after meetings", settings.buffer.to_string(), true),
+        field(notice, "Minutes of notice for a meeting", settings.notice.to_string(), true),
     ]
 }
 
@@ -80,7 +85,7 @@ pub fn parse(typed: impl Fn(&str) -> String) -> Result<WorkingHours, Vec<FieldEr
         .iter()
         .copied()
         .filter(long)
-        .map(|id| FieldError::new(id, format!("At most {MAX_INPUT_CHARS} characters.")))
+        .map(|id| FieldError::new(id, format!("{MAX_INPUT_CHARS} characters at most.")))
         .collect();
     if !long.is_empty() {
         return Err(long);
@@ -91,17 +96,17 @@ pub fn parse(typed: impl Fn(&str) -> String) -> Result<WorkingHours, Vec<FieldEr
             .map(|zone| Some(zone.iana_name().unwrap_or("UTC").to_owned()))
             .map_err(|unclear| FieldError::new("zone", unclear.message())),
     };
-    let days = days(&typed("days"))
-        .ok_or_else(|| FieldError::new("days", "Write the days like “Mon-Fri” or “Mon, Wed”."));
+    let days =
+        days(&typed("days")).ok_or_else(|| FieldError::new("days", "Use days like “Mon-Fri” or “Mon, Wed”."));
     let hours =
-        hours(&typed("hours")).ok_or_else(|| FieldError::new("hours", "Write the hours like “09:00-17:00”."));
+        hours(&typed("hours")).ok_or_else(|| FieldError::new("hours", "Use hours like “09:00-17:00”."));
     let minutes = |id: &'static str, most: i32| match typed(id).trim() {
         "" => Ok(0),
         typed => typed
             .parse()
             .ok()
             .filter(|minutes| (0..=most).contains(minutes))
-            .ok_or_else(|| FieldError::new(id, format!("Write it in minutes, 0 to {most}."))),
+            .ok_or_else(|| FieldError::new(id, format!("Use minutes, 0 to {most}."))),
     };
     match (zone, days, hours, minutes("buffer", MAX_BUFFER_MINUTES), minutes("notice", MAX_NOTICE_MINUTES)) {
         (Ok(zone), Ok(days), Ok((from, to)), Ok(buffer), Ok(notice)) => {
@@ -194,12 +199,12 @@ mod tests {
         assert_eq!(
             said,
             [
-                "zone: I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, \
-                 Europe/Belgrade.",
-                "days: Write the days like “Mon-Fri” or “Mon, Wed”.",
-                "hours: Write the hours like “09:00-17:00”.",
-                "buffer: Write it in minutes, 0 to 240.",
-                "notice: Write it in minutes, 0 to 20160.",
+                "zone: I don't know the time zone or city “Europe/Berln”. Did you mean Europe/Berlin, \
+                 Europe/Dublin, Europe/Belgrade?",
+                "days: Use days like “Mon-Fri” or “Mon, Wed”.",
+                "hours: Use hours like “09:00-17:00”.",
+                "buffer: Use minutes, 0 to 240.",
+                "notice: Use minutes, 0 to 20160.",
             ]
         );
     }

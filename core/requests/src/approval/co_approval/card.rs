@@ -36,7 +36,7 @@ pub fn co_approval_note(approval: &Approval) -> String {
         _ => "them".to_owned(),
     };
     format!(
-        "{} decides first, then {}. Once approved, all of this is shown to {all}{them}.",
+        "{} approves first, then {}. After that, {all}{them} will see all of this.",
         approval.decider_name,
         co_approvers_label(approval)
     )
@@ -52,21 +52,21 @@ pub fn first_of(approval: &Approval) -> String {
 pub(crate) fn full_approval_line(approval: &Approval) -> String {
     let agreed = approval.co_approvers.iter().find_map(|one| Some((one, one.approved_at?)));
     let and = agreed.map_or_else(String::new, |(one, at)| {
-        format!(" and by {} {}", name(&one.name), clock(at, &approval.zone))
+        format!(" and {} {}", name(&one.name), clock(at, &approval.zone))
     });
     format!("{}{and}", first_of(approval))
 }
 
 /// Returns the status on the owner's card between the first approval and the second.
 pub fn waiting_for_co_approver_line(approval: &Approval) -> String {
-    format!("{} · waits for {}", first_of(approval), escape(&co_approvers_label(approval)))
+    format!("{} · waiting for {}", first_of(approval), escape(&co_approvers_label(approval)))
 }
 
 /// Says to which co-approvers it was shown.
 pub fn shown_to_line(approval: &Approval) -> String {
     let asked: Vec<CoApprover> =
         approval.asked_co_approvers().into_iter().map(|(one, _)| one.clone()).collect();
-    format!("Shown to {}. Editing asks everybody anew.", names(&asked))
+    format!("Shown to {}. If you edit it, everyone is asked again.", names(&asked))
 }
 
 /// Renders a co-approver's card: the same request in their time zone, without what only the owner's mailbox shows and
@@ -104,7 +104,7 @@ fn public_risk_lines(approval: &Approval) -> Vec<String> {
     lines.extend(risks::unknown_recipients_line(preview));
     lines.extend(preview.risks.iter().cloned());
     if approval.untrusted_in_view {
-        lines.push("text from outside was in view when this was prepared".to_owned());
+        lines.push("Prepared after reading text from outside".to_owned());
     }
     lines
 }
@@ -115,11 +115,11 @@ pub fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
     let list = approval.co_approver_list.as_deref().unwrap_or_default();
     let expires = local_time(approval.expires_at, &approval.zone);
     card.with_block(Block::Markdown(format!(
-        "{} · needs one more: **you**, for {}",
+        "{} · now it needs **you** ({})",
         first_of(approval),
         escape(list)
     )))
-    .with_block(Block::Note(format!("The rules here ask for two people. Expires {expires}.")))
+    .with_block(Block::Note(format!("Two people have to approve this. Expires {expires}.")))
     .with_button(&approval.preview.labels.approve, Style::Primary, verb("approve"))
     .with_button("Deny", Style::Danger, verb("deny"))
 }
@@ -127,8 +127,8 @@ pub fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
 /// The message if no co-approver on the list can be asked any longer.
 pub(crate) fn no_co_approver_text(approval: &Approval) -> String {
     format!(
-        "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
-         can change the rules.",
+        "This needs a second person from {}, and I can't reach any of them. Nothing was done. An admin can \
+         change the rules.",
         approval.co_approver_list.as_deref().unwrap_or_default()
     )
 }
@@ -136,8 +136,8 @@ pub(crate) fn no_co_approver_text(approval: &Approval) -> String {
 /// The message if a card on the co-approvers' platforms cannot show all of it.
 pub(crate) fn too_long_for_card_text(readers: &[CoApprover]) -> String {
     format!(
-        "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
-         still waits for you: make it smaller by Edit, or deny it and ask for less.",
+        "This needs a second person, and it's too long to show {} on a card. It's still waiting for you: \
+         edit it down, or deny it and ask for something shorter.",
         names(readers)
     )
 }
@@ -146,8 +146,7 @@ pub(crate) fn too_long_for_card_text(readers: &[CoApprover]) -> String {
 pub fn outdated_card(old: &Approval) -> Card {
     Card {
         body: vec![Block::Note(format!(
-            "{} changed this after you were asked, so nothing is asked of you now. If it is approved again, I show you \
-         what it has become.",
+            "{} edited this after you were asked. If it's approved again, I'll show you the new version.",
             old.decider_name
         ))],
         ..Card::default()
@@ -158,7 +157,8 @@ pub fn outdated_card(old: &Approval) -> Card {
 pub(crate) fn reminder_card(approval: &Approval, reader: &CoApprover, address: Option<String>) -> Card {
     let expires = local_time(approval.expires_at, &reader.zone);
     let line = format!(
-        "{}, this still waits for your nod, the second after {}: {}, expires {expires}. If nobody answers: {}.",
+        "{}, this is still waiting for you after {} approved it: {}, expires {expires}. Without an answer: \
+         {}.",
         reader.name,
         approval.decider_name,
         line(approval),
@@ -173,7 +173,7 @@ pub(crate) fn reminder_card(approval: &Approval, reader: &CoApprover, address: O
 
 /// Replaces a co-approver's reminder once nothing waits for them.
 pub fn closed_reminder_card(reader: &CoApprover) -> Card {
-    let line = format!("I reminded {} of a request; its card says what became of it.", reader.name);
+    let line = format!("I reminded {} about a request. Its card shows how it ended.", reader.name);
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
@@ -181,7 +181,7 @@ pub fn closed_reminder_card(reader: &CoApprover) -> Card {
 pub fn nobody_answered_line(approval: &Approval) -> String {
     let list = approval.co_approver_list.as_deref().unwrap_or_default();
     match approval.owner_approved_at {
-        None => "Nobody answered in time.".to_owned(),
-        Some(_) => format!("{}. Nobody of {} answered in time.", first_of(approval), escape(list)),
+        None => "Expired without an answer.".to_owned(),
+        Some(_) => format!("{}. Expired: no answer from {}.", first_of(approval), escape(list)),
     }
 }

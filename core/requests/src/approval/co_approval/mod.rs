@@ -149,8 +149,8 @@ pub async fn find_co_approvers(
 
 fn no_candidate_text(list: &ApproverList) -> String {
     format!(
-        "The rules here ask for a second person for this, somebody of {}, and I know no member of the workspace among \
-         those who is surely somebody else than the owner of the account; an admin can change that.",
+        "This needs a second person from {}, and I don't know any of them as a member of this workspace \
+         other than you. An admin can change that.",
         list.name
     )
 }

@@ -31,12 +31,15 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
     let others: Vec<&str> =
         voters.iter().filter(|v| v.person != question.person).map(|v| v.name.as_str()).collect();
     let lines = question.choices.iter().enumerate();
-    let mut card = vote_card(question, "When suits you?")
-        .with_block(Block::Note(format!("{asker} asks {}. Choose all that suit you.", join_names(&others))))
+    let mut card = vote_card(question, "When works for you?")
+        .with_block(Block::Note(format!(
+            "{asker} is asking {}. Pick every time that works.",
+            join_names(&others)
+        )))
         .with_block(Block::TimeOptions(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
     let none = tally::voters_for(voters, question.choices.len());
     if !none.is_empty() {
-        card = card.with_block(Block::Note(format!("None of these: {}", none.join(", "))));
+        card = card.with_block(Block::Note(format!("None of these work: {}", none.join(", "))));
     }
     let vote = |at: usize| Action { argument: u16::try_from(at).ok(), ..Action::new("vote", question.id) };
     for at in 0..question.choices.len() {
@@ -59,21 +62,21 @@ pub(super) fn closed_vote_card(
 ) -> Card {
     let asker = find_asker_name(question, voters);
     let then = match became {
-        BookingState { booked: true, .. } => "It is booked, and the invitations are out.".to_owned(),
-        BookingState { waits: true, .. } => format!("Invitations go out once {asker} approves them."),
-        BookingState { .. } => "It was not booked.".to_owned(),
+        BookingState { booked: true, .. } => "It's booked and the invitations are out.".to_owned(),
+        BookingState { waits: true, .. } => format!("The invitations go out once {asker} approves them."),
+        BookingState { .. } => "It wasn't booked.".to_owned(),
     };
     let note = match ending {
-        VoteResult::Agreed(_) => format!("This suits everybody. {then}"),
-        VoteResult::ChosenByAsker(_) => format!("{asker} chose this. {then}"),
-        VoteResult::Abandoned => format!("{asker} looks for another time. Nothing was booked."),
-        VoteResult::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
+        VoteResult::Agreed(_) => format!("This works for everyone. {then}"),
+        VoteResult::ChosenByAsker(_) => format!("{asker} picked this one. {then}"),
+        VoteResult::Abandoned => format!("{asker} is looking for another time. Nothing was booked."),
+        VoteResult::Late => "This expired without a decision. Nothing was booked.".to_owned(),
         VoteResult::Stopped => format!("{asker} stopped this. Nothing was booked."),
     };
     let title = match ending {
         _ if became.booked => "Booked",
-        VoteResult::Agreed(_) | VoteResult::ChosenByAsker(_) if became.waits => "A time is found",
-        _ => "This vote is over",
+        VoteResult::Agreed(_) | VoteResult::ChosenByAsker(_) if became.waits => "Time found",
+        _ => "Vote closed",
     };
     let card = vote_card(question, title);
     let chosen = match ending {
@@ -103,7 +106,7 @@ fn vote_card(question: &Question, says: &str) -> Card {
 
 pub(super) fn find_asker_name<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
     let asker = voters.iter().find(|voter| voter.person == question.person);
-    asker.map_or("Whoever asked", |voter| &voter.name)
+    asker.map_or("The organiser", |voter| &voter.name)
 }
 
 /// Formats a list of names as "Bo, Cho and Dana".

@@ -76,8 +76,8 @@ pub async fn insert_voters(
 pub(super) fn label(question: &Question, voters: &[Voter], at: usize, label: &str) -> String {
     match tally::voters_for(voters, at).len() {
         0 => label.to_owned(),
-        all if all == voters.len() => format!("{label} · suits all"),
-        some if question.is_vote_open => format!("{label} · suits {some} of {}", voters.len()),
+        all if all == voters.len() => format!("{label} · works for all"),
+        some if question.is_vote_open => format!("{label} · works for {some} of {}", voters.len()),
         _ => label.to_owned(),
     }
 }
@@ -95,7 +95,7 @@ pub(super) fn add_vote_invitation(question: &Question, voters: &[Voter], mut car
         let answered = voters.iter().filter(|voter| !voter.choices.is_empty()).count();
         let words = match tally::tally(voters, question.choices.len()) {
             VoteStanding::NoCommonTime => {
-                "Everybody has answered, and no time suits all. Pick one, or another time."
+                "Everyone has answered, and no time works for all. Pick one, or another time."
             }
             VoteStanding::Open | VoteStanding::Agreed(_) => {
                 "I asked in the thread. You can pick one at any time."
@@ -109,7 +109,7 @@ pub(super) fn add_vote_invitation(question: &Question, voters: &[Voter], mut car
     if away.is_empty() {
         card
     } else {
-        card.with_block(Block::Note(format!("Cannot vote here: {}", away.join(", "))))
+        card.with_block(Block::Note(format!("Can't vote here: {}", away.join(", "))))
     }
 }
 
@@ -123,20 +123,20 @@ pub async fn open_vote(
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     let Some(question) = super::sql::load(conn, tenant, id).await? else {
-        return whisper("I know of no such question. Nothing was done.");
+        return whisper("I can't find that question any more.");
     };
     if question.person != by {
-        return whisper("This question is for somebody else. Nothing was done.");
+        return whisper("This question is for someone else.");
     }
     if sql::list_voters(conn, tenant, &question).await?.is_empty() {
-        return whisper("There is nobody to ask. Nothing was done.");
+        return whisper("There's no one else to ask.");
     }
     // The lane is locked before the row, as in the job. The question's own lane waits for the expiry, for a day.
     jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::RefreshVote { question: id }, now, now)
         .await?;
     match sql::mark_open(conn, tenant, id, now).await? {
         true => Ok(InteractionResponse::Ack),
-        false => whisper("They were asked already, or this was answered. Nothing more was done."),
+        false => whisper("They've been asked already, or this was already answered."),
     }
 }
 
@@ -151,7 +151,7 @@ pub async fn handle_vote_click(
 ) -> sqlx::Result<InteractionResponse> {
     let Some(question) = super::sql::load(conn, tenant, id).await?.filter(|question| question.is_vote_open)
     else {
-        return Ok(InteractionResponse::ephemeral("I know of no such vote. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I can't find that vote any more."));
     };
     let voters = sql::list_voters(conn, tenant, &question).await?;
     if !voters.iter().any(|voter| voter.person == by) {
@@ -161,7 +161,7 @@ pub async fn handle_vote_click(
     let none = question.choices.len();
     let choice = choice.map_or(none, usize::from);
     if choice > none {
-        return Ok(InteractionResponse::ephemeral("That is none of the times. Nothing was counted."));
+        return Ok(InteractionResponse::ephemeral("That time is no longer here. Please pick another."));
     }
     jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::RefreshVote { question: id }, now, now)
         .await?;
@@ -183,12 +183,10 @@ async fn not_a_voter_text(
     let person = people::sql::load(conn, tenant, by).await?;
     let name = person.as_ref().map_or("", people::Person::display_name);
     if voters.iter().any(|voter| voter.name == name) {
-        return Ok(format!(
-            "I asked the {name} whom I know from another chat. If that is you, answer there: nothing was counted here."
-        ));
+        return Ok(format!("I asked {name} in another chat. If that's you, please vote there."));
     }
     let names: Vec<&str> = voters.iter().map(|voter| voter.name.as_str()).collect();
-    Ok(format!("Only {} are asked here. Nothing was counted.", card::join_names(&names)))
+    Ok(format!("Only {} can vote here.", card::join_names(&names)))
 }
 
 /// Describes the outcome of a vote to a person who clicks after its end.
@@ -200,12 +198,12 @@ async fn closed_vote_text(
     reader: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<String> {
-    const NOTHING: &str = "This vote is over, and nothing was booked.";
+    const NOTHING: &str = "This vote is closed, and nothing was booked.";
     let Some(question) = super::sql::load(conn, tenant, id).await? else { return Ok(NOTHING.to_owned()) };
     let asker = card::find_asker_name(&question, voters);
     let Some(chosen) = question.chosen().and_then(card::span) else {
         return Ok(match question.status.as_str() {
-            "answered" => format!("{asker} looks for another time; nothing was booked."),
+            "answered" => format!("{asker} is looking for another time. Nothing was booked."),
             _ => NOTHING.to_owned(),
         });
     };
@@ -217,12 +215,13 @@ async fn closed_vote_text(
     let time = when::format_span(&from, &to, &zone, now);
     Ok(match (became.booked, became.waits) {
         (true, _) => format!(
-            "{asker} booked {time}. If that does not suit you any more, tell {asker}, or decline the invitation."
+            "{asker} booked {time}. If that no longer works for you, tell {asker} or decline the invitation."
         ),
         (false, true) => format!(
-            "The vote is over: {asker} has {time} to approve. If that does not suit you any more, tell {asker}."
+            "This vote is closed, and {asker} still has to approve {time}. If that no longer works for you, \
+             tell {asker}."
         ),
-        (false, false) => format!("The vote is over, and {time} was not booked. Ask {asker}."),
+        (false, false) => format!("This vote is closed, and {time} wasn't booked. Ask {asker}."),
     })
 }
 

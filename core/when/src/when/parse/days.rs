@@ -76,7 +76,7 @@ impl Parser<'_> {
             self.at += 1;
             Month::Named(month, self.year())
         } else {
-            return Err(TimeError::not_understood("Say of which month."));
+            return Err(TimeError::not_understood("Of which month?"));
         };
         self.set_day(DayPhrase::Nth { nth, weekday, month })
     }

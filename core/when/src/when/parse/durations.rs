@@ -38,7 +38,7 @@ impl Parser<'_> {
         }
         match amount {
             Amount::Minutes(_) => self.set_duration(amount),
-            Amount::Days(..) => Err(TimeError::not_understood("Say from when on, like “in 3 days”.")),
+            Amount::Days(..) => Err(TimeError::not_understood("Starting when? For example “in 3 days”.")),
         }
     }
 
@@ -56,7 +56,7 @@ impl Parser<'_> {
         };
         let Some(day) = day else {
             self.at = before;
-            return Err(TimeError::not_understood("Say from which day on."));
+            return Err(TimeError::not_understood("From which day?"));
         };
         self.at += 1;
         self.set_offset(amount, 1, day)
@@ -66,7 +66,7 @@ impl Parser<'_> {
         match amount {
             Amount::Minutes(minutes) => {
                 if self.parsed.from_now.replace(sign * minutes).is_some() {
-                    return Err(TimeError::not_understood("It says two times."));
+                    return Err(TimeError::not_understood("That gives two different times."));
                 }
                 Ok(true)
             }
@@ -83,12 +83,10 @@ impl Parser<'_> {
             Amount::Days(..) => MAX_DURATION_MINUTES + 1,
         };
         if !(1..=MAX_DURATION_MINUTES).contains(&minutes) {
-            return Err(TimeError::not_understood(
-                "That is no length that I can plan for: a minute to two weeks.",
-            ));
+            return Err(TimeError::not_understood("I can plan anything from a minute to two weeks."));
         }
         if self.parsed.duration.replace(SignedDuration::from_mins(minutes)).is_some() {
-            return Err(TimeError::not_understood("It says two lengths."));
+            return Err(TimeError::not_understood("That gives two different lengths."));
         }
         Ok(true)
     }
@@ -140,7 +138,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(Some(Amount::Days(value * each, unit)))
             }
-            Some(_) => Err(TimeError::not_understood("Say it in whole days, weeks or months.")),
+            Some(_) => Err(TimeError::not_understood("Use whole days, weeks or months.")),
             None => {
                 self.at = before;
                 Ok(None)

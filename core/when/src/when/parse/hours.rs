@@ -16,7 +16,7 @@ impl Parser<'_> {
             {
                 return self.set_hours(SpokenHours::Between(from, to));
             }
-            return Err(TimeError::not_understood("Say between which hours, like “between 2 and 4”."));
+            return Err(TimeError::not_understood("Between which hours? For example “between 2 and 4”."));
         }
         if let Some(either) = self.parse_minutes_to_or_range()? {
             return self.set_hours(either);
@@ -76,7 +76,7 @@ impl Parser<'_> {
                 return ClockTime::new(value / 100, value % 100, half).map(Some);
             }
             self.at = if hours { marked } else { before };
-            return Err(TimeError::not_understood(format!("“{value}” is no time of day.")));
+            return Err(TimeError::not_understood(format!("“{value}” isn't a time of day.")));
         }
         let minutes = self.minutes(value)?;
         let oclock = self.take("oclock") || self.take("o clock");
@@ -110,8 +110,9 @@ impl Parser<'_> {
         }
         self.at += 2;
         if dot && (1..=12).contains(&minutes) && !matches!(self.peek(0), Some("am" | "pm" | "h" | "hrs")) {
-            let said =
-                format!("“{hour}.{minutes:02}” can be a time or a day. Write it as {hour}:{minutes:02}.");
+            let said = format!(
+                "“{hour}.{minutes:02}” could be a time or a date. For a time, write {hour}:{minutes:02}."
+            );
             return Err(TimeError::not_understood(said));
         }
         if colon && self.is_sign_ahead(0, &[':']) && self.number(1).is_some() {

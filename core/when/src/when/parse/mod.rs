@@ -117,7 +117,7 @@ impl Parser<'_> {
             Token::Number(number, _) => number.to_string(),
             Token::Sign(sign) => sign.to_string(),
         };
-        TimeError::not_understood(format!("I do not understand “{said}” as part of a time."))
+        TimeError::not_understood(format!("I don't understand “{said}” as a time."))
     }
 
     fn skip_filler(&mut self) -> bool {
@@ -174,21 +174,21 @@ impl Parser<'_> {
                 self.parsed.weekday = Some(*weekday);
                 self.parsed.day = Some(day);
             }
-            _ => return Err(TimeError::not_understood("It says two days.")),
+            _ => return Err(TimeError::not_understood("That gives two different days.")),
         }
         Ok(true)
     }
 
     fn set_hours(&mut self, hours: SpokenHours) -> ParseResult {
         if self.parsed.hours.replace(hours).is_some() {
-            return Err(TimeError::not_understood("It says two times."));
+            return Err(TimeError::not_understood("That gives two different times."));
         }
         Ok(true)
     }
 
     fn set_day_part(&mut self, part: Part) -> ParseResult {
         if self.parsed.part.replace(part).is_some() {
-            return Err(TimeError::not_understood("It says two times."));
+            return Err(TimeError::not_understood("That gives two different times."));
         }
         Ok(true)
     }

@@ -131,7 +131,7 @@ impl Parser<'_> {
         let moving = MOVING.iter().find(|name| self.take(name));
         match moving {
             Some(name) => Err(TimeError::not_understood(format!(
-                "I do not know on which day “{name}” is, so please say the date, like “6 April”."
+                "I don't know which day “{name}” is. Give me the date, like “6 April”."
             ))),
             None => {
                 self.at = before;

@@ -58,13 +58,13 @@ impl Parser<'_> {
         let offset = i32::try_from(seconds).ok().filter(|_| fits).and_then(|s| Offset::from_seconds(s).ok());
         match offset {
             Some(offset) => self.set_zone(NamedZone::Place(TimeZone::fixed(offset))),
-            None => Err(TimeError::not_understood("There is no such offset from UTC.")),
+            None => Err(TimeError::not_understood("That UTC offset doesn't exist.")),
         }
     }
 
     fn set_zone(&mut self, zone: NamedZone) -> ParseResult {
         if self.parsed.zone.replace(zone).is_some() {
-            return Err(TimeError::not_understood("It says two time zones."));
+            return Err(TimeError::not_understood("That gives two different time zones."));
         }
         Ok(true)
     }
