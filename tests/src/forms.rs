@@ -222,6 +222,15 @@ impl World {
         }
     }
 
+    /// Returns a request's card with all that is behind [Show all], without whitespace.
+    pub async fn read_in_full(&mut self, user: &str, channel: &str, card: &str) -> String {
+        let more = match card.contains("[Show all]") {
+            true => self.show_all(user, channel, "SHA-256").await,
+            false => String::new(),
+        };
+        card.split_whitespace().collect::<String>() + &more
+    }
+
     /// Clicks [Show all], and returns all the text shown then up to these words, without whitespace.
     pub async fn show_all(&mut self, user: &str, channel: &str, end: &str) -> String {
         let shown = match self.chat.clone() {

@@ -391,8 +391,7 @@ async fn a_change_made_on_a_copy_is_shown_there() {
         I'm running late.
 
         Ana
-        ⚠ Nod's first mail to bo@acme.test
-        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
         [Approve & send] [Edit] [Deny]
     ");
     world.click_newest_ephemeral("ana", "Deny").await;
@@ -452,8 +451,7 @@ async fn of_many_who_could_be_meant_one_is_chosen_from_a_menu() {
               To  clark@acme.test
               Subject  Hello
               Hello!
-              ⚠ Nod's first mail to clark@acme.test
-              · Only Ana Silva can approve this. Expires Sun 8 Mar 2026, 10:30 WET.
+              · Only Ana Silva can approve this. Expires Sun 8 Mar 2026, 10:30 WET
               [Approve & send] [Edit] [Deny]
     ");
     world.finish().await;

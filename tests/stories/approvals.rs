@@ -175,8 +175,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platfor
                   To  bo@acme.test
                   Subject  Very late
                   Very.
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
                 nod: The first was replaced.
                   · To be clear, nothing was sent or changed just now.
@@ -294,4 +293,27 @@ async fn a_draft_in_ones_own_mailbox_needs_no_nod(platform: Platform) {
     assert_eq!(world.google.drafts("ana@acme.test").len(), 1);
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.finish().await;
+}
+
+/// A phone shows the first line of a message's text and none of its blocks.
+#[tokio::test]
+async fn a_notification_says_who_is_asked_for_what() {
+    let mut world = World::new_on(Platform::Slack).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let newest_text = |world: &World| {
+        let all = world.slack.messages("dm:ana").into_iter().filter(|message| message.is_from_bot);
+        all.last().map(|message| message.text.lines().next().unwrap_or_default().to_owned()).unwrap()
+    };
+    let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "I'm late." }));
+    world.script_model("tool", [Answer::tools(vec![mail("Bo")])]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    insta::assert_snapshot!(newest_text(&world), @"");
+    world.script_model("tool", [Answer::tools(vec![mail("cho@acme.test"), mail("eve@x.test")])]);
+    world.say("ana", "dm:ana", "tell Cho and Eve too").await;
+    insta::assert_snapshot!(newest_text(&world), @"");
+    let raw = json!(world.slack.messages("dm:ana").last().unwrap().blocks).to_string();
+    assert!(raw.contains("<!date^1772875800^{date_short_pretty} {time}|Sat 7 Mar 2026, 09:30 WET>"), "{raw}");
+    world.read_new("dm:ana");
+    world.discard().await;
 }

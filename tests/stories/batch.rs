@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 on_each_platform!(
     three_mails_are_approved_at_once,
     what_is_unticked_is_not_sent,
+    one_of_several_is_picked_to_be_edited_and_to_be_read_in_full,
     each_of_several_can_be_undone_alone,
     several_expire_with_one_reminder,
     presses_on_several_count_once_and_only_for_what_was_shown,
@@ -58,33 +59,29 @@ async fn three_mails_are_approved_at_once(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(compact(&world.read_new("general")), @r"
             ana: @nod tell Bo, Cho and Eve I'm late
-                nod: # 3 emails: approve all, or untick some
+                nod: # 3 emails to approve
                   ☑ 1. Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
                   Subject  Late
                   Late, Bo.
-                  ⚠ Nod's first mail to bo@acme.test
                   ☑ 2. Send this email?
                   From  ana@acme.test
                   To  cho@acme.test
                   Subject  Late
                   Late, Cho.
-                  ⚠ Nod's first mail to cho@acme.test
                   ☑ 3. Send this email?
                   From  ana@acme.test
                   To  eve@x.test
                   Subject  Late
                   Late, Eve.
                   ⚠ eve@x.test is outside acme.test
-                  ⚠ Nod's first mail to eve@x.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
         ");
     }
     assert_eq!(
         world.button_labels("general"),
-        "[☑ 1 · bo@acme.test] [☑ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] \
-         [Deny all]"
+        "[Untick 1] [Untick 2] [Untick 3] [Approve all] [Edit…] [Deny all]"
     );
     world.click("bo", "general", "Approve all").await;
     insta::allow_duplicates! {
@@ -105,17 +102,16 @@ async fn three_mails_are_approved_at_once(platform: Platform) {
 async fn what_is_unticked_is_not_sent(platform: Platform) {
     let mut world = with_three_pending_mails(World::new_on(platform).await, "Bo and Eve know.").await;
     assert_eq!(green(&world), ["Approve all"]);
-    world.click("ana", "general", "☑ 2 · cho@acme.test").await;
+    world.click("ana", "general", "Untick 2").await;
     assert_eq!(
         world.button_labels("general"),
-        "[☑ 1 · bo@acme.test] [☐ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] \
-         [Approve selected (2)] [Deny all]"
+        "[Untick 1] [Tick 2] [Untick 3] [Approve 2 of 3] [Edit…] [Deny all]"
     );
-    assert_eq!(green(&world), ["Approve selected (2)"]);
-    assert!(world.read_new("general").contains("[Approve selected] denies what is not ticked."));
-    world.click("bo", "general", "☐ 2 · cho@acme.test").await;
+    assert_eq!(green(&world), ["Approve 2 of 3"]);
+    assert!(world.read_new("general").contains("What isn't ticked is denied."));
+    world.click("bo", "general", "Tick 2").await;
     assert!(world.read_ephemerals("bo").contains("Only Ana Silva can decide this."));
-    world.click("ana", "general", "Approve selected (2)").await;
+    world.click("ana", "general", "Approve 2 of 3").await;
     let read = world.read_new("general");
     assert_eq!(
         (read.matches("→ Sent").count(), read.matches("Denied by Ana Silva").count()),
@@ -123,6 +119,66 @@ async fn what_is_unticked_is_not_sent(platform: Platform) {
         "{read}"
     );
     assert_eq!(got(&world), (1, 0, 2));
+    world.finish().await;
+}
+
+async fn one_of_several_is_picked_to_be_edited_and_to_be_read_in_full(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    let to_many = json!({
+        "to": ["a@x.test", "b@x.test", "c@x.test"], "bcc": (0..8).map(|n| format!("{n}@acme.test")).collect::<Vec<_>>(),
+        "subject": "Late", "body": "Late, all.",
+    });
+    let both = Answer::tools(vec![mail("Bo", "Late, Bo."), ("gmail_send_email", to_many)]);
+    world.script_model("tool", [both, Answer::text("All know.")]);
+    world.say("ana", "general", "@nod tell Bo and the others I'm late").await;
+    assert_eq!(
+        world.button_labels("general"),
+        "[Untick 1] [Untick 2] [Approve all] [Edit…] [Deny all] [Show all…]"
+    );
+    world.click("ana", "general", "Show all…").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
+            (ana only) nod: Which one in full?
+            [2 · a@x.test +10]
+        ");
+    }
+    let whole = match platform {
+        Platform::Slack => {
+            let form = world.open_form_from_ephemeral("ana", "2 · a@x.test +10").await;
+            world.close_form("ana");
+            form.text
+        }
+        Platform::Discord => world.click_ephemeral("ana", "2 · a@x.test +10").await,
+    };
+    assert!(whole.contains("11 recipients"), "{whole}");
+    world.click("ana", "general", "Edit…").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
+            (ana only) nod: Which one?
+            [1 · bo@acme.test] [2 · a@x.test +10]
+        ");
+    }
+    world.open_form_from_ephemeral("ana", "1 · bo@acme.test").await;
+    assert_eq!(world.submit_form("ana", &[("Body", "Late, dear Bo.")]).await, "");
+    assert!(world.read_new("general").contains("☑ 1. Send this email? · edited"));
+    // Whoever may not decide sees the menu, and reaches nothing with it.
+    world.click("bo", "general", "Edit…").await;
+    world.read_ephemerals("bo");
+    let said = world.click_ephemeral("bo", "1 · bo@acme.test").await;
+    assert!(said.contains("Only Ana Silva can decide this."), "{said}");
+    for number in ["Untick 1", "Untick 2"] {
+        world.click("ana", "general", number).await;
+    }
+    // Nothing is ticked, so there is nothing to approve.
+    assert_eq!(world.button_labels("general"), "[Tick 1] [Tick 2] [Edit…] [Deny all] [Show all…]");
+    world.click("ana", "general", "Tick 1").await;
+    world.click("ana", "general", "Approve 1 of 2").await;
+    world.read_new("general");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
     world.finish().await;
 }
 

@@ -82,8 +82,7 @@ async fn an_invitation_waits_for_a_yes(platform: Platform) {
               When  Tue 10 Mar, 12:00–13:00 WET
               Guests  bo@acme.test
               For guests  Bo Lind 13:00–14:00 CET
-              ⚠ Nod's first invitation to bo@acme.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & invite] [Edit] [Deny]
     "); }
     assert!(world.google.events(ANA).is_empty());
@@ -156,9 +155,8 @@ async fn a_meeting_is_moved_after_a_yes(platform: Platform) {
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
-          ⚠ Nod's first message to bo@acme.test
           ⚠ You have “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)
-          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
           [Approve & update] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & update").await;
@@ -200,8 +198,7 @@ async fn a_meeting_is_cancelled_after_a_yes(platform: Platform) {
           Title  Standup
           When  Mon 9 Mar, 10:00–10:30 WET
           Guests  bo@acme.test
-          ⚠ Nod's first cancellation to bo@acme.test
-          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
           [Approve & cancel event] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & cancel event").await;
@@ -229,12 +226,9 @@ async fn an_invitation_is_answered_after_a_yes(platform: Platform) {
           From  eve@partner.example
           Answer  No
           Note  On a plane then
-          ⚠ eve@partner.example is outside acme.test
-          ⚠ Nod's first answer to eve@partner.example
-          ⚠ eve@partner.example came from something I read, not from you
-          ⚠ Prepared after reading a calendar event from eve@partner.example
-          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & answer No] [Deny]
+          ⚠ eve@partner.example came from something I read, not from you · 2 more
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+          [Approve & answer No] [Deny] [Show all]
     "); }
     world.click("ana", "dm:ana", "Approve & answer No").await;
     world.read_new("dm:ana");
@@ -296,8 +290,7 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: Platform) {
           For guests  Bo Lind 11:00–11:30 CET
           Place  — → Room 2
           ⚠ cy@partner.example is outside acme.test
-          ⚠ Nod's first message to bo@acme.test and 1 more
-          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
           [Approve & update] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & update").await;
@@ -330,9 +323,8 @@ async fn a_weekly_meeting_follows_its_zone(platform: Platform) {
           Reminders  10 min before
           Read as  “9” without am or pm: I took 09:00, within working hours
           How is it going?
-          ⚠ Nod's first invitation to bo@acme.test
           ⚠ I only checked who is free the first time
-          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
           [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & invite").await;
@@ -377,9 +369,8 @@ async fn an_invitation_is_edited_before_the_yes(platform: Platform) {
               Guests  bo@acme.test
               For guests  Bo Lind 13:30–14:30 CET
               Place  Canteen
-              ⚠ Nod's first invitation to bo@acme.test
               ⚠ You edited this, so I haven't checked whether everyone is free then
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", GENERAL, "Approve & invite").await;
@@ -440,8 +431,7 @@ async fn a_week_becomes_a_time_by_a_button(platform: Platform) {
           When  Mon 9 Mar, 09:00–09:45 WET
           Guests  bo@acme.test
           For guests  Bo Lind 10:00–10:45 CET
-          ⚠ Nod's first invitation to bo@acme.test
-          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+          · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
           [Approve & invite] [Edit] [Deny]
     "); }
     world.click("ana", "dm:ana", "Approve & invite").await;
@@ -459,7 +449,8 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: Platform) {
         world.script_model("tool", [create(lunch())]);
         world.say("ana", place, "@nod lunch with Bo next Tuesday at noon, an hour").await;
         let card = world.read_new(place);
-        assert_eq!(card.contains("bo@acme.test is busy then"), place == "dm:ana", "{card}");
+        let whole = world.read_in_full("ana", place, &card).await;
+        assert_eq!(whole.contains("bo@acme.testisbusythen"), place == "dm:ana", "{whole}");
         let booked = "You have “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         assert!(place == "dm:ana" || !card.contains("your calendar"), "{card}");
@@ -467,11 +458,9 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: Platform) {
         world.edit_request("ana", place, &[("Title", "Long lunch")]).await;
         let card = world.read_new(place);
         assert!(card.contains("edited"), "{card}");
-        assert_eq!(
-            card.matches("bo@acme.test is busy then").count(),
-            usize::from(place == "dm:ana"),
-            "{card}"
-        );
+        let whole = world.read_in_full("ana", place, &card).await;
+        let times = whole.matches("bo@acme.testisbusythen").count();
+        assert_eq!(times, usize::from(place == "dm:ana"), "{whole}");
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         world.model.will(Answer::text("As you like."));
         world.deny_request("ana", place, "").await;
@@ -495,9 +484,8 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
               When  Fri 6 Mar, 15:00–15:30 WET
               Guests  bo@acme.test, cho@acme.test
               For guests  Bo Lind 16:00–16:30 CET · Cho Park Sat 00:00–00:30 JST
-              ⚠ Nod's first invitation to bo@acme.test and 1 more
               ⚠ Cho Park: outside their working hours (Sat 00:00 there)
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & invite] [Edit] [Deny]
     "); }
     world.edit_request("ana", GENERAL, &[("When", "Mon 9 Mar 2026 09:00")]).await;
@@ -509,11 +497,9 @@ async fn guests_elsewhere_read_their_own_time_on_the_card(platform: Platform) {
               When  Mon 9 Mar, 09:00–09:30 WET
               Guests  bo@acme.test, cho@acme.test
               For guests  Bo Lind 10:00–10:30 CET · Cho Park 18:00–18:30 JST
-              ⚠ Nod's first invitation to bo@acme.test and 1 more
-              ⚠ You edited this, so I haven't checked whether everyone is free then
-              ⚠ Cho Park: outside their working hours (Mon 18:00 there)
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & invite] [Edit] [Deny]
+              ⚠ You edited this, so I haven't checked whether everyone is free then · 1 more
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve & invite] [Edit] [Deny] [Show all]
     "); }
     world.click("ana", GENERAL, "Approve & invite").await;
     world.read_new(GENERAL);

@@ -106,8 +106,7 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
             Ana
-            ⚠ Nod's first mail to bo@acme.test
-            · Ana Silva approves first, then one of legal (Bob Stone, Cho Park). After that, each of them will see all of this. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Ana Silva approves first, then one of legal (Bob Stone, Cho Park). After that, each of them will see all of this. Expires Sat 7 Mar 2026, 09:30 WET
             [Approve] [Edit] [Deny]
         ");
     }
@@ -117,7 +116,7 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
             Approved by Ana Silva 09:30 WET · waiting for one of legal (Bob Stone, Cho Park)
-            · Shown to Bob Stone, Cho Park. If you edit it, everyone is asked again. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Shown to Bob Stone, Cho Park. If you edit it, everyone is asked again. Expires Sat 7 Mar 2026, 09:30 WET
             [Edit] [Deny]
         ");
         insta::assert_snapshot!(without_zone(&world.read_new("dm:cho")), @r"
@@ -131,7 +130,7 @@ async fn one_mail_goes_once_two_have_agreed(platform: Platform) {
 
               Ana
               Approved by Ana Silva 09:30 WET · now it needs you (legal)
-              · Two people have to approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Two people have to approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Deny]
         ");
     }
@@ -257,7 +256,7 @@ async fn an_edit_can_make_a_second_person_necessary(platform: Platform) {
     assert!(world.read_ephemerals("ana").contains("This was edited after you saw it"));
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 2), @r"
-            · Ana Silva approves first, then Cho Park (legal). After that, Cho Park will see all of this. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Ana Silva approves first, then Cho Park (legal). After that, Cho Park will see all of this. Expires Sat 7 Mar 2026, 09:30 WET
             [Approve] [Edit] [Deny]
         ");
     }
@@ -484,7 +483,8 @@ async fn what_the_second_was_shown_is_not_in_their_prompts(platform: Platform) {
     let shown = world.read_new("dm:cho");
     // What Ana has read is private: the co-approver only learns that there was something.
     assert!(shown.contains("after reading text from outside") && !shown.contains("cfo@bank.test"), "{shown}");
-    assert!(world.read_new("dm:ana").contains("cfo@bank.test"));
+    world.read_new("dm:ana");
+    assert!(world.show_all("ana", "dm:ana", "SHA-256").await.contains("cfo@bank.test"));
     world.click("cho", "dm:cho", "Approve & send").await;
     let before = world.model.requests().len();
     world.script_model("conversational", [Answer::text("I do not know.")]);
@@ -594,12 +594,7 @@ async fn the_second_is_warned_as_the_owner_is(platform: Platform) {
     let shown = world.read_new("dm:cho");
     let warnings: Vec<&str> = shown.lines().filter(|line| line.contains('⚠')).map(str::trim).collect();
     insta::allow_duplicates! {
-        insta::assert_snapshot!(warnings.join("\n"), @r"
-        ⚠ mallory@other.test is outside acme.test
-        ⚠ mallory@other.test came from something I read, not from you
-        ⚠ Answers to this email go to mallory@other.test, not to its sender
-        ⚠ Prepared after reading text from outside
-        ");
+        insta::assert_snapshot!(warnings.join("\n"), @r"⚠ mallory@other.test came from something I read, not from you · 3 more");
     }
     world.deny_request("cho", "dm:cho", "").await;
     world.read_new("dm:ana");

@@ -389,8 +389,7 @@ async fn a_mail_that_needed_it_is_asked_for_once_connected(platform: Platform) {
                   I'm running late.
 
                   Ana
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }

@@ -86,8 +86,7 @@ async fn a_mail_can_be_changed_before_the_nod(platform: Platform) {
                   Hi both,
 
                   an hour.
-                  ⚠ Nod's first mail to bo@acme.test and 1 more
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -259,13 +258,13 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: Platf
     world.say("ana", "general", "@nod send Bo the long mail").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 8), @r"
+            All work and no play makes a long mail.
               It goes on.
 
             All work and no play makes a long mail.
               It goes on.
             · First 1,463 of 11,414 characters. Press Show all to read the rest.
-            ⚠ Nod's first mail to bo@acme.test
-            · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+            · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
             [Approve & send] [Edit] [Deny] [Show all]
         ");
     }

@@ -35,8 +35,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         I'm running late.
 
         Ana
-        ⚠ Nod's first mail to bo@acme.test
-        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+        · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
         [Approve & send] [Edit] [Deny]
         ---
         # Connected accounts

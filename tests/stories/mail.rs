@@ -32,8 +32,7 @@ async fn mail_waits_for_a_yes(platform: Platform) {
                   I'm running late.
 
                   Ana
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }

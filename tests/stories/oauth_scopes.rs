@@ -87,8 +87,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
               I'm running late.
 
               Ana
-              ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -111,8 +110,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
               I'm running late.
 
               Ana
-              ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
             ana: and now?
             nod: Still nothing.
@@ -231,8 +229,7 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Pl
                   I'm running late.
 
                   Ana
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }

@@ -114,8 +114,8 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
               What happens  star
               “Invoice 1” from kim@northwind.test
               ⚠ Prepared after reading an email from kim@northwind.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve] [Deny]
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve] [Deny] [Show all]
         ");
     }
     world.click("ana", "dm:ana", "Approve").await;
@@ -132,6 +132,7 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
               What happens  star
               “Invoice 1” from kim@northwind.test
               Approved by Ana Silva 09:30 WET → Done 09:30 WET
+              [Show all]
             nod: It has a star now.
         ");
     }

@@ -114,11 +114,9 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: Platform) {
               Net 30.
 
               Kim
-              ⚠ Nod's first mail to bo@acme.test
-              ⚠ Prepared after reading an email from kim@northwind.test
               ⚠ 2 files came with an email, and I haven't opened them
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.model.will(Answer::text("Bo has it."));
@@ -178,6 +176,7 @@ async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: Platform) {
         insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
               · I couldn't find the email a file came with. Nothing was sent: ask me again once that's fixed.
+              [Show all]
             nod: It was not sent.
               · To be clear, nothing was sent or changed just now.
         ");
@@ -304,11 +303,8 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: Platform) {
               Thread  answers “AW: Terms” from kim@northwind.test
               Quotes  the email from kim@northwind.test, 84 characters
               Fine.
-              ⚠ kim@northwind.test is outside acme.test
-              ⚠ Nod's first mail to kim@northwind.test and 1 more
-              ⚠ kim@northwind.test came from something I read, not from you
-              ⚠ Prepared after reading an email from kim@northwind.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              ⚠ First email to kim@northwind.test, outside acme.test
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
@@ -496,10 +492,8 @@ async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: Platform) {
                   Subject  Sales
                   Attached  sales.csv (26 bytes)
                   See the file.
-                  ⚠ Nod's first mail to bo@acme.test
-                  ⚠ Prepared after reading the file sales.csv
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-                  [Approve & send] [Edit] [Deny]
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+                  [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.google.faults.next(SEND, Fault::DropResponse);
@@ -575,8 +569,7 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: Platform) {
                   Signature  yours from Gmail
                   Hi Bo,
                   I'm late.
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny] [Show all]
         ");
     }

@@ -71,7 +71,7 @@ async fn a_rule_says_how_long_a_request_waits(platform: Platform) {
     let mut world =
         request_approval(World::with_rules_on(platform, rules).await, [Answer::text("Nobody answered.")])
             .await;
-    assert!(world.read_new("general").contains("Expires Fri 6 Mar 2026, 10:00 WET."));
+    assert!(world.read_new("general").contains("Expires Fri 6 Mar 2026, 10:00 WET"));
     // From the start, less time remained than a reminder's lead.
     world.advance(TimeDelta::minutes(29)).await;
     assert_eq!(count_reminders(&world).await, 0);

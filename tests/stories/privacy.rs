@@ -130,10 +130,8 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
               I'm running late.
 
               Ana
-              ⚠ Nod's first mail to bo@acme.test
-              ⚠ Prepared after reading an email from cfo@bank.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.click("ana", "dm:ana", "Approve & send").await;
@@ -158,7 +156,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
 
               Ana
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              [Open in Gmail]
+              [Open in Gmail] [Show all]
             nod: Bo knows.
         ");
     }
@@ -221,10 +219,8 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
             I'm running late.
 
             Ana
-            ⚠ Nod's first mail to bo@acme.test
-            ⚠ Prepared after reading an email from cfo@bank.test
-            · Only Eli Closed can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-            [Approve & send] [Edit] [Deny]
+            · Only Eli Closed can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+            [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     let whisper = world.chat.ephemeral_ids("eli").pop().unwrap();
@@ -255,7 +251,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
 
             Ana
             Approved by Eli Closed 09:30 WET → Sent 09:30 WET
-            [Open in Gmail]
+            [Open in Gmail] [Show all]
         ");
     }
     world.finish().await;

@@ -76,8 +76,7 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: Platform) {
                   To  stone@acme.test
                   Subject  Hello
                   Hello!
-                  ⚠ Nod's first mail to stone@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -151,8 +150,7 @@ async fn an_address_is_taken_as_it_is(platform: Platform) {
                   Subject  Hello
                   Hello!
                   ⚠ zoe+x@far.example is outside acme.test
-                  ⚠ Nod's first mail to zoe+x@far.example
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -200,8 +198,7 @@ async fn a_mention_is_the_person_mentioned(platform: Platform) {
                   To  stone@acme.test
                   Subject  Hello
                   Hello!
-                  ⚠ Nod's first mail to stone@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -248,11 +245,8 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
               Subject  Hello
               Hello!
               ⚠ zoe@partner.example is outside acme.test
-              ⚠ Nod's first mail to zoe@partner.example
-              ⚠ zoe@partner.example came from something I read, not from you
-              ⚠ Prepared after reading an address from your email
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     assert_eq!(world.google.list_sent(ANA).len(), 1);

@@ -55,7 +55,7 @@ async fn draft_recipient_is_not_a_known_contact(platform: Platform) {
     world.script_model("tool", [Answer::tool("gmail_send_email", to_eve()), Answer::text("Not sent.")]);
     world.say("ana", "dm:ana", "send eve@evil.test a hello").await;
     let read = world.read_new("dm:ana");
-    assert!(read.contains("Nod's first mail to eve@evil.test"), "{read}");
+    assert!(read.contains("First email to eve@evil.test, outside acme.test"), "{read}");
     world.deny_request("ana", "dm:ana", "").await;
     world.read_new("dm:ana");
     world.finish().await;

@@ -266,9 +266,8 @@ async fn with_finished_mails(mut world: World) -> World {
     let three = Answer::tools(vec![mail("Bo"), mail("Cho"), mail("eve@x.test")]);
     world.script_model("tool", [three, Answer::text("Two know.")]);
     world.say("ana", "general", "@nod tell all three").await;
-    let untick = world.find_label("general", "☑ 2");
-    world.click("ana", "general", &untick).await;
-    world.click("ana", "general", "Approve selected (2)").await;
+    world.click("ana", "general", "Untick 2").await;
+    world.click("ana", "general", "Approve 2 of 3").await;
     world.advance_past_undo_window().await;
     world.script_model("tool", [late_mail_call(), Answer::text("Nobody answered.")]);
     world.say("ana", "general", "@nod tell Bo once more").await;

@@ -129,10 +129,8 @@ async fn what_others_said_is_outside_text(platform: Platform) {
                   I'm running late.
 
                   Ana
-                  ⚠ Nod's first mail to bo@acme.test
-                  ⚠ Prepared after reading earlier messages in this thread
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-                  [Approve & send] [Edit] [Deny]
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+                  [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.finish().await;

@@ -166,7 +166,7 @@ async fn a_yes_before_the_card_stands_was_said_to_something_else(platform: Platf
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
             nod: To what?
         ");

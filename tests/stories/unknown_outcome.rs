@@ -130,8 +130,7 @@ async fn send_again_asks_once_more_and_warns(platform: Platform) {
 
               Ana
               ⚠ This may go out twice: I don't know whether it went out at 09:44 WET
-              ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:46 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:46 WET
               [Approve & send] [Edit] [Deny]
         ");
     }

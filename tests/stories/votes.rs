@@ -162,8 +162,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               When  Mon 9 Mar, 14:00–14:45 WET
               Guests  bo@acme.test, cho@acme.test
               For guests  Bo Lind 15:00–15:45 CET · Cho Park 10:00–10:45 EDT
-              ⚠ Nod's first invitation to bo@acme.test and 1 more
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & invite] [Edit] [Deny]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
@@ -249,9 +248,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               Title  Planning
               When  Mon 9 Mar, 10:00–10:45 WET
               Guests  bo@acme.test, cho@acme.test
-              ⚠ Nod's first invitation to bo@acme.test and 1 more
               ⚠ I don't know the time zone of Ana Silva, so times are in WET. Set it in settings
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & invite] [Edit] [Deny]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning

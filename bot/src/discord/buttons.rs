@@ -22,6 +22,8 @@ pub(super) struct ButtonRows {
     pub link_lines: Vec<Vec<Span>>,
     /// How many buttons are omitted.
     pub omitted: usize,
+    /// The ids of its buttons: Discord rejects a message with a duplicate.
+    pub custom_ids: HashSet<String>,
 }
 
 impl ButtonRows {
@@ -63,7 +65,14 @@ pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
         }
     }
     rows.rows.extend(elements.chunks(limits::ROW).map(|row| json!({"type": 1, "components": row})));
+    rows.custom_ids = ids;
     rows
+}
+
+/// Returns the buttons of one line, at most a row; `ids` are those that the message has already.
+pub(super) fn elements(buttons: &[Button], ids: &mut HashSet<String>) -> Vec<Value> {
+    let is_new = |element: &Value| element.get("custom_id").is_none_or(|id| ids.insert(id.to_string()));
+    buttons.iter().filter_map(element).filter(is_new).take(limits::ROW).collect()
 }
 
 /// Returns the buttons that choose on the same object as this one, if they exceed a row but not a menu.

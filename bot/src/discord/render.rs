@@ -50,7 +50,16 @@ pub fn ephemeral(card: &Card) -> Value {
 #[must_use]
 pub fn fits_in_one_message(card: &Card) -> bool {
     let rows = buttons::rows(&card.buttons);
-    rows.omitted == 0 && size(&texts(card, &rows, usize::MAX)) <= limits::TEXT
+    let parts = parts(card, &rows, usize::MAX);
+    let mut merged = parts.clone();
+    merge(&mut merged, room_for_parts(&rows));
+    let count = |parts: &[Part]| parts.iter().filter(|part| !part.buttons.is_empty()).count();
+    rows.omitted == 0 && size(&parts) <= limits::TEXT && count(&parts) == count(&merged)
+}
+
+/// Returns how many components there may be beside the container and its rows of buttons.
+fn room_for_parts(rows: &ButtonRows) -> usize {
+    limits::COMPONENTS - 1 - rows.components()
 }
 
 /// Renders a body for a modal in at most `most` texts, none longer than a message's. Returns whether it is complete.
@@ -60,9 +69,10 @@ pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
     }
     let card = Card { body: blocks.to_vec(), ..Card::default() };
     let whole = fits_in_one_message(&card);
-    let mut texts = fit_texts(&card, &ButtonRows::default());
-    merge(&mut texts, most);
-    (texts.into_iter().map(text_display).collect(), whole)
+    let mut parts = fit_parts(&card, &ButtonRows::default());
+    parts.iter_mut().for_each(|part| part.buttons.clear());
+    merge(&mut parts, most);
+    (parts.into_iter().map(|part| text_display(part.text)).collect(), whole)
 }
 
 /// Builds the body. Only the users in `called` are notified, whatever the text contains.
@@ -88,32 +98,68 @@ fn text_display(content: String) -> Value {
 
 fn components(card: &Card) -> Vec<Value> {
     let rows = buttons::rows(&card.buttons);
-    let mut texts = fit_texts(card, &rows);
+    let mut parts = fit_parts(card, &rows);
     let words = card.body.iter().all(|block| matches!(block, Block::Markdown(_) | Block::Mention(_)));
     if words && card.title.is_none() && card.buttons.is_empty() {
-        merge(&mut texts, limits::COMPONENTS);
-        return texts.into_iter().map(text_display).collect();
+        merge(&mut parts, limits::COMPONENTS);
+        return parts.into_iter().map(|part| text_display(part.text)).collect();
     }
-    merge(&mut texts, limits::COMPONENTS - 1 - rows.components());
-    let inner: Vec<Value> = texts.into_iter().map(text_display).chain(rows.rows).collect();
+    merge(&mut parts, room_for_parts(&rows));
+    let inner: Vec<Value> = parts.into_iter().flat_map(Part::components).chain(rows.rows).collect();
     vec![json!({"type": 17, "components": inner})]
 }
 
-/// Merges the texts into at most `most`: the rest goes into the last one.
-fn merge(texts: &mut Vec<String>, most: usize) {
-    if texts.len() > most.max(1) {
-        let last = texts.split_off(most.max(1) - 1).join("\n");
-        texts.push(last);
+/// A text of the message, and the buttons at its side.
+#[derive(Clone)]
+struct Part {
+    text: String,
+    buttons: Vec<Value>,
+}
+
+impl Part {
+    fn new(text: String) -> Self {
+        Self { text, buttons: Vec::new() }
+    }
+
+    /// Returns a section for one button, a row below the text for several.
+    fn components(mut self) -> Vec<Value> {
+        match self.buttons.len() {
+            0 => vec![text_display(self.text)],
+            1 => {
+                let accessory = self.buttons.pop();
+                let text = text_display(self.text);
+                vec![json!({"type": 9, "components": [text], "accessory": accessory})]
+            }
+            _ => vec![text_display(self.text), json!({"type": 1, "components": self.buttons})],
+        }
+    }
+
+    fn count(&self) -> usize {
+        if self.buttons.is_empty() { 1 } else { 2 + self.buttons.len() }
     }
 }
 
-/// Returns the texts, cut until they fit into a message.
-fn fit_texts(card: &Card, rows: &ButtonRows) -> Vec<String> {
+/// Merges the parts until they have at most `most` components: texts at first, the last ones before the others; then
+/// rows lose their buttons.
+fn merge(parts: &mut Vec<Part>, most: usize) {
+    while parts.len() > 1 && parts.iter().map(Part::count).sum::<usize>() > most {
+        let plain = |at: usize| parts[at].buttons.is_empty();
+        if let Some(at) = (1..parts.len()).rev().find(|at| plain(*at) && plain(at - 1)) {
+            let after = parts.remove(at);
+            parts[at - 1].text = format!("{}\n{}", parts[at - 1].text, after.text);
+        } else if let Some(row) = parts.iter_mut().rev().find(|part| !part.buttons.is_empty()) {
+            row.buttons.clear();
+        }
+    }
+}
+
+/// Returns the parts, cut until they fit into a message.
+fn fit_parts(card: &Card, rows: &ButtonRows) -> Vec<Part> {
     let mut room = usize::MAX;
     loop {
-        let texts = texts(card, rows, room);
-        if size(&texts) <= limits::TEXT || room == 0 {
-            return texts;
+        let parts = parts(card, rows, room);
+        if size(&parts) <= limits::TEXT || room == 0 {
+            return parts;
         }
         room = match room {
             usize::MAX => limits::TEXT,
@@ -124,8 +170,8 @@ fn fit_texts(card: &Card, rows: &ButtonRows) -> Vec<String> {
 }
 
 /// Returns their total length, with the line ends that merging adds.
-fn size(texts: &[String]) -> usize {
-    texts.iter().map(|text| units(text)).sum::<usize>() + texts.len().saturating_sub(FEW)
+fn size(parts: &[Part]) -> usize {
+    parts.iter().map(|part| units(&part.text)).sum::<usize>() + parts.len().saturating_sub(FEW)
 }
 
 /// A part of a card. Facts get room before text does.
@@ -149,6 +195,15 @@ fn chunk(block: &Block) -> Chunk {
         }
         Block::TimeOptions(times) => fact(vec![TextBlock::paragraph(time_runs(times))]),
         Block::Note(text) => fact(vec![note(text)]),
+        Block::Row(row) => fact(vec![TextBlock::paragraph(vec![Span::plain(to_one_line(&row.text))])]),
+        // "in 5 minutes", which Discord counts down.
+        Block::Deadline(until) => fact(vec![TextBlock::with_prefix(
+            "-# ",
+            vec![
+                Span::plain(format!("{} ", to_one_line(&until.words))),
+                Span::moment(until.at, 'R', to_one_line(&until.text)),
+            ],
+        )]),
     }
 }
 
@@ -214,8 +269,8 @@ fn title(card: &Card, room: usize) -> Option<String> {
     Some(join_blocks(&parts))
 }
 
-/// Returns the texts of a card. Title and buttons are complete, the rest takes about `room`.
-fn texts(card: &Card, rows: &ButtonRows, room: usize) -> Vec<String> {
+/// Returns the parts of a card. Title and buttons are complete, the rest takes about `room`.
+fn parts(card: &Card, rows: &ButtonRows, room: usize) -> Vec<Part> {
     let title = title(card, room);
     let mut beside: Vec<TextBlock> = rows.link_lines.iter().cloned().map(TextBlock::paragraph).collect();
     if rows.omitted > 0 {
@@ -231,15 +286,22 @@ fn texts(card: &Card, rows: &ButtonRows, room: usize) -> Vec<String> {
             chunk.parts = fit(std::mem::take(&mut chunk.parts), &mut left, &mut lost);
         }
     }
-    let mut texts: Vec<String> = title.into_iter().collect();
-    texts.extend(chunks.iter().map(|chunk| join_blocks(&chunk.parts)));
-    texts.extend((lost > 0).then(|| missing(lost).markup()));
-    texts.push(join_blocks(&beside));
-    texts.retain(|text| !text.trim().is_empty());
-    if texts.is_empty() {
-        texts.push(EMPTY_CARD.to_owned());
+    let mut parts: Vec<Part> = title.into_iter().map(Part::new).collect();
+    let mut ids = rows.custom_ids.clone();
+    parts.extend(card.body.iter().zip(&chunks).map(|(block, chunk)| {
+        let buttons = match block {
+            Block::Row(row) => buttons::elements(&row.buttons, &mut ids),
+            _ => Vec::new(),
+        };
+        Part { text: join_blocks(&chunk.parts), buttons }
+    }));
+    parts.extend((lost > 0).then(|| Part::new(missing(lost).markup())));
+    parts.push(Part::new(join_blocks(&beside)));
+    parts.retain(|part| !part.text.trim().is_empty());
+    if parts.is_empty() {
+        parts.push(Part::new(EMPTY_CARD.to_owned()));
     }
-    texts
+    parts
 }
 
 /// Returns the parts that fit. What is missing is noted there if any of it fits, else added to `lost`.

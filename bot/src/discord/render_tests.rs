@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nod_contract::card::{Action, Button, OnClick, Style, TimeOption};
+use nod_contract::card::{Action, Button, Deadline, OnClick, Row, Style, TimeOption};
 use nod_contract::tool::{ActionLabels, Preview};
 use nod_requests::approval::{check_displayable, request};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn without_times(shown: &str) -> String {
         let written = part.split_once('>').filter(|(token, _)| {
             token.len() == 12
                 && token[..10].bytes().all(|b| b.is_ascii_digit())
-                && [":f", ":t"].contains(&&token[10..])
+                && [":f", ":t", ":R"].contains(&&token[10..])
         });
         match written {
             Some((_, after)) => rest.push_str(after),
@@ -151,7 +151,9 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec((text(), text()), 0..6).prop_map(Block::Fields),
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..200).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..200).prop_map(Block::Risks),
+        1 => (text(), proptest::collection::vec(button(), 0..4)).prop_map(|(text, buttons)| Block::Row(Row { text, buttons })),
         1 => text().prop_map(Block::Note),
+        1 => (text(), ".{0,30}").prop_map(|(words, text)| Block::Deadline(Deadline { words, at: 1_700_000_000, text })),
         1 => proptest::collection::vec(time(), 0..40).prop_map(Block::TimeOptions),
         1 => "[1-9][0-9]{16,18}".prop_map(Block::Mention),
     ]
@@ -178,11 +180,8 @@ fn card() -> impl Strategy<Value = Card> {
         3 => proptest::collection::vec(button(), 0..5),
         1 => proptest::collection::vec(button(), 0..60)
     ];
-    (proptest::option::of(text()), blocks, buttons).prop_map(|(title, body, buttons)| Card {
-        title,
-        body,
-        buttons,
-    })
+    (proptest::option::of(text()), blocks, buttons, proptest::option::of(text()))
+        .prop_map(|(title, body, buttons, notice)| Card { notice, title, body, buttons })
 }
 
 #[test]
@@ -199,8 +198,11 @@ fn any_card_gives_a_valid_message() {
         prop_assert!(mentioned_users(&card).iter().all(|user| told.contains(&json!(user))));
         let blocks = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
         prop_assert!(message_text(&message).matches("<@").count() <= blocks);
-        let given =
-            card.body.iter().map(|block| if let Block::TimeOptions(times) = block { times.len() } else { 0 });
+        let given = card.body.iter().map(|block| match block {
+            Block::TimeOptions(times) => times.len(),
+            Block::Deadline(_) => 1,
+            _ => 0,
+        });
         prop_assert!(times(&message) <= 2 * given.sum::<usize>());
         prop_assert!(has_delivery_tags(&message, key));
         prop_assert!(!fits_in_one_message(&card) || !message_text(&message).contains(" more characters)"));
@@ -346,8 +348,11 @@ fn any_request() -> impl Strategy<Value = (Preview, Card)> {
             let preview =
                 Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
             check_displayable(&preview).ok()?;
-            let by =
-                Block::Note("Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
+            let by = Block::Deadline(Deadline {
+                words: "Only Ana Silva can approve this. Expires".to_owned(),
+                at: 1_772_875_800,
+                text: "Sat 7 Mar 2026, 09:30 WET".to_owned(),
+            });
             let card = request(&preview, &risks).with_title("Send this email?").with_block(by);
             let press = |verb| OnClick::Action(Action::new(verb, Uuid::nil()));
             let card = card

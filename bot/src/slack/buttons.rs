@@ -20,12 +20,13 @@ pub(super) struct ButtonRows {
     pub link_lines: Vec<String>,
 }
 
-pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
+/// `ids` are the action ids that the message has already: Slack accepts each once.
+pub(super) fn rows(buttons: &[Button], ids: &mut HashSet<String>) -> ButtonRows {
     let mut rows = ButtonRows::default();
     let mut elements = Vec::new();
-    let (mut ids, mut spent, mut left_out) = (HashSet::new(), 0, 0);
+    let (mut spent, mut left_out) = (0, 0);
     for (index, button) in buttons.iter().enumerate() {
-        let Some(element) = element(button, index, &mut ids) else {
+        let Some(element) = element(button, index, ids) else {
             rows.link_lines.push(link_line(button));
             continue;
         };
@@ -52,16 +53,13 @@ fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<V
     let text = json!({"type": "plain_text", "text": button_label(button), "emoji": false});
     let mut element = match &button.on_click {
         OnClick::Action(verb) => {
-            let mut id = truncate_label(&verb.kind, limits::ACTION_ID - 10);
-            if id.is_empty() || !ids.insert(id.clone()) {
-                id = format!("{id}:{index}");
-                ids.insert(id.clone());
-            }
+            let id = unused(truncate_label(&verb.kind, limits::ACTION_ID - 10), index, ids);
             json!({"type": "button", "text": text, "action_id": id, "value": verb.to_string()})
         }
         OnClick::Link(target) => {
             let url = address(target).filter(|url| char_count(url) <= limits::BUTTON_URL)?;
-            json!({"type": "button", "text": text, "action_id": format!("{LINK}:{index}"), "url": url})
+            let id = unused(format!("{LINK}:{index}"), index, ids);
+            json!({"type": "button", "text": text, "action_id": id, "url": url})
         }
         OnClick::Connect { .. } => return None,
     };
@@ -71,6 +69,13 @@ fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<V
         Style::Plain => {}
     }
     Some(element)
+}
+
+/// Returns the id, or with a number if the message has it already.
+fn unused(id: String, index: usize, ids: &mut HashSet<String>) -> String {
+    let numbered = (index..).map(|number| format!("{id}:{number}"));
+    let mut all = Some(id.clone()).filter(|id| !id.is_empty()).into_iter().chain(numbered);
+    all.find(|id| ids.insert(id.clone())).unwrap_or(id)
 }
 
 fn button_label(button: &Button) -> String {

@@ -1,7 +1,9 @@
 //! Renders a card as Slack's blocks. Pure; the blocks are valid for every card: what is too long is split, and what
 //! does not fit at all is replaced by a sentence that says how much is missing.
 
-use nod_contract::card::{Block, Card, TimeOption};
+use std::collections::HashSet;
+
+use nod_contract::card::{Block, Card, Row, TimeOption};
 use serde_json::{Value, json};
 
 use super::buttons::{self, ButtonRows};
@@ -25,8 +27,9 @@ pub fn blocks(card: &Card) -> Vec<Value> {
 /// Returns blocks of at most `room` characters of JSON (never less than a title and the buttons need).
 #[must_use]
 pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
-    let rows = buttons::rows(&card.buttons);
-    let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
+    let mut ids = HashSet::new();
+    let rows = buttons::rows(&card.buttons, &mut ids);
+    let chunks: Vec<Chunk> = card.body.iter().map(|block| chunk(block, &mut ids)).collect();
     let mut budget = room.saturating_sub(size(&rows.blocks));
     loop {
         let blocks = assemble(card.title.as_deref(), &chunks, &rows, budget);
@@ -40,9 +43,11 @@ pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
 /// Returns whether one message shows the card in full: without limits it would look the same.
 #[must_use]
 pub fn fits_in_one_message(card: &Card) -> bool {
-    let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
-    let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text) if char_count(text) > limits::NOTE);
-    let whole = assemble(card.title.as_deref(), &chunks, &buttons::rows(&card.buttons), usize::MAX);
+    let mut ids = HashSet::new();
+    let rows = buttons::rows(&card.buttons, &mut ids);
+    let chunks: Vec<Chunk> = card.body.iter().map(|block| chunk(block, &mut ids)).collect();
+    let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text, _) if char_count(text) > limits::NOTE);
+    let whole = assemble(card.title.as_deref(), &chunks, &rows, usize::MAX);
     chunks.iter().all(short) && blocks(card) == whole
 }
 
@@ -52,11 +57,12 @@ pub(super) fn modal_blocks(body: &[Block]) -> Vec<Value> {
     if body.is_empty() {
         return Vec::new();
     }
+    let mut ids = HashSet::new();
     let chunks: Vec<Chunk> = body
         .iter()
         .map(|block| match block {
             Block::Literal(text) => Chunk::Words(exact_text(text)),
-            block => chunk(block),
+            block => chunk(block, &mut ids),
         })
         .collect();
     assemble(None, &chunks, &ButtonRows::default(), limits::VIEW_JSON)
@@ -76,13 +82,17 @@ fn exact_text(text: &str) -> Vec<TextBlock> {
 /// Renders the card as plain text, for notifications and screen readers.
 #[must_use]
 pub fn fallback(card: &Card) -> String {
-    let mut lines: Vec<String> = card.title.iter().map(|title| to_one_line(title)).collect();
-    for chunk in card.body.iter().map(chunk) {
+    let mut lines: Vec<String> =
+        card.notice.iter().chain(&card.title).map(|line| to_one_line(line)).collect();
+    let mut ids = HashSet::new();
+    for chunk in card.body.iter().map(|block| chunk(block, &mut ids)) {
         match chunk {
             Chunk::Facts(parts) | Chunk::Words(parts) => {
                 lines.extend(parts.iter().map(TextBlock::to_plain_text))
             }
-            Chunk::Note(text) => lines.push(text),
+            Chunk::Note(text, None) => lines.push(text),
+            Chunk::Note(text, Some((_, at))) => lines.push(format!("{text} {at}")),
+            Chunk::Row(text, _) => lines.push(text),
         }
     }
     lines.retain(|line| !line.trim().is_empty());
@@ -97,10 +107,13 @@ pub fn fallback(card: &Card) -> String {
 enum Chunk {
     Facts(Vec<TextBlock>),
     Words(Vec<TextBlock>),
-    Note(String),
+    /// A note, and the time at its end: in seconds since 1970, and as text.
+    Note(String, Option<(i64, String)>),
+    /// A line, and its blocks.
+    Row(String, Vec<Value>),
 }
 
-fn chunk(block: &Block) -> Chunk {
+fn chunk(block: &Block, ids: &mut HashSet<String>) -> Chunk {
     match block {
         Block::Mention(user) => Chunk::Facts(vec![TextBlock::Mention(user.clone())]),
         Block::Markdown(text) => Chunk::Words(split_long(markdown::parse_markdown(text))),
@@ -108,8 +121,32 @@ fn chunk(block: &Block) -> Chunk {
         Block::Fields(fields) => Chunk::Facts(split_long(vec![TextBlock::Text(field_runs(fields))])),
         Block::Risks(risks) => Chunk::Facts(split_long(vec![risk_lines(risks)])),
         Block::TimeOptions(times) => Chunk::Facts(split_long(vec![TextBlock::Text(time_runs(times))])),
-        Block::Note(text) => Chunk::Note(escape_control_chars(text).trim().to_owned()),
+        Block::Note(text) => Chunk::Note(escape_control_chars(text).trim().to_owned(), None),
+        Block::Deadline(until) => Chunk::Note(
+            escape_control_chars(&until.words).trim().to_owned(),
+            Some((until.at, to_one_line(&until.text))),
+        ),
+        Block::Row(row) => row_chunk(row, ids),
     }
+}
+
+/// Builds a section with the one button at its side, or with several below it.
+fn row_chunk(row: &Row, ids: &mut HashSet<String>) -> Chunk {
+    let line = to_one_line(&escape_control_chars(&row.text));
+    let text = truncate_label(&break_mentions(&line), limits::BLOCK_TEXT);
+    let text = if text.is_empty() { EMPTY_CARD.to_owned() } else { text };
+    let mut section =
+        json!({"type": "section", "text": {"type": "plain_text", "text": text, "emoji": false}});
+    let mut rows = buttons::rows(&row.buttons, ids);
+    let accessory = match rows.blocks.first_mut().and_then(|row| row["elements"].as_array_mut()) {
+        Some(elements) if elements.len() == 1 => elements.pop(),
+        _ => None,
+    };
+    if let Some(button) = accessory {
+        section["accessory"] = button;
+        rows.blocks.clear();
+    }
+    Chunk::Row(line, std::iter::once(section).chain(rows.blocks).collect())
 }
 
 fn literal_to_code_block(text: &str) -> TextBlock {
@@ -133,6 +170,8 @@ fn field_runs(fields: &[(String, String)]) -> Vec<Span> {
 
 /// The day with its weekday, in each reader's zone and language.
 const DAY_AND_TIME: &str = "{day_divider_pretty}, {time}";
+/// "today 15:05"
+const NEAR_DAY_AND_TIME: &str = "{date_short_pretty} {time}";
 
 fn time_runs(times: &[TimeOption]) -> Vec<Span> {
     let mut runs = Vec::new();
@@ -194,7 +233,14 @@ fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &ButtonRows, budget: us
         match (chunk, facts) {
             (Chunk::Words(parts), _) => page.push_fitted(fit(parts, &mut left), &mut lost),
             (_, Some(FitResult::Parts(parts, missing))) => page.push_fitted((parts, missing), &mut lost),
-            (_, Some(FitResult::Note(text, missing))) => page.note(&text, missing, &mut lost),
+            (_, Some(FitResult::Note(text, missing, until))) => {
+                page.note(&text, missing, until.as_ref(), &mut lost);
+            }
+            (_, Some(FitResult::Row(blocks, missing))) => {
+                page.close_text();
+                page.blocks.extend(blocks);
+                lost += missing;
+            }
             (_, None) => {}
         }
     }
@@ -212,7 +258,8 @@ fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &ButtonRows, budget: us
 
 enum FitResult {
     Parts(Vec<TextBlock>, usize),
-    Note(String, usize),
+    Note(String, usize, Option<(i64, String)>),
+    Row(Vec<Value>, usize),
 }
 
 fn fit_facts(chunk: &Chunk, left: &mut usize) -> Option<FitResult> {
@@ -222,11 +269,20 @@ fn fit_facts(chunk: &Chunk, left: &mut usize) -> Option<FitResult> {
             let (parts, missing) = fit(parts, left);
             Some(FitResult::Parts(parts, missing))
         }
-        Chunk::Note(text) => {
-            let room = left.saturating_sub(NOTICE).min(limits::NOTE);
+        Chunk::Note(text, until) => {
+            let fixed = NOTICE + until.as_ref().map_or(0, |(_, at)| NOTICE + char_count(at));
+            let room = left.saturating_sub(fixed).min(limits::NOTE);
             let (head, tail) = split_at_boundary(text, room);
-            *left = left.saturating_sub(char_count(head) + NOTICE);
-            Some(FitResult::Note(head.to_owned(), char_count(tail)))
+            *left = left.saturating_sub(char_count(head) + fixed);
+            Some(FitResult::Note(head.to_owned(), char_count(tail), until.clone()))
+        }
+        Chunk::Row(text, blocks) => {
+            let cost = size(blocks);
+            if cost > *left {
+                return Some(FitResult::Row(Vec::new(), char_count(text)));
+            }
+            *left -= cost;
+            Some(FitResult::Row(blocks.clone(), 0))
         }
     }
 }
@@ -298,14 +354,19 @@ impl BlockBuilder {
         }
     }
 
-    fn note(&mut self, text: &str, missing_here: usize, lost: &mut usize) {
+    fn note(&mut self, text: &str, missing_here: usize, until: Option<&(i64, String)>, lost: &mut usize) {
         *lost += missing_here;
         if text.trim().is_empty() {
             return;
         }
         self.close_text();
         let element = json!({"type": "plain_text", "text": break_mentions(text), "emoji": false});
-        self.blocks.push(json!({"type": "context", "elements": [element]}));
+        let at = until.map(|(at, text)| {
+            let text = escape(&break_mentions(text)).replace('|', "/");
+            json!({"type": "mrkdwn", "text": format!("<!date^{at}^{NEAR_DAY_AND_TIME}|{text}>")})
+        });
+        let elements: Vec<Value> = [Some(element), at].into_iter().flatten().collect();
+        self.blocks.push(json!({"type": "context", "elements": elements}));
     }
 
     /// Turns the text so far into blocks, each within a block's length.

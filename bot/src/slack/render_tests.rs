@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_contract::card::{Action, Button, OnClick, Style, TimeOption};
+use nod_contract::card::{Action, Button, Deadline, OnClick, Style, TimeOption};
 use nod_contract::tool::{ActionLabels, Preview};
 use nod_requests::approval::{check_displayable, request};
 use proptest::prelude::*;
@@ -150,7 +150,9 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..400).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..400).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
+        1 => (text(), ".{0,30}").prop_map(|(words, text)| Block::Deadline(Deadline { words, at: 1_700_000_000, text })),
         1 => proptest::collection::vec(time(), 0..40).prop_map(Block::TimeOptions),
+        1 => (text(), proptest::collection::vec(button(), 0..4)).prop_map(|(text, buttons)| Block::Row(Row { text, buttons })),
         1 => "U[0-9A-Z]{8,10}".prop_map(Block::Mention),
     ]
 }
@@ -170,11 +172,8 @@ fn button() -> impl Strategy<Value = Button> {
 fn card() -> impl Strategy<Value = Card> {
     let blocks = prop_oneof![3 => proptest::collection::vec(block(), 0..6), 1 => proptest::collection::vec(".{0,9}".prop_map(Block::Note), 0..200)];
     let buttons = prop_oneof![3 => proptest::collection::vec(button(), 0..5), 1 => proptest::collection::vec(button(), 0..120)];
-    (proptest::option::of(text()), blocks, buttons).prop_map(|(title, body, buttons)| Card {
-        title,
-        body,
-        buttons,
-    })
+    (proptest::option::of(text()), blocks, buttons, proptest::option::of(text()))
+        .prop_map(|(title, body, buttons, notice)| Card { notice, title, body, buttons })
 }
 
 proptest! {
@@ -349,8 +348,11 @@ fn any_request() -> impl Strategy<Value = (Preview, Card)> {
             let preview =
                 Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
             check_displayable(&preview).ok()?;
-            let by =
-                Block::Note("Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
+            let by = Block::Deadline(Deadline {
+                words: "Only Ana Silva can approve this. Expires".to_owned(),
+                at: 1_772_875_800,
+                text: "Sat 7 Mar 2026, 09:30 WET".to_owned(),
+            });
             let card = request(&preview, &risks).with_title("Send this email?").with_block(by);
             let press = |verb| OnClick::Action(Action::new(verb, Uuid::nil()));
             let card = card

@@ -75,15 +75,14 @@ impl Screen {
             return None;
         }
         // The removed buttons lose their numbers. The others keep theirs, because the user may be about to type one.
-        let stays = |verb: &Action| {
-            card.buttons.iter().any(|button| button.on_click == OnClick::Action(verb.clone()))
-        };
+        let stays =
+            |verb: &Action| card.all_buttons().any(|button| button.on_click == OnClick::Action(verb.clone()));
         self.buttons.retain(|_, (of, verb)| *of != Some(id) || stays(verb));
         let newest = self.newest.clone();
         let text = self.card(Some(id), card);
         let before = self.shown.insert(id, (version, text.clone()));
         // A message with buttons is shown in full; otherwise the new lines are enough.
-        let asks = card.buttons.iter().any(|button| matches!(button.on_click, OnClick::Action(_)));
+        let asks = card.all_buttons().any(|button| matches!(button.on_click, OnClick::Action(_)));
         let answers = self.last_clicked.take_if(|pressed| *pressed == id).is_some();
         let text = match before {
             Some((_, before)) if before == text && !answers => String::new(),
@@ -101,7 +100,7 @@ impl Screen {
     /// Formats a card; its new buttons get new numbers.
     pub(super) fn card(&mut self, of: Option<DeliveryId>, card: &Card) -> String {
         let numbers: Vec<usize> =
-            card.buttons.iter().map(|button| self.assign_button_number(of, &button.on_click)).collect();
+            card.all_buttons().map(|button| self.assign_button_number(of, &button.on_click)).collect();
         self.newest.clone_from(&numbers);
         text::card(card, &numbers, self.style)
     }

@@ -37,11 +37,19 @@ pub(super) fn card(card: &Card, numbers: &[usize], look: TextStyle) -> String {
     if let Some(title) = &card.title {
         lines.push(look.bold(&strip_control_chars(title)));
     }
-    lines.extend(card.body.iter().map(|part| block(part, look)));
-    let buttons: Vec<String> =
-        card.buttons.iter().zip(numbers).map(|(has, number)| button(has, *number, look)).collect();
-    if !buttons.is_empty() {
-        lines.push(buttons.join("   "));
+    let mut numbers = numbers.iter();
+    let mut buttons = |all: &[Button]| {
+        let numbered = all.iter().zip(numbers.by_ref());
+        numbered.map(|(has, number)| button(has, *number, look)).collect::<Vec<_>>().join("   ")
+    };
+    for part in &card.body {
+        lines.push(match part {
+            Block::Row(row) => format!("{}   {}", strip_control_chars(&row.text), buttons(&row.buttons)),
+            part => block(part, look),
+        });
+    }
+    if !card.buttons.is_empty() {
+        lines.push(buttons(&card.buttons));
     }
     lines.join("\n")
 }
@@ -70,6 +78,10 @@ fn block(block: &Block, look: TextStyle) -> String {
             times.iter().map(|one| time(one, look, &here)).collect::<Vec<_>>().join("\n")
         }
         Block::Note(text) => look.dim(&format!("· {}", strip_control_chars(text))),
+        Block::Deadline(until) => {
+            look.dim(&format!("· {} {}", strip_control_chars(&until.words), strip_control_chars(&until.text)))
+        }
+        Block::Row(row) => strip_control_chars(&row.text),
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Card {
     pub body: Vec<Block>,
     /// The buttons.
     pub buttons: Vec<Button>,
+    /// What a notification says of it, if that is not how it begins: who is asked for what; literal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
 }
 
 /// A part of a card.
@@ -42,6 +45,30 @@ pub enum Block {
     TimeOptions(Vec<TimeOption>),
     /// Small print; literal.
     Note(String),
+    /// Small print that ends with a time: "Only Ana can approve this. Expires".
+    Deadline(Deadline),
+    /// One of several things, with what can be done with it.
+    Row(Row),
+}
+
+/// A line with its own buttons beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// One line; literal.
+    pub text: String,
+    /// Few; a card that does not fit loses them.
+    pub buttons: Vec<Button>,
+}
+
+/// A time that each reader sees on their own clock, after a few words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadline {
+    /// The words before it; literal.
+    pub words: String,
+    /// Seconds since 1970.
+    pub at: i64,
+    /// For platforms that do not know the reader's time zone: "Mon 9 Mar 2026, 09:00 WET"; literal.
+    pub text: String,
 }
 
 /// One of several times to choose from.
@@ -252,15 +279,39 @@ impl Card {
     /// Returns whether the card has an approve button, so it must be shown in full.
     #[must_use]
     pub fn is_approval_request(&self) -> bool {
-        self.buttons
-            .iter()
+        self.all_buttons()
             .any(|button| matches!(&button.on_click, OnClick::Action(verb) if verb.is_approval()))
+    }
+
+    /// Returns the buttons in reading order: those of its rows, then its own.
+    pub fn all_buttons(&self) -> impl Iterator<Item = &Button> {
+        let of_rows = self.body.iter().flat_map(|block| match block {
+            Block::Row(row) => &row.buttons[..],
+            _ => &[],
+        });
+        of_rows.chain(&self.buttons)
+    }
+
+    /// Returns the same, to change them.
+    pub fn all_buttons_mut(&mut self) -> impl Iterator<Item = &mut Button> {
+        let of_rows = self.body.iter_mut().flat_map(|block| match block {
+            Block::Row(row) => &mut row.buttons[..],
+            _ => &mut [],
+        });
+        of_rows.chain(&mut self.buttons)
     }
 
     /// Sets the title.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
+        self
+    }
+
+    /// Sets what a notification says of it.
+    #[must_use]
+    pub fn with_notice(mut self, notice: impl Into<String>) -> Self {
+        self.notice = Some(notice.into());
         self
     }
 

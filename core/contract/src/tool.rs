@@ -378,6 +378,17 @@ pub struct Preview {
     /// Risks from the person's own mailbox or calendar, only for cards that no other user sees.
     #[serde(default)]
     pub private_risks: Vec<String>,
+    /// The recipients outside the organisation to whom the account has never written, as far as the mailbox was asked.
+    /// As private as `private_risks`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never_written_to: Vec<String>,
+    /// The recipients who are on the thread that it answers: the person pointed at them with the thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread_participants: Vec<String>,
+    /// Whether people here named all recipients: by address, by name, or with the thread. The gate sets it while
+    /// untrusted content is in view.
+    #[serde(default)]
+    pub are_recipients_named: bool,
     /// The recipients whom no user here has named and who are not in the directory, while untrusted content is in
     /// view. The gate sets it.
     #[serde(default)]
@@ -437,6 +448,9 @@ impl Preview {
             provenance: default_provenance(),
             risks: Vec::new(),
             private_risks: Vec::new(),
+            never_written_to: Vec::new(),
+            thread_participants: Vec::new(),
+            are_recipients_named: false,
             unknown_recipients: Vec::new(),
             draft: None,
             display_limit: default_display_limit(),
@@ -469,15 +483,6 @@ pub struct ActionLabels {
     /// What the receipt is about, in the middle of a sentence: "email".
     #[serde(alias = "thing")]
     pub noun: String,
-    /// What each recipient receives: "mail", "invitation".
-    #[serde(default = "default_recipient_noun")]
-    #[serde(alias = "brings")]
-    pub recipient_noun: String,
-}
-
-/// The default for older rows: at first, everything that reached other people was mail.
-fn default_recipient_noun() -> String {
-    "mail".to_owned()
 }
 
 impl ActionLabels {

@@ -34,7 +34,7 @@ impl Links {
 
     /// Returns the card as it is sent, with its links.
     pub fn resolve_links(&self, mut card: Card) -> Card {
-        for button in &mut card.buttons {
+        for button in card.all_buttons_mut() {
             if let OnClick::Connect { provider, offer } = button.on_click {
                 button.on_click = OnClick::Link(self.url(provider, offer));
             }

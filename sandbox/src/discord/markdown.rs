@@ -115,7 +115,8 @@ impl World {
             let at = DateTime::from_timestamp(seconds.parse().ok()?, 0)?;
             let format = match style {
                 "t" => "%H:%M UTC",
-                "f" | "F" => "%a %-d %b %Y, %H:%M UTC",
+                // A relative time changes as it is read, so the moment itself stands for it.
+                "f" | "F" | "R" => "%a %-d %b %Y, %H:%M UTC",
                 // Other styles are left as written; how Discord shows them is not known here.
                 _ => return None,
             };

@@ -152,7 +152,7 @@ impl World {
             }
             "context" => {
                 let elements = block["elements"].as_array().into_iter().flatten();
-                format!("· {}", elements.map(|e| self.text_of(e)).collect::<Vec<_>>().join(" · "))
+                format!("· {}", elements.map(|e| self.text_of(e)).collect::<Vec<_>>().join(" "))
             }
             "actions" => {
                 let elements = block["elements"].as_array().into_iter().flatten();

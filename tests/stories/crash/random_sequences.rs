@@ -32,8 +32,8 @@ enum SequenceStep {
 const STEPS: [SequenceStep; 14] = [
     SequenceStep::Click("Approve"),
     SequenceStep::Click("Approve"),
-    SequenceStep::Click("Approve selected"),
-    SequenceStep::Click("☑"),
+    SequenceStep::Click("Approve 2 of 3"),
+    SequenceStep::Click("Untick"),
     SequenceStep::Click("Deny"),
     SequenceStep::Click("Undo"),
     SequenceStep::Click("Undo"),
@@ -54,7 +54,7 @@ fn sequences() -> Vec<(String, Vec<SequenceStep>)> {
         vec![Click("Approve"), Click("Undo"), Crash],
         vec![Click("Approve"), Wait(900), Crash, Click("Undo"), CrashInCall(SEND, true)],
         vec![Crash, Wait(1_500)],
-        vec![Click("☑"), Click("Approve selected"), Click("Undo"), CrashInCall(SEND, false)],
+        vec![Click("Untick"), Click("Approve 2 of 3"), Click("Undo"), CrashInCall(SEND, false)],
         vec![Click("Approve"), LoseCall(SEND, true), CrashInCall(CREATE, true), Click("Undo")],
     ];
     let mut orders: Vec<_> = told.into_iter().enumerate().map(|(n, o)| (format!("told {n}"), o)).collect();

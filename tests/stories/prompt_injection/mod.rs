@@ -95,12 +95,15 @@ async fn whose_text_came_last_is_named_and_everything_is_on_the_card_or_behind_a
     );
     world.say("ana", "dm:ana", "read my mail and tell Bo").await;
     let card = world.read_new("dm:ana");
-    let risk = card.lines().find(|line| line.contains("Prepared after reading an email from aaa")).unwrap();
-    assert!(risk.contains("bbb.evil.test, and 1 more before it"), "{risk}");
-    assert!(risk.chars().count() < 230, "{risk}");
-    assert!(!card.contains("more characters)"), "{card}");
+    // Ana named Bo herself, so what was read is no warning; it is told all the same.
+    assert!(!card.contains("⚠") && !card.contains("more characters)"), "{card}");
     let shown = world.show_all("ana", "dm:ana", "SHA-256").await;
-    assert!(shown.contains("theendofit") && shown.contains("mailfromlena@other.test"), "{shown}");
+    let read = shown.split_once("Preparedafterreading,latestfirst:").map_or("", |(_, read)| read);
+    assert!(shown.contains("theendofit"), "{shown}");
+    assert!(
+        read.starts_with("anemailfromaaa") && read.contains("bbb.evil.test,anemailfromlena@other.test."),
+        "{shown}"
+    );
     world.deny_request("ana", "dm:ana", "").await;
     world.read_new("dm:ana");
     world.finish().await;
@@ -145,10 +148,15 @@ async fn run_attempt(world: &mut World, attempt: &Attempt, draft: &str) {
     let newest = &said[said.rfind("nod: ").unwrap_or_default()..];
     if asks {
         assert!(newest.contains("[Deny]"), "{name}: nobody was asked:\n{newest}");
-        assert!(newest.contains("⚠ Prepared after reading "), "{name}: whose words?\n{newest}");
+        assert!(newest.contains("⚠ "), "{name}: no warning:\n{newest}");
     }
+    let newest = newest.to_owned();
+    let whole =
+        if asks { world.read_in_full("ana", place, &newest).await } else { newest.replace([' ', '\n'], "") };
+    assert!(!asks || whole.contains("Preparedafterreading"), "{name}: whose words?\n{whole}");
     for wanted in *card {
-        assert!(newest.contains(wanted), "{name}: no “{wanted}” in:\n{newest}");
+        let squashed: String = wanted.split_whitespace().collect();
+        assert!(whole.contains(&squashed), "{name}: no “{wanted}” in:\n{newest}\n{whole}");
     }
     let hides = |c: &char| matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     assert!(

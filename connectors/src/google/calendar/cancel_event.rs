@@ -176,7 +176,6 @@ fn build_preview(
         done: "Cancelled".into(),
         not_done: "Not cancelled".into(),
         noun: "event".into(),
-        recipient_noun: "cancellation".into(),
     };
     let guests = event_view::other_guests(event);
     let question = if which == SeriesScope::WholeSeries {

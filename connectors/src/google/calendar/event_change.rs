@@ -323,7 +323,6 @@ impl EventChange {
             done: "Updated".into(),
             not_done: "Not updated".into(),
             noun: "event".into(),
-            recipient_noun: "message".into(),
         };
         let question = if meant.times == SeriesScope::WholeSeries {
             "Update every time of this event?"

@@ -230,7 +230,6 @@ impl NewEvent {
             done: "Created".into(),
             not_done: "Not created".into(),
             noun: thing.into(),
-            recipient_noun: "invitation".into(),
         };
         let question = if self.guests.is_empty() { "Create this event?" } else { "Send this invitation?" };
         // Events without guests are told apart by their time.

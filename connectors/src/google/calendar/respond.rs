@@ -240,7 +240,6 @@ fn build_preview(
         done: "Answered".into(),
         not_done: "Not answered".into(),
         noun: "invitation".into(),
-        recipient_noun: "answer".into(),
     };
     let organizer = event_view::organizer(event);
     let question = match which {

@@ -2,10 +2,13 @@
 //! Only those headers are read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use nod_accounts::connection::DelegatedAccount;
+use nod_contract::address::is_outside;
 use nod_contract::tool::{ToolContext, ToolError};
+use tokio::time::timeout;
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
@@ -17,6 +20,10 @@ use nod_contract::contacts::{Contact, ContactSource};
 
 /// The maximum number of messages searched per kind, newest first.
 const MAX_MESSAGES: u32 = 10;
+/// The maximum number of recipients of one mail for whom the sent mail is searched.
+const MAX_ASKED: usize = 3;
+/// The time limit for that.
+const SENT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The mail of each person with an account.
 pub(super) struct MailContacts {
@@ -50,6 +57,25 @@ impl ContactSource for MailContacts {
         let all = written_to.into_iter().chain(others).filter(|one| !own(one));
         Ok(all.map(|one| Contact { name: one.name.unwrap_or_default(), email: one.address }).collect())
     }
+}
+
+/// Returns those outside the organisation to whom this account has never written, for the card's warning. If Gmail does
+/// not answer soon, nothing is known, and nobody is named.
+pub(super) async fn find_never_written_to(mailbox: &Mailbox, recipients: &[String]) -> Vec<String> {
+    let outside = recipients.iter().filter(|one| is_outside(one, mailbox.address()) && is_plain(one));
+    let is_new = |address: String| async move {
+        let sent = search("in:sent", &["to", "cc", "bcc"], std::slice::from_ref(&address));
+        let found = mailbox.list_message_ids(Some(&sent), None, 1).await;
+        found.is_ok_and(|ids| ids.is_empty()).then_some(address)
+    };
+    let asked = futures::future::join_all(outside.take(MAX_ASKED).cloned().map(is_new));
+    let found = timeout(SENT_TIMEOUT, asked).await.unwrap_or_default();
+    found.into_iter().flatten().collect()
+}
+
+/// Returns whether an address can stand in a search: nothing in it can be an operator.
+fn is_plain(address: &str) -> bool {
+    address.chars().all(|c| c.is_alphanumeric() || "@.-_+".contains(c))
 }
 
 /// Builds a search in which each word is in one of these headers. Words are letters and digits, so none can be an

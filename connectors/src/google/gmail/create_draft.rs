@@ -86,7 +86,6 @@ pub(super) fn action_labels() -> ActionLabels {
         done: "Saved".into(),
         not_done: "Not saved".into(),
         noun: "draft".into(),
-        recipient_noun: "mail".into(),
     }
 }
 

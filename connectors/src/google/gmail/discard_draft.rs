@@ -53,7 +53,6 @@ impl ActTool for DiscardDraft {
             done: "Discarded".into(),
             not_done: "Not discarded".into(),
             noun: "draft".into(),
-            recipient_noun: "mail".into(),
         };
         let letter = OutgoingEmail::deserialize(&open.content)
             .map_err(|error| ToolError::internal(error.to_string()))?;

@@ -90,11 +90,12 @@ impl ActTool for Forward {
         let wanted: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let (letter, source) = compose_forward(cx, &mailbox, wanted).await?;
-        Ok(Preview {
+        let preview = Preview {
             audience: Audience::Person(cx.principal.person),
             provenance: Provenance::untrusted(source),
             ..send_email::approval_preview(&letter)?
-        })
+        };
+        Ok(send_email::add_first_contacts(&mailbox, preview).await)
     }
 
     fn revise(

@@ -235,7 +235,6 @@ pub(super) fn action_labels(thing: &str) -> ActionLabels {
         done: "Done".into(),
         not_done: "Not done".into(),
         noun: thing.into(),
-        recipient_noun: "mail".into(),
     }
 }
 

@@ -126,11 +126,15 @@ impl ActTool for ReplyTool {
         let wanted: Arguments = parse_arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let answer = compose_reply(cx, &mailbox, wanted, self.spec.name).await?;
-        let preview = self.build_preview(&answer.letter)?;
-        Ok(Preview {
+        let preview = Preview {
             audience: Audience::Person(cx.principal.person),
             provenance: Provenance::untrusted(answer.source),
-            ..preview
+            thread_participants: answer.participants,
+            ..self.build_preview(&answer.letter)?
+        };
+        Ok(match self.spec.name {
+            DRAFT => preview,
+            _ => send_email::add_first_contacts(&mailbox, preview).await,
         })
     }
 
@@ -180,6 +184,8 @@ impl ActTool for ReplyTool {
 
 struct ComposedReply {
     letter: OutgoingEmail,
+    /// By address: who wrote and who read the answered mail, without whoever its Reply-To names.
+    participants: Vec<String>,
     source: String,
 }
 
@@ -213,7 +219,9 @@ async fn compose_reply(
         ..OutgoingEmail::new(&asked, tool, mailbox.address())?
             .with_sender(&identities.choose(wanted.from.as_deref(), Some(&newest))?)
     };
-    Ok(ComposedReply { source: format!("an email from {from}"), letter })
+    let participants = ["From", "To", "Cc"].iter().flat_map(|name| header_recipients(&newest, name));
+    let participants = participants.map(|one| one.address).collect();
+    Ok(ComposedReply { source: format!("an email from {from}"), participants, letter })
 }
 
 fn unquoted(unread: Unread) -> ToolError {

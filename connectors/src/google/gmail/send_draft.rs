@@ -62,7 +62,8 @@ impl ActTool for SendDraft {
         let text = open_draft::draft_output(cx, &mailbox, &letter, &seen, by_hand)?;
         let letter = OutgoingEmail { tool: NAME.to_owned(), draft: Some(seen), ..*letter };
         let preview = send_email::approval_preview(&letter)?;
-        Ok(Preview { audience: text.audience, provenance: text.provenance, ..preview })
+        let preview = Preview { audience: text.audience, provenance: text.provenance, ..preview };
+        Ok(send_email::add_first_contacts(&mailbox, preview).await)
     }
 
     fn revise(

@@ -25,7 +25,7 @@ use super::mailbox::Mailbox;
 use super::message::{has_label, raw_header};
 use super::mime::EFFECT_HEADER;
 use super::outgoing_email::OutgoingEmail;
-use super::{drafts, outgoing_attachments};
+use super::{contacts, drafts, outgoing_attachments};
 use crate::google::account::Accounts;
 use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::effect::{EffectKey, Permit};
@@ -67,7 +67,8 @@ impl ActTool for SendEmail {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let written = drafts::compose_email(cx, &mailbox, args, NAME).await?;
-        Ok(written.with_provenance(cx, approval_preview(&written.email)?))
+        let preview = written.with_provenance(cx, approval_preview(&written.email)?);
+        Ok(add_first_contacts(&mailbox, preview).await)
     }
 
     fn revise(
@@ -101,6 +102,12 @@ impl ActTool for SendEmail {
     }
 }
 
+/// Adds to whom outside the organisation it would be the first mail.
+pub(super) async fn add_first_contacts(mailbox: &Mailbox, preview: Preview) -> Preview {
+    let first = contacts::find_never_written_to(mailbox, &preview.recipients).await;
+    Preview { never_written_to: first, ..preview }
+}
+
 /// Returns what the person sees before a letter is sent.
 pub(super) fn approval_preview(letter: &OutgoingEmail) -> Result<Preview, ToolError> {
     if letter.all_recipients().next().is_none() {
@@ -116,7 +123,6 @@ fn email_preview(letter: &OutgoingEmail) -> Result<Preview, ToolError> {
         done: "Sent".into(),
         not_done: "Not sent".into(),
         noun: "email".into(),
-        recipient_noun: "mail".into(),
     };
     letter.preview("Send this email?", words, true)
 }

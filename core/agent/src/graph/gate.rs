@@ -107,13 +107,11 @@ async fn examine(
         state.audience = state.audience.narrow(preview.audience);
         state.provenance = state.provenance.clone().merge(preview.provenance.clone());
     }
-    let unnamed = match &previewed {
-        Ok(preview) => {
-            recipients::find_unknown_recipients(preview, &pending.picked_values, state, cx).await?
-        }
-        Err(_) => Vec::new(),
+    let named = match &previewed {
+        Ok(preview) => recipients::find_named(preview, &pending.picked_values, state, cx).await?,
+        Err(_) => recipients::Named::default(),
     };
-    match previewed.map(|preview| Preview { unknown_recipients: unnamed, ..preview }) {
+    match previewed.map(|preview| named.add_to(preview)) {
         Ok(preview) => {
             match (
                 load_ruling(tool.spec(), &preview, overwrites, state, seen, cx).await?,
@@ -187,9 +185,9 @@ fn preview_for_storage(preview: &Preview) -> Option<Value> {
 fn restrict_to_audience(preview: Preview, state: &mut AgentState) -> Preview {
     let own = Audience::Person(state.principal.person);
     if state.is_shared && state.audience.narrow(preview.audience) == Audience::Channel {
-        return Preview { private_risks: Vec::new(), ..preview };
+        return Preview { private_risks: Vec::new(), never_written_to: Vec::new(), ..preview };
     }
-    if !preview.private_risks.is_empty() {
+    if !preview.private_risks.is_empty() || !preview.never_written_to.is_empty() {
         state.audience = state.audience.narrow(own);
     }
     preview

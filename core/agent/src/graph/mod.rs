@@ -20,6 +20,7 @@ mod think;
 mod times;
 mod utterances;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -168,8 +169,8 @@ pub trait Directory: Send + Sync {
         account: &str,
     ) -> Result<Option<String>, NodeError>;
 
-    /// Returns which of these addresses belong to people of this tenant, in lower case.
-    async fn find_known_emails(&self, addresses: &[String]) -> Result<Vec<String>, NodeError>;
+    /// Returns the names of the people of this tenant who have one of these addresses, by the address in lower case.
+    async fn find_names_by_email(&self, addresses: &[String]) -> Result<BTreeMap<String, String>, NodeError>;
 }
 
 /// Why a step failed.

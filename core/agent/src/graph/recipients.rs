@@ -121,32 +121,59 @@ async fn find_contacts(
     }
 }
 
-/// Returns recipients that might come from someone outside: neither the person, nor others of the conversation, nor the
-/// directory named them. A choice from the person's own mail is untrusted too, because the sender of the mail chose the
-/// name.
-pub(super) async fn find_unknown_recipients(
+/// Who of a request's recipients was named here.
+#[derive(Default)]
+pub(super) struct Named {
+    /// Those whom only outside text might have named.
+    unknown: Vec<String>,
+    /// Whether people here named them all.
+    all: bool,
+}
+
+impl Named {
+    pub(super) fn add_to(self, preview: Preview) -> Preview {
+        Preview { unknown_recipients: self.unknown, are_recipients_named: self.all, ..preview }
+    }
+}
+
+/// Finds out whom people here named while outside text is in view: by an address or a name that they wrote, by a choice,
+/// or with the thread that is answered. Somebody of the directory who was not named is no unknown. A choice from the
+/// person's own mail is untrusted too, because the sender of the mail chose the name.
+pub(super) async fn find_named(
     preview: &Preview,
     picked: &BTreeMap<String, String>,
     state: &mut AgentState,
     cx: &NodeContext<'_>,
-) -> Result<Vec<String>, NodeError> {
+) -> Result<Named, NodeError> {
     if !state.provenance.is_untrusted() && picked.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Named::default());
     }
-    let named = |address: &&String| {
-        !address.eq_ignore_ascii_case(&preview.account)
-            && !utterances::is_email_named(state.history.iter().chain(&state.turns), address)
+    let turns = || state.history.iter().chain(&state.turns);
+    let is_written = |address: &String| {
+        address.eq_ignore_ascii_case(&preview.account) || utterances::is_email_named(turns(), address)
     };
-    let unnamed: Vec<String> = preview.recipients.iter().filter(named).cloned().collect();
-    if unnamed.is_empty() {
-        return Ok(unnamed);
+    let unwritten: Vec<String> = preview.recipients.iter().filter(|one| !is_written(one)).cloned().collect();
+    if unwritten.is_empty() {
+        return Ok(Named { unknown: Vec::new(), all: true });
     }
-    let known = cx.directory.find_known_emails(&unnamed).await?;
-    let unnamed: Vec<String> =
-        unnamed.into_iter().filter(|one| !known.contains(&one.to_lowercase())).collect();
-    let picked = |one: &String| picked.values().any(|address| address.eq_ignore_ascii_case(one));
-    if unnamed.iter().any(picked) {
+    let known = cx.directory.find_names_by_email(&unwritten).await?;
+    let picked = |one: &str| picked.values().any(|address| address.eq_ignore_ascii_case(one));
+    let is_in_thread = |one: &str| preview.thread_participants.iter().any(|of| of.eq_ignore_ascii_case(one));
+    let (mut unknown, mut all) = (Vec::new(), true);
+    let mut from_mail = false;
+    for one in unwritten {
+        let name = known.get(&one.to_lowercase());
+        from_mail |= name.is_none() && picked(&one);
+        let is_named = picked(&one)
+            || is_in_thread(&one)
+            || name.is_some_and(|name| utterances::is_name_said(turns(), name));
+        all &= is_named;
+        if !is_named && name.is_none() {
+            unknown.push(one);
+        }
+    }
+    if from_mail {
         state.provenance = state.provenance.clone().merge(Provenance::untrusted(FROM_OWN_MAIL));
     }
-    Ok(unnamed)
+    Ok(Named { unknown, all })
 }

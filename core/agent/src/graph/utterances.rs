@@ -12,6 +12,14 @@ pub(super) fn is_email_named<'a>(turns: impl Iterator<Item = &'a Turn>, address:
     said.into_iter().any(|said| contains_email(&said, &address))
 }
 
+/// Whether a person wrote this person's first name as a word: "tell Bo" names Bo Lind.
+pub(super) fn is_name_said<'a>(turns: impl Iterator<Item = &'a Turn>, name: &str) -> bool {
+    let Some(first) = name.split_whitespace().next().map(str::to_lowercase) else { return false };
+    let said =
+        |text: &str| text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == first);
+    turns.into_iter().any(|turn| matches!(turn, Turn::Human { text } if said(text)))
+}
+
 fn contains_email(said: &str, address: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || "@_-+%".contains(c);
     said.match_indices(address).any(|(at, _)| {
@@ -30,6 +38,21 @@ fn contains_email(said: &str, address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn name_is_said_only_as_a_word() {
+        for (said, named) in [
+            ("tell Bo I'm late", true),
+            ("tell bo, please", true),
+            ("read the Boston mail", false),
+            ("tell Lind", false),
+            ("", false),
+        ] {
+            let turns = [Turn::Human { text: said.to_owned() }];
+            assert_eq!(is_name_said(turns.iter(), "Bo Lind"), named, "{said}");
+            assert!(!is_name_said(turns.iter(), " "));
+        }
+    }
 
     #[test]
     fn email_is_named_only_when_written_in_full() {

@@ -97,7 +97,6 @@ mod tests {
             done: "Sent".into(),
             not_done: "Not sent".into(),
             noun: "email".into(),
-            recipient_noun: "mail".into(),
         };
         RequestSummary { status, effect: effect.map(str::to_owned), labels: words }
     }

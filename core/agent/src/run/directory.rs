@@ -1,5 +1,7 @@
 //! Answers the nodes' lookups from the store.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use sqlx::PgPool;
 
@@ -110,9 +112,9 @@ impl Directory for Rows<'_> {
         Ok(approval::find_co_approvers(&mut conn, self.adapters, self.tenant, terms, &owner).await?.err())
     }
 
-    async fn find_known_emails(&self, addresses: &[String]) -> Result<Vec<String>, NodeError> {
+    async fn find_names_by_email(&self, addresses: &[String]) -> Result<BTreeMap<String, String>, NodeError> {
         let mut conn = self.pool.acquire().await?;
-        Ok(people::sql::find_known_emails(&mut conn, self.tenant, addresses).await?)
+        Ok(people::sql::find_names_by_email(&mut conn, self.tenant, addresses).await?)
     }
 }
 

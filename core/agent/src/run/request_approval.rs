@@ -74,9 +74,14 @@ impl Commit<'_> {
         // If no co-approver is left since the gate looked, the owner is notified when they approve.
         let others = approval::find_co_approvers(conn, &self.core.adapters, tenant, terms, &owner).await?;
         let mut preview = (**preview).clone();
+        if !self.is_seen_only_by_owner() {
+            preview.never_written_to.clear();
+        }
         let called = person.display_name();
         let guests =
             approval::guests::add_guest_times(conn, tenant, &mut preview, run.person, called).await?;
+        let private = if self.is_seen_only_by_owner() { preview.private_risks.clone() } else { Vec::new() };
+        let minor = [guests, private].concat();
         Ok(Approval {
             id: *id,
             conversation: run.conversation,
@@ -85,13 +90,7 @@ impl Commit<'_> {
             tool: (*tool).to_owned(),
             revision: 1,
             digest: digest(&preview.payload)?,
-            risks: [
-                approval::risks(&preview, &known, &run.state.provenance),
-                preview.risks.clone(),
-                guests,
-                if self.is_seen_only_by_owner() { preview.private_risks.clone() } else { Vec::new() },
-            ]
-            .concat(),
+            risks: approval::risks(&preview, &known, minor, &run.state.provenance),
             sources: run.state.provenance.sources(),
             preview,
             decider: run.person,

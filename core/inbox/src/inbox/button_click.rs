@@ -27,6 +27,7 @@ enum Does {
     ShowFullText,
     Select(bool),
     Decide(BatchDecision),
+    PickOne,
     Recheck,
     SendAgain,
     Undo,
@@ -59,6 +60,8 @@ const OWN: &[(&str, Does)] = &[
     ("approve_all", Does::Decide(BatchDecision::All)),
     ("approve_selected", Does::Decide(BatchDecision::Selected)),
     ("deny_all", Does::Decide(BatchDecision::None)),
+    ("pick_edit", Does::PickOne),
+    ("pick_full_text", Does::PickOne),
     ("recheck", Does::Recheck),
     ("send_again", Does::SendAgain),
     ("undo", Does::Undo),
@@ -149,6 +152,7 @@ async fn dispatch_click(
             let handle = approval::handle_batch_click;
             handle(core, conn, tenant, DeliveryId(subject), which, verb.argument, person, now).await
         }
+        Does::PickOne => approval::pick_one(conn, tenant, verb, person, place).await,
         Does::Recheck => approval::request_recheck(conn, tenant, ApprovalId(subject), person, now).await,
         Does::SendAgain => {
             approval::request_retry(core, conn, tenant, ApprovalId(subject), person, now).await

@@ -8,7 +8,11 @@ fn char_limit(most: usize) -> impl Fn(&Card) -> bool {
             Block::Markdown(text) | Block::Literal(text) | Block::Note(text) | Block::Mention(text) => {
                 text.chars().count()
             }
-            Block::Fields(_) | Block::Risks(_) | Block::TimeOptions(_) => 0,
+            Block::Fields(_)
+            | Block::Risks(_)
+            | Block::TimeOptions(_)
+            | Block::Deadline(_)
+            | Block::Row(_) => 0,
         };
         card.body.iter().map(letters).sum::<usize>() <= most
     }

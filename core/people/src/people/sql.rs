@@ -1,5 +1,7 @@
 //! Rows of people, their identities and the directories they were read from.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -581,19 +583,21 @@ pub async fn find_by_emails(
     Ok(rows.into_iter().map(|row| (row.address, PersonId(row.id), row.name)).collect())
 }
 
-/// Returns which of these addresses belong to a person here, in lower case.
-pub async fn find_known_emails(
+/// Returns the names of the people here who have one of these addresses, by the address in lower case.
+pub async fn find_names_by_email(
     conn: &mut PgConnection,
     tenant: TenantId,
     addresses: &[String],
-) -> sqlx::Result<Vec<String>> {
+) -> sqlx::Result<BTreeMap<String, String>> {
     let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
-    sqlx::query_scalar!(
-        r#"select lower(coalesce(email, connected_email)) as "address!" from people
+    let rows = sqlx::query!(
+        r#"select lower(coalesce(email, connected_email)) as "address!",
+             coalesce(nullif(full_name, ''), name) as "name!" from people
          where tenant_id = $1 and lower(coalesce(email, connected_email)) = any($2)"#,
         tenant.0,
         &lower
     )
     .fetch_all(conn)
-    .await
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.address, row.name)).collect())
 }

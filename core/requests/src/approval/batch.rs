@@ -4,15 +4,16 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::card::{add_details, by_whom, escape, receipt, title, with_show_all_button};
+use super::card::{add_details, by_whom, escape, notice, receipt, title, until, with_show_all_button};
 use super::co_approval::DecisionStep;
 use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
+use super::form::is_card_visible_to_all;
 use super::rejection::rejection_text;
 use super::revalidate::forbidden_text;
 use super::{Approval, Decision, Status, display_limits, remind, sql};
 use crate::context::Requests;
-use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
-use nod_contract::chat::InteractionResponse;
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Row, Style};
+use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
@@ -37,17 +38,16 @@ pub enum BatchDecision {
 /// Renders the card of several requests.
 pub(super) fn card(all: &[Approval]) -> Card {
     let waiting: Vec<&Approval> = all.iter().filter(|a| a.status == Status::Pending).collect();
-    let choose = if waiting.is_empty() { "" } else { ": approve all, or untick some" };
+    let choose = if waiting.is_empty() { "" } else { " to approve" };
     let mut card = Card::default().with_title(format!("{}{choose}", count_label(all)));
     for (at, approval) in all.iter().enumerate() {
         card = item(card, approval, at + 1);
     }
     let Some(first) = waiting.first() else { return card };
-    let denies = match partial_selection_count(&waiting) {
-        Some(_) => " [Approve selected] denies what is not ticked.",
-        None => "",
-    };
-    choices(card.with_block(Block::Note(format!("{}{denies}", by_whom(first)))), all, &waiting)
+    let denies =
+        if waiting.iter().all(|approval| approval.selected) { "" } else { "What isn't ticked is denied. " };
+    let card = card.with_notice(notice(&first.decider_name, waiting.iter().copied()));
+    choices(card.with_block(until(&format!("{denies}{}", by_whom(first)), first)), all, &waiting)
 }
 
 /// Returns "3 emails", or "3 requests" if they are of several kinds.
@@ -58,31 +58,31 @@ fn count_label(all: &[Approval]) -> String {
 }
 
 fn item(card: Card, approval: &Approval, number: usize) -> Card {
-    let tick = match approval.status {
-        Status::Pending => checkbox(approval),
-        _ => "",
-    };
-    let heading = format!("**{tick}{number}. {}**", escape(&title(approval)));
-    let before = card.buttons.len();
-    let mut card =
-        with_show_all_button(add_details(card.with_block(Block::Markdown(heading)), approval), approval);
-    if approval.status != Status::Pending {
-        card = receipt(card, approval, REASON);
+    if approval.status == Status::Pending {
+        return add_details(card.with_block(Block::Row(tickable(approval, number))), approval);
     }
+    let heading = format!("**{number}. {}**", escape(&title(approval)));
+    let before = card.buttons.len();
+    let mut card = add_details(card.with_block(Block::Markdown(heading)), approval);
+    card = receipt(with_show_all_button(card, approval), approval, REASON);
     for Button { label, .. } in &mut card.buttons[before..] {
         *label = format!("{label} ({number})");
     }
     card
 }
 
-fn checkbox(approval: &Approval) -> &'static str {
-    if approval.selected { "☑ " } else { "☐ " }
-}
-
-/// Returns how many are ticked if that is some but not all: only then [Approve selected] makes sense.
-fn partial_selection_count(waiting: &[&Approval]) -> Option<usize> {
-    let ticked = waiting.iter().filter(|approval| approval.selected).count();
-    (ticked > 0 && ticked < waiting.len()).then_some(ticked)
+/// Returns "☑ 1. Send this email?" with its button. That carries the wanted state, so a repeated click changes nothing.
+fn tickable(approval: &Approval, number: usize) -> Row {
+    let (mark, label, verb) =
+        if approval.selected { ("☑", "Untick", "unselect") } else { ("☐", "Tick", "select") };
+    Row {
+        text: format!("{mark} {number}. {}", title(approval)),
+        buttons: vec![Button {
+            label: format!("{label} {number}"),
+            style: Style::Plain,
+            on_click: OnClick::Action(Action::new(verb, approval.id)),
+        }],
+    }
 }
 
 /// Returns " · bo@acme.test", short enough for a button.
@@ -97,30 +97,66 @@ fn to_whom(recipients: &[String]) -> String {
     if others == 0 { format!(" · {short}") } else { format!(" · {short} +{others}") }
 }
 
-/// Adds a tick button per pending request, then the decisions. The approve buttons carry the stamp of what was shown.
+/// Adds the decisions: one approve button, which says what it approves and carries the stamp of what was shown.
 fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
-    for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
-        let verb = if approval.selected { "unselect" } else { "select" };
-        let label = format!("{}{}{}", checkbox(approval), at + 1, to_whom(&approval.preview.recipients));
-        card = card.with_button(label, Style::Plain, OnClick::Action(Action::new(verb, approval.id)));
-    }
-    for (at, approval) in all.iter().enumerate() {
-        if approval.status == Status::Pending && !approval.preview.form.is_empty() {
-            let edit = Action::on_revision("edit", approval.id, approval.revision);
-            card = card.with_button(format!("Edit {}", at + 1), Style::Plain, OnClick::Action(edit));
-        }
-    }
     let (subject, seen) = (waiting[0].delivery, card_fingerprint(all));
     let yes = |verb| OnClick::Action(Action { argument: Some(seen), ..Action::new(verb, subject) });
-    // A user who has unticked one probably does not mean all.
-    let chosen = waiting.iter().any(|approval| !approval.selected);
-    let all_style = if chosen { Style::Plain } else { Style::Primary };
-    card = card.with_button("Approve all", all_style, yes("approve_all"));
-    if let Some(ticked) = partial_selection_count(waiting) {
-        card =
-            card.with_button(format!("Approve selected ({ticked})"), Style::Primary, yes("approve_selected"));
+    let ticked = waiting.iter().filter(|approval| approval.selected).count();
+    if ticked == waiting.len() {
+        card = card.with_button("Approve all", Style::Primary, yes("approve_all"));
+    } else if ticked > 0 {
+        let label = format!("Approve {ticked} of {}", waiting.len());
+        card = card.with_button(label, Style::Primary, yes("approve_selected"));
     }
-    card.with_button("Deny all", Style::Danger, OnClick::Action(Action::new("deny_all", subject)))
+    if waiting.iter().any(|approval| !approval.preview.form.is_empty()) {
+        card = card.with_button("Edit…", Style::Plain, OnClick::Action(Action::new("pick_edit", subject)));
+    }
+    card = card.with_button("Deny all", Style::Danger, OnClick::Action(Action::new("deny_all", subject)));
+    let hides = |one: &&Approval| display_limits::has_hidden_text(&one.preview, &one.risks, &one.sources);
+    if waiting.iter().any(hides) {
+        card = card.with_button(
+            "Show all…",
+            Style::Plain,
+            OnClick::Action(Action::new("pick_full_text", subject)),
+        );
+    }
+    card
+}
+
+/// Handles a click on [Edit…] or [Show all…]: offers each request that has something to edit or to show, to this user
+/// alone. What they pick then checks who clicks, as on a card of one request.
+pub async fn pick_one(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Action,
+    by: PersonId,
+    place: &ChannelRef,
+) -> sqlx::Result<InteractionResponse> {
+    let all = sql::list_on_card(conn, tenant, DeliveryId(verb.subject)).await?;
+    let Some(first) = all.first() else {
+        return Ok(InteractionResponse::ephemeral("I can't find those requests any more. Nothing was done."));
+    };
+    if first.decider != by && !is_card_visible_to_all(conn, tenant, first, by, place).await? {
+        return Ok(InteractionResponse::ephemeral("That's for someone else, or it's gone."));
+    }
+    let edits = verb.kind == "pick_edit";
+    let verb = if edits { "edit" } else { "show_full_text" };
+    let mut menu = Card::from_markdown(if edits { "Which one?" } else { "Which one in full?" });
+    for (at, one) in all.iter().enumerate().filter(|(_, one)| one.status == Status::Pending) {
+        let offered = match edits {
+            true => !one.preview.form.is_empty(),
+            false => display_limits::has_hidden_text(&one.preview, &one.risks, &one.sources),
+        };
+        if offered {
+            let label = format!("{}{}", at + 1, to_whom(&one.preview.recipients));
+            let action = OnClick::Action(Action::on_revision(verb, one.id, one.revision));
+            menu = menu.with_button(label, Style::Plain, action);
+        }
+    }
+    if menu.buttons.is_empty() {
+        return Ok(InteractionResponse::ephemeral("Everything here is already decided."));
+    }
+    Ok(InteractionResponse::Ephemeral(menu))
 }
 
 /// Returns a short digest of what was shown: which requests, in which revision, ticked or not. A click with another
@@ -145,7 +181,7 @@ pub fn fits_on_one_card(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool
         && shows(&later)
 }
 
-/// Handles a click on [Approve all], [Approve selected] or [Deny all]: each pending request is decided as by its own
+/// Handles a click on [Approve all], [Approve 2 of 3] or [Deny all]: each pending request is decided as by its own
 /// button. An approval counts only for what was shown: `seen` is the clicked card's stamp.
 #[expect(clippy::too_many_arguments, reason = "who says what of which card, and when")]
 pub async fn handle_batch_click(

@@ -6,7 +6,7 @@ use super::headline::headline;
 use super::{Approval, EffectState, Status, batch, display_limits};
 use crate::busy::wait_sentence;
 use nod_contract::card::reconnect::with_reconnect;
-use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
+use nod_contract::card::{Action, Block, Card, Deadline, OnClick, Style, truncate};
 use nod_contract::clock::Timestamp;
 use nod_contract::hidden_chars::{self, show_hidden_chars};
 use nod_contract::ids::PersonId;
@@ -17,6 +17,8 @@ use nod_when::when::{local_second, local_time};
 
 /// The longest name in a receipt, in characters; a longer one was chosen to clutter it.
 const MAX_NAME_CHARS: usize = 40;
+/// The longest notification; phones show no more of one.
+const MAX_NOTICE_CHARS: usize = 200;
 /// Shown to the requester of what expired and cannot be repeated unchanged.
 pub(super) const ASK_AGAIN: &str = "Ask me again and I'll prepare a new one.";
 
@@ -95,11 +97,10 @@ pub fn request(preview: &Preview, risks: &[String]) -> Card {
 }
 
 fn with_risks(card: Card, risks: &[String]) -> Card {
-    if risks.is_empty() {
-        return card;
+    match display_limits::risk_line(risks) {
+        Some(line) => card.with_block(Block::Risks(hidden_chars::lines(&[line]))),
+        None => card,
     }
-    let lines = display_limits::risk_lines(risks);
-    card.with_block(Block::Risks(hidden_chars::lines(&lines)))
 }
 
 /// Adds the body, or its beginning.
@@ -123,13 +124,24 @@ pub(super) fn literal(text: &str) -> Block {
     Block::Literal(show_hidden_chars(text).into_owned())
 }
 
-/// Says who decides, and until when.
+/// Says who decides.
 pub(super) fn by_whom(approval: &Approval) -> String {
-    format!("Only {} can approve this. {}", approval.decider_name, expires(approval))
+    format!("Only {} can approve this.", approval.decider_name)
 }
 
-fn expires(approval: &Approval) -> String {
-    format!("Expires {}.", local_time(approval.expires_at, &approval.zone))
+/// Says who decides, in these words, and until when.
+pub(super) fn until(words: &str, approval: &Approval) -> Block {
+    Block::Deadline(Deadline {
+        words: format!("{words} Expires"),
+        at: approval.expires_at.timestamp(),
+        text: local_time(approval.expires_at, &approval.zone),
+    })
+}
+
+/// What a notification says to who decides: it is read on a phone, without the card.
+pub(super) fn notice<'a>(reader: &str, waiting: impl IntoIterator<Item = &'a Approval>) -> String {
+    let lines: Vec<String> = waiting.into_iter().map(line).collect();
+    truncate(&format!("{reader}, please approve: {}", lines.join(", ")), MAX_NOTICE_CHARS)
 }
 
 fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
@@ -137,18 +149,18 @@ fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
     let mut card = match (&approval.co_approver_list, approval.owner_approved_at) {
         (None, _) => {
             let does = &approval.preview.labels.approve;
-            card.with_block(Block::Note(by_whom(approval))).with_button(does, Style::Primary, verb("approve"))
+            card.with_notice(notice(&approval.decider_name, [approval]))
+                .with_block(until(&by_whom(approval), approval))
+                .with_button(does, Style::Primary, verb("approve"))
         }
         // This approval performs nothing yet.
-        (Some(_), None) => {
-            let note = format!("{} {}", co_approval::co_approval_note(approval), expires(approval));
-            card.with_block(Block::Note(note)).with_button("Approve", Style::Primary, verb("approve"))
-        }
-        (Some(_), Some(_)) => {
-            let note = format!("{} {}", co_approval::shown_to_line(approval), expires(approval));
-            card.with_block(Block::Markdown(co_approval::waiting_for_co_approver_line(approval)))
-                .with_block(Block::Note(note))
-        }
+        (Some(_), None) => card
+            .with_notice(notice(&approval.decider_name, [approval]))
+            .with_block(until(&co_approval::co_approval_note(approval), approval))
+            .with_button("Approve", Style::Primary, verb("approve")),
+        (Some(_), Some(_)) => card
+            .with_block(Block::Markdown(co_approval::waiting_for_co_approver_line(approval)))
+            .with_block(until(&co_approval::shown_to_line(approval), approval)),
     };
     if !approval.preview.form.is_empty() {
         card = card.with_button("Edit", Style::Plain, verb("edit"));

@@ -13,8 +13,7 @@ const FIELD: usize = 120;
 const EXCERPT_LIMITS: (usize, usize) = (1_500, 1_700);
 /// The written length of a body for which every card has room.
 const MIN_BODY_LENGTH: usize = 400;
-/// The limits of the risk lines: their number, the characters of each, and the written length of all.
-const RISK_LINES: usize = 8;
+/// The limits of the risk line in front: its characters, and its written length.
 const RISK: usize = 200;
 const RISKS: usize = 800;
 
@@ -45,30 +44,25 @@ pub fn check_displayable(preview: &Preview) -> Result<(), TooLong> {
     Ok(())
 }
 
-/// Returns whether something is not on the card and needs [Show all]. Of several sources of outside text the card names
-/// only one.
+/// Returns whether something is not on the card and needs [Show all]: the card names only the gravest risk, and outside
+/// text only if that is a risk.
 pub fn has_hidden_text(preview: &Preview, risks: &[String], sources: &[String]) -> bool {
-    let left_out = risk_lines(risks).iter().ne(risks);
-    preview.trailing_text.is_some() || excerpt(preview, risks).is_some() || left_out || sources.len() > 1
+    let left_out = risk_line(risks).iter().ne(risks);
+    preview.trailing_text.is_some() || excerpt(preview, risks).is_some() || left_out || !sources.is_empty()
 }
 
-/// Returns the risk lines for which the card has room.
-pub fn risk_lines(risks: &[String]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut cost = 0;
-    for risk in risks.iter().take(RISK_LINES) {
-        let line = head(risk, RISK);
-        cost += line_cost(&line);
-        if cost > RISKS - FIELD {
-            break;
-        }
-        lines.push(line);
+/// Returns the gravest risk and how many more there are: several warnings are read like none.
+pub fn risk_line(risks: &[String]) -> Option<String> {
+    let (first, more) = risks.split_first()?;
+    let mut line = head(first, RISK);
+    // Hidden characters are written out.
+    while line_cost(&line) > RISKS - FIELD {
+        line = head(&line, line.chars().count() / 2);
     }
-    match risks.len() - lines.len() {
-        0 => {}
-        more => lines.push(format!("{more} more: Show all")),
-    }
-    lines
+    Some(match more.len() {
+        0 => line,
+        more => format!("{line} · {more} more"),
+    })
 }
 
 fn head(line: &str, most: usize) -> String {
@@ -85,7 +79,7 @@ fn line_cost(line: &str) -> usize {
 /// Returns the beginning of a body that does not fit on the card; `None` if it fits.
 pub fn excerpt<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
     let body = preview.body.as_deref()?;
-    let risks: usize = risk_lines(risks).iter().map(|line| line_cost(line)).sum();
+    let risks = risk_line(risks).as_deref().map_or(0, line_cost);
     let beside = fields_cost(preview) + risks;
     if beside + escaped_length(body) <= preview.display_limit {
         return None;
@@ -133,7 +127,6 @@ mod tests {
             done: word(),
             not_done: word(),
             noun: word(),
-            recipient_noun: word(),
         };
         Preview {
             fields: vec![("To".to_owned(), to.to_owned())],
@@ -175,16 +168,12 @@ mod tests {
             !has_hidden_text(&small("Hi"), &risk(200), &[]) && has_hidden_text(&small("Hi"), &risk(201), &[])
         );
         let one = ["mail from eve@x.test".to_owned()];
-        assert!(
-            !has_hidden_text(&small("Hi"), &[], &one)
-                && has_hidden_text(&small("Hi"), &[], &[one.clone(), one.clone()].concat())
-        );
+        assert!(!has_hidden_text(&small("Hi"), &[], &[]) && has_hidden_text(&small("Hi"), &[], &one));
         let many: Vec<String> = (0..11).map(|n| format!("risk {n}")).collect();
-        let lines = risk_lines(&many);
-        assert_eq!((lines.len(), lines[8].as_str()), (9, "3 more: Show all"));
+        assert_eq!(risk_line(&many).as_deref(), Some("risk 0 · 10 more"));
         assert!(has_hidden_text(&small("Hi"), &many, &[]));
-        let long = risk_lines(&vec!["\u{1}".repeat(200); 8]);
-        assert_eq!(long, ["8 more: Show all"]);
+        let long = risk_line(&vec!["\u{1}".repeat(200); 8]).unwrap_or_default();
+        assert!(long.ends_with("… · 7 more") && line_cost(&long) <= RISKS, "{long}");
     }
 
     #[test]

@@ -68,7 +68,10 @@ pub async fn save(
             let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
             let unnamed = approval.preview.unknown_recipients.iter().filter(stays).cloned().collect();
             let was = &approval.preview;
+            let first = was.never_written_to.iter().filter(stays).cloned().collect();
             let mut preview = Preview {
+                never_written_to: first,
+                are_recipients_named: was.are_recipients_named,
                 display_limit: was.display_limit,
                 unknown_recipients: unnamed,
                 is_organisation_account: was.is_organisation_account,
@@ -150,10 +153,10 @@ async fn insert_revision(
         return Ok(unknown_approval());
     };
     let guests = guests::add_guest_times(conn, tenant, &mut preview, by, &old.decider_name).await?;
-    let mut risks = risks(&preview, &known, &provenance);
     // The owner's private risk lines stay only if the card had them: then no other person reads it.
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
-    risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
+    let minor = guests.into_iter().chain(private).collect();
+    let mut risks = risks(&preview, &known, minor, &provenance);
     // It might still happen twice, whatever its new content.
     risks.splice(0..0, retry_unknown::duplicate_risk(old).cloned());
     let second = terms.co_approvers().map(|list| list.name.as_str());

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::card::literal;
 use super::co_approval::{self, DecisionStep, Role};
 use super::rejection::rejection_text;
-use super::{Approval, pending_line, sql};
+use super::{Approval, pending_line, risks, sql};
 use nod_contract::card::{Action, Block, Field, Form, FormFallback};
 use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
@@ -79,7 +79,7 @@ pub async fn show(
 }
 
 /// Returns whether this person sees the card in that place.
-async fn is_card_visible_to_all(
+pub(super) async fn is_card_visible_to_all(
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -147,9 +147,13 @@ fn full_text_form(approval: &Approval, decides: bool) -> Form {
         body.push(Block::Risks(hidden_chars::lines(&approval.risks)));
     }
     if !approval.sources.is_empty() {
-        let newest_first: Vec<String> = approval.sources.iter().rev().cloned().collect();
-        let read = hidden_chars::lines(&newest_first).join("; ");
-        body.push(Block::Note(format!("Outside text that was in view, the last read first: {read}.")));
+        let whose = |source: &String| {
+            let colleague = risks::is_from_colleague(source, &preview.account);
+            format!("{source}{}", if colleague { " (a colleague)" } else { "" })
+        };
+        let newest_first: Vec<String> = approval.sources.iter().rev().map(whose).collect();
+        let read = hidden_chars::lines(&newest_first).join(", ");
+        body.push(Block::Note(format!("Prepared after reading, latest first: {read}.")));
     }
     let outcome = approval.effect.as_ref().and_then(|effect| effect.outcome.as_ref()?.as_ref().ok());
     let message_id = outcome.and_then(|output| output.content["message_id"].as_str());

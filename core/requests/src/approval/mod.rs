@@ -21,7 +21,7 @@ mod typed_yes;
 mod undo;
 mod withdraw;
 
-pub use batch::{BatchDecision, fits_on_one_card, handle_batch_click, set_selected};
+pub use batch::{BatchDecision, fits_on_one_card, handle_batch_click, pick_one, set_selected};
 pub(crate) use card::line;
 pub use card::{card, card_for, pending_line, prompt_line, request};
 pub use co_approval::{CoApprover, find_co_approvers, sql::AccountOwner};

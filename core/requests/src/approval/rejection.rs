@@ -125,7 +125,6 @@ pub(super) mod tests {
             done: "Sent".into(),
             not_done: "Not sent".into(),
             noun: "email".into(),
-            recipient_noun: "mail".into(),
         };
         let preview = Preview::new(Value::Null, "", words);
         let id = Uuid::from_u128(1);

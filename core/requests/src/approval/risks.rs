@@ -5,48 +5,66 @@ use nod_contract::outside::Source;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::Preview;
 
-/// Returns the risk lines of an act. `known` are the recipients whom Nod reached on this person's behalf before;
-/// `unknown_recipients` of the preview occur only in outside text.
+/// Returns the risk lines of an act, the gravest first: the card shows one and counts the others. `known` are the
+/// recipients whom Nod reached on this person's behalf before, `minor` the lines that come after who gets it.
 #[must_use]
-pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Vec<String> {
-    let Preview { account, recipients, unknown_recipients: unnamed, .. } = preview;
-    let brings = &preview.labels.recipient_noun;
-    let home = organisation_domain(account).unwrap_or_else(|| "your organisation".to_owned());
-    let mut lines = Vec::new();
-    let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| is_outside(r, account)).collect();
-    match outside[..] {
-        [] => {}
-        [one] => lines.push(format!("{one} is outside {home}")),
-        [first, second] => lines.push(format!("{first} and {second} are outside {home}")),
-        [first, ..] => lines.push(format!("{first} and {} others are outside {home}", outside.len() - 1)),
-    }
+pub fn risks(
+    preview: &Preview,
+    known: &[String],
+    minor: Vec<String>,
+    provenance: &Provenance,
+) -> Vec<String> {
     let knows = |r: &&str| known.iter().any(|k| k.eq_ignore_ascii_case(r));
-    let new: Vec<&str> = distinct(recipients).into_iter().filter(|r| !knows(r)).collect();
-    match new[..] {
-        [] => {}
-        [one] => lines.push(format!("Nod's first {brings} to {one}")),
-        [first, ..] => lines.push(format!("Nod's first {brings} to {first} and {} more", new.len() - 1)),
-    }
-    lines.extend(unknown_recipients_text(distinct(unnamed).into_iter().filter(|r| !knows(r)).collect()));
-    if recipients.len() > 10 {
-        lines.push(format!("{} recipients", recipients.len()));
+    let unknown = distinct(&preview.unknown_recipients).into_iter().filter(|r| !knows(r)).collect();
+    let mut lines: Vec<String> = unknown_recipients_text(unknown).into_iter().collect();
+    lines.extend(preview.risks.iter().cloned());
+    lines.extend(outside_lines(preview));
+    lines.extend(minor);
+    if preview.recipients.len() > 10 {
+        lines.push(format!("{} recipients", preview.recipients.len()));
     }
     if let Provenance::Untrusted(sources) = provenance {
         // The latest source might be the one that asks for this.
-        let from = sources.last().map_or("outside", Source::as_str);
-        lines.push(match sources.len().saturating_sub(1) {
-            0 => format!("Prepared after reading {from}"),
-            more => format!("Prepared after reading {from}, and {more} more before it"),
-        });
+        let latest = sources.last().filter(|latest| !is_quiet(preview, latest));
+        lines.extend(latest.map(|latest| format!("Prepared after reading {latest}")));
     }
     lines
 }
 
-/// Returns the line about recipients whom no user here has named, whether or not they are known.
-pub(super) fn unknown_recipients_line(preview: &Preview) -> Option<String> {
-    unknown_recipients_text(distinct(&preview.unknown_recipients))
+/// Returns whether outside text needs no line in front: a colleague wrote it, or people here named every recipient, so
+/// that it cannot have chosen one. [Show all] names it in any case, and the request waits for an approval all the same.
+fn is_quiet(preview: &Preview, source: &Source) -> bool {
+    is_from_colleague(source.as_str(), &preview.account)
+        || preview.are_recipients_named && !preview.recipients.is_empty()
 }
 
+/// Returns whether a source is mail from the account's own organisation: "an email from dana@acme.test".
+pub(super) fn is_from_colleague(source: &str, account: &str) -> bool {
+    let address = source.rsplit(' ').next().filter(|word| word.contains('@'));
+    address.is_some_and(|address| !is_outside(address, account))
+}
+
+/// Returns who of the recipients is outside the organisation, and who gets a first mail from this account.
+fn outside_lines(preview: &Preview) -> Vec<String> {
+    let Preview { account, recipients, never_written_to: first, .. } = preview;
+    let home = organisation_domain(account).unwrap_or_else(|| "your organisation".to_owned());
+    let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| is_outside(r, account)).collect();
+    let are_outside = match outside[..] {
+        [] => return Vec::new(),
+        [one] if distinct(first) == [one] => return vec![format!("First email to {one}, outside {home}")],
+        [one] => format!("{one} is outside {home}"),
+        [first, second] => format!("{first} and {second} are outside {home}"),
+        [first, ..] => format!("{first} and {} others are outside {home}", outside.len() - 1),
+    };
+    let first = match distinct(first)[..] {
+        [] => None,
+        [one] => Some(format!("First email to {one}")),
+        [one, ref more @ ..] => Some(format!("First email to {one} and {} more", more.len())),
+    };
+    first.into_iter().chain([are_outside]).collect()
+}
+
+/// Returns the line about recipients whom no user here has named.
 fn unknown_recipients_text(unnamed: Vec<&str>) -> Option<String> {
     match unnamed[..] {
         [] => None,
@@ -82,66 +100,116 @@ mod tests {
     }
 
     #[test]
-    fn each_risk_has_its_line() {
-        let ours = Provenance::Trusted;
-        let mail = Provenance::untrusted("mail from eve@x.test");
-        type Lines<'a> = &'a [&'a str];
-        let table: [(Lines<'_>, Lines<'_>, Lines<'_>, &Provenance, Lines<'_>); 7] = [
-            (&["bo@acme.test"], &["BO@acme.test"], &[], &ours, &[]),
-            (&["bo@acme.test"], &[], &[], &ours, &["Nod's first mail to bo@acme.test"]),
-            (
-                &["bo@x.test"],
-                &[],
-                &[],
-                &mail,
-                &[
-                    "bo@x.test is outside acme.test",
-                    "Nod's first mail to bo@x.test",
-                    "Prepared after reading mail from eve@x.test",
+    fn each_risk_has_its_line_and_the_gravest_comes_first() {
+        struct Case {
+            to: &'static [&'static str],
+            known: &'static [&'static str],
+            first: &'static [&'static str],
+            unknown: &'static [&'static str],
+            named: bool,
+            source: Option<&'static str>,
+            lines: &'static [&'static str],
+        }
+        const CASE: Case =
+            Case { to: &[], known: &[], first: &[], unknown: &[], named: false, source: None, lines: &[] };
+        let eve = Some("an email from eve@x.test");
+        let table = [
+            Case { to: &["bo@acme.test"], ..CASE },
+            Case { to: &["bo@x.test"], lines: &["bo@x.test is outside acme.test"], ..CASE },
+            Case {
+                to: &["bo@x.test"],
+                first: &["bo@x.test"],
+                lines: &["First email to bo@x.test, outside acme.test"],
+                ..CASE
+            },
+            Case {
+                to: &["a@x.test", "b@y.test"],
+                lines: &["a@x.test and b@y.test are outside acme.test"],
+                ..CASE
+            },
+            Case {
+                to: &["a@x.test", "a@X.test", "b@y.test", "c@z.test"],
+                first: &["b@y.test", "B@y.test"],
+                lines: &["First email to b@y.test", "a@x.test and 2 others are outside acme.test"],
+                ..CASE
+            },
+            Case {
+                to: &["a@x.test", "b@y.test"],
+                first: &["a@x.test", "b@y.test"],
+                lines: &["First email to a@x.test and 1 more", "a@x.test and b@y.test are outside acme.test"],
+                ..CASE
+            },
+            // What a colleague wrote, or who was named here, needs no line in front.
+            Case { to: &["bo@acme.test"], named: true, source: eve, ..CASE },
+            Case { to: &["bo@acme.test"], source: Some("an email from Dana@ACME.test"), ..CASE },
+            Case {
+                to: &["bo@acme.test"],
+                source: eve,
+                lines: &["Prepared after reading an email from eve@x.test"],
+                ..CASE
+            },
+            // Nobody is named, since nobody gets it: the source itself is what to look at.
+            Case {
+                named: true,
+                source: eve,
+                lines: &["Prepared after reading an email from eve@x.test"],
+                ..CASE
+            },
+            Case {
+                named: true,
+                source: Some("the document dana@acme.test.pdf and more"),
+                lines: &["Prepared after reading the document dana@acme.test.pdf and more"],
+                ..CASE
+            },
+            Case {
+                to: &["a@x.test"],
+                unknown: &["a@x.test"],
+                source: eve,
+                lines: &[
+                    "a@x.test came from something I read, not from you",
+                    "a@x.test is outside acme.test",
+                    "Prepared after reading an email from eve@x.test",
                 ],
-            ),
-            (
-                &["a@x.test", "b@y.test"],
-                &["a@x.test", "b@y.test"],
-                &[],
-                &ours,
-                &["a@x.test and b@y.test are outside acme.test"],
-            ),
-            (
-                &["a@x.test", "a@X.test", "b@y.test", "c@z.test"],
-                &["a@x.test"],
-                &[],
-                &ours,
-                &["a@x.test and 2 others are outside acme.test", "Nod's first mail to b@y.test and 1 more"],
-            ),
-            (
-                &["a@acme.test", "b@acme.test"],
-                &["a@acme.test", "b@acme.test"],
-                &["a@acme.test"],
-                &mail,
-                &["Prepared after reading mail from eve@x.test"],
-            ),
-            (
-                &["a@acme.test", "b@acme.test"],
-                &[],
-                &["a@acme.test", "b@acme.test", "B@acme.test"],
-                &mail,
-                &[
-                    "Nod's first mail to a@acme.test and 1 more",
-                    "a@acme.test and 1 more came from something I read, not from you",
-                    "Prepared after reading mail from eve@x.test",
+                ..CASE
+            },
+            Case {
+                to: &["a@acme.test", "b@acme.test"],
+                known: &["A@acme.test"],
+                unknown: &["a@acme.test", "b@acme.test", "B@acme.test"],
+                source: eve,
+                lines: &[
+                    "b@acme.test came from something I read, not from you",
+                    "Prepared after reading an email from eve@x.test",
                 ],
-            ),
+                ..CASE
+            },
         ];
-        for (to, known, unnamed, provenance, wanted) in table {
+        for case in table {
             let owned = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
             let preview = Preview {
                 account: "ana@acme.test".to_owned(),
-                recipients: owned(to),
-                unknown_recipients: owned(unnamed),
+                recipients: owned(case.to),
+                never_written_to: owned(case.first),
+                unknown_recipients: owned(case.unknown),
+                are_recipients_named: case.named,
                 ..Preview::new(Value::Null, "", labels())
             };
-            assert_eq!(risks(&preview, &owned(known), provenance), owned(wanted));
+            let provenance = Provenance::from_sources(case.source);
+            assert_eq!(risks(&preview, &owned(case.known), Vec::new(), &provenance), case.lines);
         }
+    }
+
+    #[test]
+    fn an_acts_own_risk_comes_before_who_gets_it_and_a_minor_one_after() {
+        let to: Vec<String> = (0..11).map(|n| format!("{n}@x.test")).collect();
+        let preview = Preview {
+            account: "ana@acme.test".to_owned(),
+            recipients: to,
+            risks: vec!["It goes elsewhere".to_owned()],
+            ..Preview::new(Value::Null, "", labels())
+        };
+        let lines = risks(&preview, &[], vec!["Clashes with “Review”".to_owned()], &Provenance::Trusted);
+        let outside = "0@x.test and 10 others are outside acme.test";
+        assert_eq!(lines, ["It goes elsewhere", outside, "Clashes with “Review”", "11 recipients"]);
     }
 }

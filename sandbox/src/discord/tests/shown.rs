@@ -34,7 +34,7 @@ async fn a_card_reads_as_on_the_other_platform() {
 
       I'm running late.
       ⚠ Nod's first mail to bo@acme.test
-      · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:00 UTC.
+      · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:00 UTC
       [Approve & send] [Edit] [Deny]
     nod: Hello Ana, 2 * 3.
     ana: thanks

@@ -1,10 +1,11 @@
 //! The cards and sentences for requests that two people must approve.
 
 use super::{CoApprover, Role};
-use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
-use crate::approval::{Approval, retry_unknown, risks};
+use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, notice, single, until};
+use crate::approval::{Approval, Status, retry_unknown, risks};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, reconnect};
 use nod_contract::privacy::Provenance;
+use nod_contract::tool::Preview;
 use nod_when::when::local_time;
 
 /// The maximum number of names that are listed.
@@ -72,7 +73,9 @@ pub fn shown_to_line(approval: &Approval) -> String {
 /// Renders a co-approver's card: the same request in their time zone, without what only the owner's mailbox shows and
 /// without the owner's buttons.
 pub fn card(approval: &Approval, reader: &CoApprover) -> Card {
-    let mut card = single(&seen_by_another(approval, reader), Role::CoApprover);
+    let seen = seen_by_another(approval, reader);
+    let mut card = single(&seen, Role::CoApprover);
+    card.notice = (seen.status == Status::Pending).then(|| notice(&reader.name, [&seen]));
     let theirs = |button: &Button| match &button.on_click {
         OnClick::Action(verb) => !matches!(verb.kind.as_str(), "recheck" | "send_again" | reconnect::VERB),
         OnClick::Link(_) | OnClick::Connect { .. } => false,
@@ -100,9 +103,8 @@ fn public_risk_lines(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // The line that it might happen twice comes first; it is about the request.
     let mut lines: Vec<String> = retry_unknown::duplicate_risk(approval).cloned().into_iter().collect();
-    lines.extend(risks(preview, &preview.recipients, &Provenance::Trusted));
-    lines.extend(risks::unknown_recipients_line(preview));
-    lines.extend(preview.risks.iter().cloned());
+    let public = Preview { never_written_to: Vec::new(), ..preview.clone() };
+    lines.extend(risks(&public, &[], Vec::new(), &Provenance::Trusted));
     if approval.untrusted_in_view {
         lines.push("Prepared after reading text from outside".to_owned());
     }
@@ -113,13 +115,12 @@ fn public_risk_lines(approval: &Approval) -> Vec<String> {
 pub fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
     let verb = |verb| OnClick::Action(Action::on_revision(verb, approval.id, approval.revision));
     let list = approval.co_approver_list.as_deref().unwrap_or_default();
-    let expires = local_time(approval.expires_at, &approval.zone);
     card.with_block(Block::Markdown(format!(
         "{} · now it needs **you** ({})",
         first_of(approval),
         escape(list)
     )))
-    .with_block(Block::Note(format!("Two people have to approve this. Expires {expires}.")))
+    .with_block(until("Two people have to approve this.", approval))
     .with_button(&approval.preview.labels.approve, Style::Primary, verb("approve"))
     .with_button("Deny", Style::Danger, verb("deny"))
 }
