@@ -3,16 +3,15 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
+
+use super::chromedriver;
 
 /// Between two looks at the page.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -29,16 +28,10 @@ pub(super) struct Browser {
     _process: Child,
 }
 
-/// Returns chromedriver, if it is on the path.
-fn find_driver() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("chromedriver")).find(|file| file.is_file())
-}
-
 impl Browser {
     /// Opens a window of this size in CSS pixels; `None` if there is no chromedriver.
     pub(super) async fn open(width: u32, height: u32) -> Option<Self> {
-        let (process, driver) = start_driver(find_driver()?).await;
+        let (process, driver) = chromedriver::start(chromedriver::find()?).await;
         // Fails if another test was first, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
@@ -100,7 +93,7 @@ impl Browser {
     /// Waits until the script returns something else than nothing, no or an empty list, and returns that.
     pub(super) async fn wait_for(&self, what: &str, script: &str, args: Value) -> Value {
         let call = json!({"script": script, "args": args});
-        self.until(what, async || {
+        self.poll(what, async || {
             let found = self.call(Method::POST, "/execute/sync", call.clone()).await?;
             let is_there = !found.is_null() && found != json!(false) && found != json!([]);
             is_there.then_some(found).ok_or_else(|| "it is not there".to_owned())
@@ -115,7 +108,7 @@ impl Browser {
             const is = (one) => one.getClientRects().length && !one.disabled && one.innerText.trim().startsWith(words); \
             return [...document.querySelectorAll(within)].filter(is).at(-1) ?? null";
         let find = json!({"script": FIND, "args": [within, words]});
-        self.until(&format!("“{words}” ({within})"), async || {
+        self.poll(&format!("“{words}” ({within})"), async || {
             let found = self.call(Method::POST, "/execute/sync", find.clone()).await?;
             let node = found.as_object().and_then(|one| one.values().next()).and_then(Value::as_str);
             let node = node.ok_or("it is not there")?;
@@ -127,7 +120,7 @@ impl Browser {
     /// Goes to the other tab, once there is one.
     pub(super) async fn go_to_new_tab(&self) {
         let here = self.command(Method::GET, "/window", Value::Null).await;
-        let other = self.until("another tab", async || {
+        let other = self.poll("another tab", async || {
             let tabs = self.call(Method::GET, "/window/handles", Value::Null).await?;
             let other = tabs.as_array().into_iter().flatten().find(|one| **one != here);
             other.cloned().ok_or_else(|| "there is one tab".to_owned())
@@ -152,7 +145,7 @@ impl Browser {
     }
 
     /// Looks again and again until `look` succeeds.
-    async fn until<T>(&self, what: &str, look: impl AsyncFn() -> Result<T, String>) -> T {
+    async fn poll<T>(&self, what: &str, look: impl AsyncFn() -> Result<T, String>) -> T {
         let start = Instant::now();
         loop {
             // A page that draws itself anew may replace a node between two commands: that is no failure yet.
@@ -179,32 +172,6 @@ impl Browser {
         let complaints = self.complaints().await.join("\n");
         panic!("{what}\n── the page\n{text}\n── its console\n{complaints}\n── a picture: {kept}")
     }
-}
-
-/// Starts the driver on a port that it chooses.
-async fn start_driver(program: PathBuf) -> (Child, SocketAddr) {
-    let mut process = Command::new(program)
-        .arg("--port=0")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let port = async {
-        while let Some(line) = lines.next_line().await.unwrap() {
-            let port =
-                line.split_once("started successfully on port ").map(|(_, port)| port.trim_end_matches('.'));
-            if let Some(port) = port.and_then(|port| port.parse::<u16>().ok()) {
-                return port;
-            }
-        }
-        panic!("chromedriver did not say on which port it is")
-    };
-    let port = tokio::time::timeout(TIMEOUT, port).await.unwrap();
-    // It goes on writing, and must find a reader.
-    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-    (process, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
 impl Drop for Browser {
