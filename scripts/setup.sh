@@ -66,6 +66,20 @@ need_postgres() {
     [ -n "$(postgres_folder)" ] || die "PostgreSQL was installed, and its programs are still not found"
 }
 
+# Installs what looks at the demo's page, where apt and npm are: a browser that a test can drive, and axe, which finds what
+# a screen reader or a keyboard cannot reach. Neither is needed to build or run Nod, so nothing fails without them: the
+# tests then say what they did not check.
+want_browser() {
+    local axe=axe-core@4.14.1
+    if ! command -v chromedriver >/dev/null && command -v apt-get >/dev/null; then
+        (install_packages "a browser for the demo's tests" "" chromium-driver) || say "there is no chromium-driver here"
+    fi
+    grep -qsF "\"version\": \"${axe#*@}\"" target/tools/node_modules/axe-core/package.json && return
+    command -v npm >/dev/null || return 0
+    npm install --prefix target/tools --no-save --ignore-scripts --no-audit --no-fund --silent "$axe" ||
+        say "npm could not install $axe"
+}
+
 # Starts a Postgres for tests in its own folder, and stops it when this script exits. It is fast, and does not survive a
 # power failure. Sets POSTGRES_URL (the database postgres, whose user can create others).
 start_test_postgres() {

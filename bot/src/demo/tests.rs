@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
+mod browser;
 mod documents;
 mod meeting;
 

@@ -12,7 +12,7 @@ export function blocks(all, act) {
 function inside(block, act) {
   switch (block.type) {
     case "header":
-      return el("h3", {}, block.text.text);
+      return el("h2", {}, block.text.text);
     case "section":
       return section(block, act);
     case "context":

@@ -32,7 +32,7 @@ export function pointAtEvent(id) {
 export function buildCalendar() {
   const about = el("p", { class: "zone" });
   const list = el("div", { class: "agenda" });
-  return { node: el("div", { class: "calendar", hidden: true }, about, list), about, list };
+  return { node: el("div", { class: "calendar", hidden: true, tabindex: "0", role: "region", "aria-label": "Calendar" }, about, list), about, list };
 }
 
 // What is shown now is new no more.

@@ -37,7 +37,7 @@ export function documentSteps(place) {
   // Nod's question whether it is meant, if it is about what is there now.
   const asks = () => newest(place.whispers().filter((whisper) => whisper.order > card()?.order && whisper.buttons.some(({ action }) => /^knowledge_remove/.test(action))));
 
-  const write = (words, say) => ({ words, label: "Write it for me", go: () => place.ask(say) });
+  const write = (words, say) => ({ words, label: "Type it for me", go: () => place.ask(say) });
   const drop = (words) => ({ words, label: "Drop it for me", go: () => place.drop(KEEP) });
 
   function asking() {
@@ -64,7 +64,7 @@ export function documentSteps(place) {
   function removing() {
     if (!hasRead()) return drop(`Nod does not have ${offer()} here. Drop it once more, and send it.`);
     const by = place.dropper(offer());
-    if (by && by !== place.me()) return { words: `${place.nameOf(by)} dropped it, and may remove it.`, label: `Become ${place.nameOf(by)}`, go: () => place.become(by) };
+    if (by && by !== place.me()) return { words: `${place.nameOf(by)} dropped it, and may remove it.`, label: `Switch to ${place.nameOf(by)}`, go: () => place.become(by) };
     if (asks()) return { words: "Nod asks whether you mean it. Press Yes, remove it.", label: "To the question", go: () => place.point(asks()) };
     return write(place.removal.words(offer()), place.removal.say(offer()));
   }

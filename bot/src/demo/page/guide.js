@@ -3,29 +3,31 @@
 
 import { keep, kept } from "./reload.js";
 import { here } from "./discord/guild.js";
-import { STEPS as ON_DISCORD, ask as askOnDiscord } from "./discord/discord_tour.js";
+import { ask as askOnDiscord, discordWay } from "./discord/discord_tour.js";
 import { documentSteps } from "./documents_tour.js";
 import { documents as onDiscord } from "./discord/documents.js";
 import { documents } from "./slack_documents.js";
 import { el } from "./dom.js";
-import { STEPS as MEETING } from "./meeting_tour.js";
+import { meetingWay } from "./meeting_tour.js";
 import { more, triedNow } from "./suggestions.js";
-import { STEPS as ON_SLACK, ask } from "./mail_tour.js";
+import { ask, mailWay } from "./mail_tour.js";
 import { store } from "./store.js";
+import { step } from "./way.js";
 
 const GUIDE = "nod-demo-guide";
-const WAYS = [
-  ["Slack", ON_SLACK],
-  ["A document", documentSteps(documents)],
-  ["A meeting", MEETING],
-  ["Discord", ON_DISCORD],
-  ["A document on Discord", documentSteps(onDiscord)],
+export const WAYS = [
+  mailWay,
+  { name: "A document", steps: documentSteps(documents) },
+  meetingWay,
+  discordWay,
+  { name: "A document on Discord", steps: documentSteps(onDiscord) },
 ];
 const done = new Set();
 const tried = new Set();
 // Unless the visitor says so, the rest is open once all ways were gone.
 let folded;
 let shown = "";
+let timer;
 
 // What was ticked before a reload, once it is known which start of the demo this is.
 export function recallGuide() {
@@ -38,21 +40,32 @@ export function recallGuide() {
 const remember = () => keep(GUIDE, { done: [...done], tried: [...tried], folded });
 const key = (way, at) => `${way}/${at}`;
 
+// What can be done now. A way with facts is told by them; a document's steps tell themselves.
+function current(way, facts, at) {
+  if (!facts) return store.away ? step({ away: true }) : way.steps[at].now();
+  const found = step(facts, way);
+  return { ...found, go: found.go && (() => way.acts[found.go](found)) };
+}
+
 export function renderGuide() {
   if (!store.slack || !here.guild) return;
-  for (const [way, steps] of WAYS) steps.forEach((step, at) => step.is() && done.add(key(way, at)));
+  const facts = WAYS.map((way) => way.facts?.());
+  WAYS.forEach(({ name, steps }, nth) => steps.forEach((one, at) => one.is(facts[nth]) && done.add(key(name, at))));
   triedNow().forEach((title) => tried.add(title));
-  const open = WAYS.findIndex(([way, steps]) => steps.some((_, at) => !done.has(key(way, at))));
-  const [way, steps] = WAYS[open] ?? [];
-  const now = steps?.findIndex((_, at) => !done.has(key(way, at)));
-  const next = steps?.[now].now();
-  const signature = JSON.stringify([[...done], [...tried], next, open, now]);
+  const open = WAYS.findIndex(({ name, steps }) => steps.some((_, at) => !done.has(key(name, at))));
+  const way = WAYS[open];
+  const now = way?.steps.findIndex((_, at) => !done.has(key(way.name, at)));
+  const next = way && current(way, facts[open], now);
+  // Seconds pass, and patience ends, without any news.
+  clearTimeout(timer);
+  if (next?.again) timer = setTimeout(renderGuide, next.again);
+  const signature = JSON.stringify([[...done], [...tried], next?.words, next?.label, next?.note?.at, open, now]);
   if (shown === signature) return;
   shown = signature;
   remember();
-  const gone = WAYS.slice(0, open < 0 ? WAYS.length : open).map(([name]) => stepNode(name, "✓", "done"));
-  const state = (at) => (done.has(key(way, at)) ? "done" : at === now ? "now" : "later");
-  const nodes = (steps ?? []).map((step, at) => stepNode(step.title, state(at) === "done" ? "✓" : at + 1, state(at), next));
+  const gone = WAYS.slice(0, open < 0 ? WAYS.length : open).map(({ name }) => stepNode(name, "✓", "done"));
+  const state = (at) => (done.has(key(way.name, at)) ? "done" : at === now ? "now" : "later");
+  const nodes = (way?.steps ?? []).map((one, at) => stepNode(one.title, state(at) === "done" ? "✓" : at + 1, state(at), next));
   const fold = (is) => {
     folded = is;
     remember();

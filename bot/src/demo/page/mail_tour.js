@@ -1,39 +1,40 @@
-// The first way: from a request in Slack to the mail that arrives.
+// The first way: from a request in Slack to the mail that arrives. And how any way acts in the Slack window.
 
 import { pointAt } from "./chat.js";
 import { drop as dropFile, fill } from "./composer.js";
-import { approved, arrived, card, connected, failed, leaving, link, seen, stood } from "./progress.js";
 import { lookInto } from "./mail.js";
-import { line, me, store } from "./store.js";
+import { onSlack } from "./progress.js";
+import { become } from "./sidebar.js";
+import { line, people, store } from "./store.js";
 import { show } from "./windows.js";
 
-const MAIL = "@nod tell Bo I'm late";
-const AGAIN = "/nod connect google";
+export const MAIL = "@nod tell Bo I'm late";
 
-// Later steps are proof of those before them; only that an account was connected says nothing of a request.
-export const STEPS = [
-  { title: "Ask", is: () => Boolean(link()) || failed() || stood() || approved(), now: asking },
-  { title: "Connect", is: () => connected() || stood() || approved(), now: connecting },
-  { title: "Approve", is: approved, now: approving },
-  { title: "See it arrive", is: seen, now: () => ({ words: "It's sent. See it arrive in the inbox.", label: "Open the email", go: toMail }) },
-];
-
-function asking() {
-  return { words: `Send “${MAIL}”.`, label: "Type it for me", go: () => ask(MAIL) };
-}
-
-function connecting() {
-  if (link()) return { words: `Nod sent you a direct message. Press its button, then Continue, then Allow for ${me().email}.`, label: "Go to the message", go: () => point(link()) };
-  const words = failed() ? "Nothing was connected. " : "";
-  const again = `${words}Type ${AGAIN} for a new link, and choose ${me().email}.`;
-  return { words: again, label: "Type it for me", go: () => write(line(), AGAIN) };
-}
-
-function approving() {
-  if (card()) return { words: "Read the exact email, then press Approve & send.", label: "Go to the card", go: () => point(card()) };
-  if (leaving()) return { words: "It goes out in a few seconds. You can still press Undo." };
-  return { words: "Nothing is waiting for you right now. Ask again to get a new card.", label: "Type it for me", go: () => ask(MAIL) };
-}
+export const mailWay = {
+  name: "Slack",
+  facts: onSlack,
+  say: MAIL,
+  connect: "/nod connect google",
+  result: "mail",
+  words: {
+    link: ({ email }) => `Nod sent you a direct message. Press its button, then Continue, then Allow for ${email}.`,
+    arrived: "It's sent. See it arrive in the inbox.",
+    open: "Open the email",
+  },
+  // Later steps are proof of those before them.
+  steps: [
+    { title: "Ask", is: ({ asked, stood }) => Boolean(asked) || stood },
+    { title: "Connect", is: ({ connected, stood }) => connected || stood },
+    { title: "Approve", is: ({ sent }) => sent },
+    { title: "See it arrive", is: ({ sent, opened }) => sent && opened },
+  ],
+  acts: {
+    point: ({ note }) => point(note.message),
+    write: ({ say }) => (say.startsWith("/") ? write(line(), say) : ask(say)),
+    become: ({ who }) => become(people().find((one) => one.name === who).id),
+    open: ({ result }) => lookInto(result.account, result.folder, result.id),
+  },
+};
 
 function goTo(channel) {
   store.channel = channel.id;
@@ -62,10 +63,4 @@ export function point(message) {
   if (!place) return;
   goTo(place);
   pointAt(message.ts);
-}
-
-function toMail() {
-  const found = arrived();
-  if (found) lookInto(found.account, found.folder, found.mail.id);
-  else lookInto(store.facts.recipient);
 }

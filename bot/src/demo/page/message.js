@@ -53,6 +53,7 @@ async function press(message, element, isLink, node) {
     node.disabled = true;
     setTimeout(() => (node.disabled = false), PRESSED);
   }
+  store.pressed = Date.now();
   try {
     await api.press(store.me, message.channel, message.ts, element.action_id);
   } catch (error) {

@@ -1,7 +1,8 @@
-// What the state shows to have happened: read from messages and mailboxes, by the words and buttons that are there.
+// What the Slack window shows to have happened, as notes for the guide (see facts.js).
 
-import { openedMail } from "./mail.js";
-import { bot, line, store } from "./store.js";
+import { facts } from "./facts.js";
+import { openedCalendar, openedMail } from "./mail.js";
+import { bot, isDirect, me, people, store } from "./store.js";
 
 export const all = () => store.slack.channels.flatMap((one) => one.messages);
 export const ofBot = (message) => message.user === bot();
@@ -10,57 +11,69 @@ export const told = (pattern) => all().some((message) => ofBot(message) && patte
 
 export const buttons = (message) =>
   (message.blocks ?? []).flatMap((block) => [...(block.elements ?? []), block.accessory ?? {}]).filter((one) => one.type === "button");
-const has = (message, pattern) => ofBot(message) && buttons(message).some((one) => pattern.test(one.action_id));
-export const waits = (message) => has(message, /^approve/);
-const goesOut = (message) => has(message, /^undo/);
 
-const latest = (messages) => [...messages].sort((a, b) => Number(a.ts) - Number(b.ts)).at(-1);
-const inLine = () => (line()?.messages ?? []).filter(ofBot);
+const note = (message, { direct = false, whisper = false } = {}) => ({
+  message,
+  at: Number(message.ts) * 1000,
+  changed: Math.max(Number(message.ts), Number(message.edited?.ts ?? 0)) * 1000,
+  own: !whisper && message.user === store.me,
+  ofNod: whisper || ofBot(message),
+  asks: direct || /@nod\b/i.test(message.shown ?? ""),
+  whisper,
+  words: message.shown ?? words(message),
+  buttons: buttons(message).map((one) => ({ action: one.action_id, label: one.text.text, url: one.url })),
+});
 
-// The card that waits, what is about to go out, and the link to an account that can be followed.
-export const card = (button = /^approve/) => latest(all().filter((message) => has(message, button)));
-export const leaving = () => all().some(goesOut);
-export const link = () => {
-  // One that was asked for is a whisper, and stays where it was said after it was used.
-  const offers = [...inLine(), ...store.slack.ephemerals].filter((message) =>
-    buttons(message).some((one) => one.url && /^Connect /.test(one.text.text)));
-  const offer = latest(offers);
-  const setback = failed();
-  return offer && !connected() && !(setback && Number(setback.ts) > Number(offer.ts)) ? offer : undefined;
-};
-// The link that was offered last, as long as it was not used: its card says so then.
-export const offer = () => latest(inLine().filter((message) => buttons(message).some((one) => one.url && /^(Rec|C)onnect /.test(one.text.text))));
-// The card by which people vote, and whether there ever was one.
-export const votes = () => card(/^vote/);
-export const polled = () => told(/When works for you\?/);
+function notes() {
+  const messages = store.slack.channels.flatMap((one) => one.messages.map((message) => note(message, { direct: isDirect(one) })));
+  return [...messages, ...store.slack.ephemerals.map((message) => note(message, { whisper: true }))];
+}
 
-// The last word on an account was that nothing was connected.
-export const failed = () => {
-  const last = latest(inLine().filter((message) => /[Nn]othing was connected|is connected: /.test(words(message))));
-  return last && /[Nn]othing was connected/.test(words(last)) ? last : undefined;
-};
+const first = (name) => name.split(" ")[0];
+export const names = () => Object.fromEntries(people().map((one) => [one.name, first(one.real_name)]));
 
-export const connected = () => inLine().some((message) => /✓ .* is connected: /.test(words(message)));
-export const decided = () => told(/Approved by |Undone by |Denied by |Expired without an answer/);
-export const stood = () => all().some(waits) || leaving() || decided();
+// What is the same in both windows.
+export const shared = () => ({
+  now: Date.now(),
+  away: store.away,
+  visitor: store.facts.me,
+  names: names(),
+  pressed: store.pressed,
+  email: people().find((one) => one.name === store.facts.me).email,
+  mail: isOpened() ? undefined : arrived(),
+  opened: isOpened(),
+  event: looksAtBooked() ? undefined : booked(),
+  looked: looksAtBooked(),
+});
+
+export const onSlack = () =>
+  facts({ ...shared(), notes: notes(), me: me().name, name: me().real_name, thinking: store.slack.statuses.length > 0 });
 
 const sent = () => [...store.boxes.values()].flatMap((box) => box.sent);
-export const approved = () => sent().length > 0;
 
-// Where what was sent lies: with who got it, else with who sent it.
-export function arrived() {
+// Where what was sent last lies: with who got it, else with who sent it.
+function arrived() {
   const ids = new Set(sent().map((mail) => mail.message_id));
   const found = (folder) =>
     [...store.boxes.values()].flatMap((box) =>
-      box[folder].filter((mail) => ids.has(mail.message_id)).map((mail) => ({ account: box.account, folder, mail })));
+      box[folder].filter((mail) => ids.has(mail.message_id)).map((mail) => ({ account: box.account, folder, id: mail.id, at: mail.at })));
   const places = found("inbox").length ? found("inbox") : found("sent");
-  return places.sort((a, b) => new Date(a.mail.at) - new Date(b.mail.at)).at(-1);
+  return places.sort((a, b) => new Date(a.at) - new Date(b.at)).at(-1);
 }
 
-export function seen() {
+// Whether the mail that is open is one that was sent.
+function isOpened() {
   const open = openedMail();
   const box = open && store.boxes.get(open.account);
   // Where nobody here got it, whoever sent it has it.
   const mail = box?.[arrived()?.folder ?? "inbox"].find((one) => one.id === open.id);
   return Boolean(mail) && sent().some((one) => one.message_id === mail.message_id);
 }
+
+// The latest invitation that Calendar sent.
+function booked() {
+  const letters = [...store.calendars.values()].flatMap((one) => one.invitations.map((letter) => ({ account: one.account, ...letter })));
+  return letters.filter((letter) => letter.news === "invited").sort((a, b) => Date.parse(a.at) - Date.parse(b.at)).at(-1);
+}
+
+const looksAtBooked = () => store.calendars.get(openedCalendar())?.invitations.some((letter) => letter.news === "invited") ?? false;

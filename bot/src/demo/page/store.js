@@ -13,6 +13,8 @@ export const store = {
   calendars: new Map(),
   // Since when this person looks: what Nod says after it is news.
   since: performance.timeOrigin,
+  // When the visitor last pressed a button of Nod's.
+  pressed: 0,
   lost: null,
   // Whether Nod's own part is stopped, and how often it was.
   away: false,

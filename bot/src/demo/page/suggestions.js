@@ -5,13 +5,12 @@ import * as api from "./api.js";
 import { commanded, told as toldOnDiscord } from "./discord/progress.js";
 import { el } from "./dom.js";
 import { told, words } from "./progress.js";
+import { MAIL } from "./mail_tour.js";
 import { FIND } from "./meeting_tour.js";
 import { readNod } from "./polling.js";
 import { store } from "./store.js";
 import { toast } from "./toast.js";
 import { show } from "./windows.js";
-
-const MAIL = "@nod tell Bo I'm late";
 
 const MORE = [
   {

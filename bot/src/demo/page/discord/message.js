@@ -62,6 +62,7 @@ function file({ filename, preview }) {
 
 async function press(message, id, value, node) {
   if (store.away) return toast("Nod is stopped right now. Press again in a few seconds.");
+  store.pressed = Date.now();
   node.disabled = true;
   node.closest(".message").querySelector(".failed")?.remove();
   try {

@@ -1,21 +1,33 @@
-// What Discord's window shows to have happened, by the words and buttons that are there.
+// What Discord's window shows to have happened, as notes for the guide (see facts.js).
 
-import { byAge, here, line } from "./guild.js";
+import { facts } from "../facts.js";
+import { shared } from "../progress.js";
+import { here, isDirect, user } from "./guild.js";
 
 const all = () => here.guild.channels.flatMap((one) => one.messages).filter((one) => one.by_bot);
-const inLine = () => (line()?.messages ?? []).filter((one) => one.by_bot);
-const latest = (messages) => [...messages].sort(byAge).at(-1);
 
-export const buttons = (parts) => parts.flatMap((part) => [...(part.type === 2 ? [part] : []), ...buttons(part.components ?? [])]);
-const has = (pattern) => (message) => buttons(message.components).some((one) => pattern.test(one.custom_id));
-const links = (message) => buttons(message.components).some((one) => one.url && /^Connect /.test(one.label));
-
+export const buttons = (parts) => (parts ?? []).flatMap((part) => [...(part.type === 2 ? [part] : []), ...buttons(part.components)]);
 export const told = (pattern) => all().some((message) => pattern.test(message.shown));
-export const card = () => latest(all().filter(has(/^approve/)));
-// Nod asks which of several is meant.
-export const question = () => latest(all().filter(has(/^choose/)));
-export const connected = () => inLine().some((message) => / is connected: /.test(message.shown));
-export const link = () => (connected() ? undefined : latest([...inLine(), ...here.guild.ephemerals].filter(links)));
-export const decided = () => told(/Approved by /);
-export const stood = () => Boolean(card()) || told(/Approved by |Undone by |Denied by |Expired without an answer/);
 export const commanded = (name) => [...all(), ...here.guild.ephemerals].some(({ command }) => command?.name && (!name || command.name === name));
+
+const note = (message, { direct = false, whisper = false } = {}) => ({
+  message,
+  at: Date.parse(message.at),
+  changed: Math.max(Date.parse(message.at), Date.parse(message.edited ?? message.at)),
+  own: message.user === here.me,
+  ofNod: Boolean(message.by_bot),
+  asks: direct || /@nod\b/i.test(message.shown),
+  whisper,
+  words: message.shown,
+  buttons: buttons(message.components).map((one) => ({ action: one.custom_id ?? "", label: one.label ?? "", url: one.url })),
+});
+
+function notes() {
+  const messages = here.guild.channels.flatMap((one) => one.messages.map((message) => note(message, { direct: isDirect(one) })));
+  return [...messages, ...here.guild.ephemerals.map((message) => note(message, { whisper: true }))];
+}
+
+export function onDiscord() {
+  const me = user(here.me);
+  return facts({ ...shared(), notes: notes(), me: me.name, name: me.global_name ?? me.name });
+}

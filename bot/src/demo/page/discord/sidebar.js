@@ -9,7 +9,7 @@ const LATEST = 6;
 let parts = null;
 
 export function buildSide(switchTo) {
-  const home = el("button", { type: "button", class: "server home", "aria-label": "Direct messages", title: "Direct messages", onclick: () => goTo(line().id) });
+  const home = el("button", { type: "button", class: "server home", "aria-label": "DM, direct messages", title: "Direct messages", onclick: () => goTo(line().id) });
   const initial = here.guild.team.name[0];
   const server = el("button", { type: "button", class: "server", title: here.guild.team.name, onclick: () => goTo((place(here.room) ?? rooms()[0]).id) }, initial);
   const title = el("p", { class: "team" });
