@@ -357,7 +357,7 @@ async fn a_change_makes_the_card_that_waits_old(platform: Platform) {
                   Here is the plan. It is long.
 
                   Ana
-                  Replaced by a newer request. Not sent.
+                  Replaced by the card below.
                 ana: make it shorter
                 nod: # Draft
                   From  ana@acme.test

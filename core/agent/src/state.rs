@@ -364,6 +364,13 @@ impl AgentState {
         }
     }
 
+    /// Answers a pending call about whose end nobody has to hear; a model reads it only if it is called anyway.
+    pub(crate) fn answer_silently(&mut self, call_id: &str, content: impl std::fmt::Display) {
+        if self.close(call_id, &content.to_string()) {
+            self.results.verbatim.push(Verbatim { words: String::new(), is_on_card: true });
+        }
+    }
+
     fn close(&mut self, call_id: &str, content: &str) -> bool {
         let Some(at) = self.pending_calls.iter().position(|p| p.call.id == call_id) else { return false };
         let call = self.pending_calls.remove(at).call;

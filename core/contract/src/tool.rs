@@ -351,8 +351,8 @@ pub struct Preview {
     #[serde(default)]
     #[serde(alias = "gist")]
     pub summary: Option<Summary>,
-    /// What it is about, if its recipients do not identify it. A newer request replaces a waiting one only if both
-    /// have the same topic.
+    /// What identifies it among the requests of its tool: of a mail, its subject and recipients. A newer request
+    /// replaces a waiting one only if both have the same topic, or the same draft; without either it never does.
     #[serde(default)]
     #[serde(alias = "about")]
     pub topic: Option<String>,

@@ -21,7 +21,11 @@ pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
                 if let Some(about) = about {
                     content["about"] = json!(about);
                 }
-                state.answer(&call, content);
+                match verdict {
+                    // Its card refers to the one that took its place.
+                    Verdict::Superseded => state.answer_silently(&call, content),
+                    _ => state.answer(&call, content),
+                }
             }
         }
         RunEvent::ApprovalEdited { approval, changes } => record_edits(state, approval.0, changes),

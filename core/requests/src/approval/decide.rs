@@ -200,8 +200,8 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
     Ok(tx.commit().await?)
 }
 
-/// Supersedes pending requests for the same tool and topic to the same people, or for the same draft, that earlier runs
-/// made in this conversation.
+/// Supersedes pending requests for the same tool and topic, or for the same draft, that earlier runs made in this
+/// conversation.
 pub async fn supersede(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -212,12 +212,8 @@ pub async fn supersede(
         sql::list_pending(conn, tenant, newer.decider, sql::PendingFilter::Conversation(newer.conversation))
             .await?
     {
-        let same = old.tool == newer.tool
-            && old.preview.topic == newer.preview.topic
-            && has_same_recipients(&old.preview.recipients, &newer.preview.recipients)
-            || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
         // Calls of one run do not replace each other: the user asked for both.
-        if old.id == newer.id || old.run == newer.run || !same {
+        if old.id == newer.id || old.run == newer.run || !replaces(newer, &old) {
             continue;
         }
         if sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await? {
@@ -341,13 +337,16 @@ pub(super) async fn refresh_delivery(
     Ok(())
 }
 
-fn has_same_recipients(one: &[String], other: &[String]) -> bool {
-    let sorted = |all: &[String]| {
-        let mut all: Vec<String> = all.iter().map(|a| a.to_lowercase()).collect();
-        all.sort();
-        all
-    };
-    sorted(one) == sorted(other)
+/// Returns whether both are about the same thing. Two drafts are two things, also with the same words in them.
+fn replaces(newer: &Approval, old: &Approval) -> bool {
+    match (&newer.preview.draft, &old.preview.draft) {
+        (Some(newer), Some(old)) => newer == old,
+        _ => {
+            newer.tool == old.tool
+                && newer.preview.topic.is_some()
+                && newer.preview.topic == old.preview.topic
+        }
+    }
 }
 
 /// Plans the effect of an approved request, in the transaction of the approval.
