@@ -17,6 +17,7 @@ on_each_platform!(
     a_late_press_is_told_that_nobody_answered,
     what_lapsed_is_asked_for_again_by_a_press,
     a_newer_request_takes_the_place_of_the_one_that_waits,
+    two_mails_to_one_person_stand_beside_each_other,
     pending_approvals_survive_a_restart,
     what_gmail_refuses_is_told_on_the_card,
     a_lost_answer_is_looked_for_and_the_receipt_is_true,
@@ -149,12 +150,11 @@ async fn what_lapsed_is_asked_for_again_by_a_press(platform: Platform) {
 async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platform) {
     let later = Answer::tool(
         "gmail_send_email",
-        json!({ "to": ["bo@acme.test"], "subject": "Very late", "body": "Very." }),
+        json!({ "to": ["bo@acme.test"], "subject": "Running late", "body": "Very." }),
     );
     let mut world = with_pending_request(platform, []).await;
     let root = world.chat.first_message("general");
-    // The run that waited reads the outcome once the new card is posted.
-    world.script_model("tool", [later, Answer::text("The first was replaced.")]);
+    world.script_model("tool", [later]);
     world.reply("ana", "general", &root, "no, say very late").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
@@ -168,22 +168,39 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platfor
                   I'm running late.
 
                   Ana
-                  Replaced by a newer request. Not sent.
+                  Replaced by the card below.
                 ana: no, say very late
                 nod: # Send this email?
                   From  ana@acme.test
                   To  bo@acme.test
-                  Subject  Very late
+                  Subject  Running late
                   Very.
                   · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
-                nod: The first was replaced.
-                  · To be clear, nothing was sent or changed just now.
         ");
     }
     world.model.will(Answer::text("Sent the new one."));
     world.click("ana", "general", "Approve & send").await;
-    assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Very.");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn two_mails_to_one_person_stand_beside_each_other(platform: Platform) {
+    let mut world = with_pending_request(platform, []).await;
+    let first = world.prepare_click("ana", "general", "Approve & send");
+    let plan = Answer::tool(
+        "gmail_send_email",
+        json!({ "to": ["bo@acme.test"], "subject": "Plan", "body": "Plan." }),
+    );
+    world.script_model("tool", [plan]);
+    let root = world.chat.first_message("general");
+    world.reply("ana", "general", &root, "and send Bo the plan").await;
+    world.model.will(Answer::text("Bo has the plan."));
+    world.click("ana", "general", "Approve & send").await;
+    world.model.will(Answer::text("Bo knows that you are late."));
+    world.send_click(&first).await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 2);
     world.read_new("general");
     world.finish().await;
 }

@@ -31,6 +31,12 @@ on_each_platform!(
     a_draft_to_nobody_is_not_sent,
     of_several_open_drafts_the_person_picks,
     what_was_changed_on_the_card_is_what_leaves,
+    an_edit_outlives_undo_and_the_next_send_shows_it,
+    an_edit_outlives_a_no_and_the_time_limit,
+    an_edit_outlives_another_send_it,
+    an_edit_does_not_overwrite_what_was_written_by_hand_after_it,
+    an_edit_waits_for_gmail_and_the_next_send_waits_for_it,
+    what_is_undone_leaves_the_draft_open,
     a_no_with_a_reason_is_for_the_model_to_work_with,
     what_was_formatted_in_gmail_is_said_before_it_is_lost,
     a_draft_that_quotes_a_harmful_mail_is_still_a_draft,
@@ -40,7 +46,10 @@ const ANA: &str = "ana@acme.test";
 
 /// Ana has asked for a draft, and it is posted in #general.
 pub async fn with_open_draft(platform: Platform) -> (World, String) {
-    let mut world = World::new_on(platform).await;
+    open_draft_in(World::new_on(platform).await).await
+}
+
+async fn open_draft_in(mut world: World) -> (World, String) {
     world.connect_google("ana").await;
     world.make_mail_address_known("bo").await;
     world.make_mail_address_known("cho").await;
@@ -357,7 +366,7 @@ async fn a_change_makes_the_card_that_waits_old(platform: Platform) {
                   Here is the plan. It is long.
 
                   Ana
-                  Replaced by a newer request. Not sent.
+                  Replaced by the card below.
                 ana: make it shorter
                 nod: # Draft
                   From  ana@acme.test
@@ -528,6 +537,140 @@ async fn what_was_changed_on_the_card_is_what_leaves(platform: Platform) {
     assert!(world.google.drafts(ANA).is_empty());
     assert_eq!(world.model.requests().len(), 2, "both were for the draft");
     world.read_new("general");
+    world.finish().await;
+}
+
+/// A draft whose request to send it was edited on the card. An approval can be undone.
+async fn with_edited_request(platform: Platform) -> (World, String) {
+    let (mut world, thread) = open_draft_in(World::with_undo_window_on(platform).await).await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.edit_request("ana", "general", &[("Body", "Changed on the card.")]).await;
+    (world, thread)
+}
+
+/// Ana says "send it"; the card shows what she had edited, and that is sent.
+async fn send_edited(world: &mut World, thread: &str) {
+    world.reply("ana", "general", thread, "send it").await;
+    let read = world.read_new("general");
+    let asked = text_after(&read, "# Send this email?");
+    assert!(asked.contains("Changed on the card."), "{read}");
+    world.click("ana", "general", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Changed on the card.");
+    assert!(world.google.drafts(ANA).is_empty());
+    world.read_new("general");
+}
+
+async fn an_edit_outlives_undo_and_the_next_send_shows_it(platform: Platform) {
+    let (mut world, thread) = with_edited_request(platform).await;
+    world.click("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Undo").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
+            Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+                nod: # Draft
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Subject  Plan
+                  Changed on the card.
+                  · Not sent yet. Tell me what to change, or say “send it”.
+                  [Send…] [Discard] [Open in Gmail]
+                nod: Undone, so nothing was sent. The draft has your edit: tell me what else to change, or say “send it”.
+        ");
+    }
+    assert_eq!(only_draft(&world).body, "Changed on the card.");
+    send_edited(&mut world, &thread).await;
+    assert_eq!(world.model.requests().len(), 2, "both were for the draft");
+    world.finish().await;
+}
+
+async fn an_edit_outlives_a_no_and_the_time_limit(platform: Platform) {
+    let (mut world, thread) = with_edited_request(platform).await;
+    world.deny_request("ana", "general", "").await;
+    assert!(world.read_new("general").contains("Not sent. The draft has your edit"));
+    world.reply("ana", "general", &thread, "send it").await;
+    world.edit_request("ana", "general", &[("Subject", "The plan")]).await;
+    world.advance(TimeDelta::hours(25)).await;
+    let read = world.read_new("general");
+    assert!(read.contains("The request expired, so nothing was sent. The draft has your edit"), "{read}");
+    assert_eq!(only_draft(&world).subject, "The plan");
+    send_edited(&mut world, &thread).await;
+    world.finish().await;
+}
+
+async fn an_edit_outlives_another_send_it(platform: Platform) {
+    let (mut world, thread) = with_edited_request(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "ana: send it"), @r"
+            ana: send it
+                nod: # Send this email? · edited
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Subject  Plan
+                  Changed on the card.
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.deny_request("ana", "general", "").await;
+    assert_eq!(only_draft(&world).body, "Changed on the card.");
+    send_edited(&mut world, &thread).await;
+    world.finish().await;
+}
+
+async fn an_edit_does_not_overwrite_what_was_written_by_hand_after_it(platform: Platform) {
+    let (mut world, thread) = with_edited_request(platform).await;
+    let id = only_draft(&world).draft_id.unwrap();
+    let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
+    assert!(world.google.edit_draft(ANA, &id, &edit));
+    world.deny_request("ana", "general", "").await;
+    let read = world.read_new("general");
+    assert!(
+        read.contains("Not sent. You changed the draft itself in the meantime, so that text stays."),
+        "{read}"
+    );
+    assert_eq!(only_draft(&world).body, "By hand.");
+    world.reply("ana", "general", &thread, "send it").await;
+    assert!(world.read_new("dm:ana").contains("By hand."));
+    world.deny_request("ana", "dm:ana", "").await;
+    world.read_new("general");
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+async fn an_edit_waits_for_gmail_and_the_next_send_waits_for_it(platform: Platform) {
+    let (mut world, thread) = with_edited_request(platform).await;
+    world.click("ana", "general", "Approve & send").await;
+    world.google.faults.next("gmail.users.drafts.update", Fault::DropResponse);
+    world.click("ana", "general", "Undo").await;
+    world.stop().await;
+    world.start().await;
+    world.chat.say("ana", "general", Some(&thread), "send it");
+    world.wait_until_idle().await;
+    for _ in 0..4 {
+        world.advance(TimeDelta::seconds(2)).await;
+    }
+    let read = world.read_new("general");
+    assert!(text_after(&read, "# Send this email?").contains("Changed on the card."), "{read}");
+    world.deny_request("ana", "general", "").await;
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn what_is_undone_leaves_the_draft_open(platform: Platform) {
+    let (mut world, thread) = open_draft_in(World::with_undo_window_on(platform).await).await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.click("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Undo").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
+            Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+                nod: Undone, so nothing was sent. The draft is still open: tell me what to change, or say “send it”.
+        ");
+    }
+    only_draft(&world);
     world.finish().await;
 }
 

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 on_each_platform!(
     what_was_asked_for_happens_at_once_and_is_told_privately,
     once_a_mail_was_read_it_asks,
+    requests_about_two_mails_stand_beside_each_other,
+    a_newer_request_about_the_same_mail_says_nothing_under_the_old_one,
     a_label_that_is_not_there_is_not_made_up,
     several_wishes_of_one_sentence_are_done_side_by_side,
     a_change_whose_answer_was_lost_is_looked_for,
@@ -137,6 +139,69 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
         ");
     }
     world.read_new("general");
+    world.finish().await;
+}
+
+/// The model reads this mail and asks to do that with it.
+async fn ask_about(world: &mut World, at: usize, action: &str) {
+    let thread = world.google.inbox(ANA)[at].thread_id.clone();
+    let read = Answer::tool("gmail_read_thread", json!({ "thread_id": thread }));
+    world.script_model("tool", [read, tidy(json!({ "thread_ids": [thread], "actions": [action] }))]);
+    world.say("ana", "dm:ana", &format!("read mail {at} and {action} it if it matters")).await;
+}
+
+async fn requests_about_two_mails_stand_beside_each_other(platform: Platform) {
+    let mut world = with_mail(platform).await;
+    ask_about(&mut world, 0, "star").await;
+    let first = world.prepare_click("ana", "dm:ana", "Approve");
+    ask_about(&mut world, 1, "star").await;
+    world.model.will(Answer::text("Both have a star."));
+    world.click("ana", "dm:ana", "Approve").await;
+    world.model.will(Answer::text("The first has one too."));
+    world.send_click(&first).await;
+    assert_eq!(subjects_of_label(&world, "STARRED"), ["Invoice 1", "Invoice 2"]);
+    let read = world.read_new("dm:ana");
+    assert!(!read.contains("Replaced"), "{read}");
+    world.finish().await;
+}
+
+async fn a_newer_request_about_the_same_mail_says_nothing_under_the_old_one(platform: Platform) {
+    let mut world = with_mail(platform).await;
+    ask_about(&mut world, 0, "star").await;
+    world.read_new("dm:ana");
+    let before = world.model.requests().len();
+    ask_about(&mut world, 0, "archive").await;
+    assert_eq!(
+        world.model.requests().len() - before,
+        3,
+        "the router, and the reasoner of the newer one twice"
+    );
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            ana: archive everything about nothing
+            nod: · ✓ Now I can also organise your email: ana@acme.test
+            nod: There was nothing.
+              · To be clear, nothing was sent or changed just now.
+            ana: read mail 0 and star it if it matters
+            nod: # Replaced: change not done
+              Account  ana@acme.test
+              What happens  star
+              “Invoice 1” from kim@northwind.test
+              Replaced by the card below.
+            ana: read mail 0 and archive it if it matters
+            nod: # Archive this email?
+              Account  ana@acme.test
+              What happens  archive
+              “Invoice 1” from kim@northwind.test
+              ⚠ Prepared after reading an email from kim@northwind.test
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve] [Deny]
+        ");
+    }
+    world.model.will(Answer::text("All right."));
+    world.deny_request("ana", "dm:ana", "").await;
+    world.read_new("dm:ana");
     world.finish().await;
 }
 

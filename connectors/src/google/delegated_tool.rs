@@ -102,6 +102,10 @@ impl ActTool for DelegatedTool<dyn ActTool> {
         self.tool.revise(payload, filled, now, zone)
     }
 
+    fn keep(&self, payload: &Value) -> Option<(&'static str, Value)> {
+        self.tool.keep(payload)
+    }
+
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
         let loan = self.tokens.find_delegated_account(cx).await?;
         map_connect_error(loan.as_ref(), self.tool.prepare(cx, payload, key).await)

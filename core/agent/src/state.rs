@@ -213,6 +213,9 @@ pub struct PendingCall {
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     #[serde(alias = "changed")]
     pub user_edits: serde_json::Map<String, Value>,
+    /// How its request ended, while an effect still keeps what the person changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) closed_as: Option<Value>,
 }
 
 /// What a tool call waits for.
@@ -323,6 +326,20 @@ impl AgentState {
     /// Answers a pending call with a tool's output; the model reads `content`. Also updates the audience, the
     /// provenance and what stays open.
     pub fn apply_tool_output(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
+        self.take_in(output);
+        match &output.verbatim {
+            Some(words) => {
+                if self.close(call_id, content) {
+                    let shown = matches!(output.follow_up, FollowUp::Draft(_));
+                    self.results.verbatim.push(Verbatim { words: words.clone(), is_on_card: shown });
+                }
+            }
+            None => self.answer(call_id, content),
+        }
+    }
+
+    /// Updates the audience, the provenance and what stays open.
+    pub(crate) fn take_in(&mut self, output: &ToolOutput) {
         self.audience = self.audience.narrow(output.audience);
         self.provenance = self.provenance.clone().merge(output.provenance.clone());
         match &output.follow_up {
@@ -353,14 +370,12 @@ impl AgentState {
         if let Some(line) = &output.note {
             self.add_note(line);
         }
-        match &output.verbatim {
-            Some(words) => {
-                if self.close(call_id, content) {
-                    let shown = matches!(output.follow_up, FollowUp::Draft(_));
-                    self.results.verbatim.push(Verbatim { words: words.clone(), is_on_card: shown });
-                }
-            }
-            None => self.answer(call_id, content),
+    }
+
+    /// Answers a pending call about whose end nobody has to hear; a model reads it only if it is called anyway.
+    pub(crate) fn answer_silently(&mut self, call_id: &str, content: impl std::fmt::Display) {
+        if self.close(call_id, &content.to_string()) {
+            self.results.verbatim.push(Verbatim { words: String::new(), is_on_card: true });
         }
     }
 

@@ -27,6 +27,14 @@ pub fn organisation_domain(account: &str) -> Option<String> {
     (!free).then_some(home)
 }
 
+/// Returns the addresses in lower case and in order, to compare whom two requests reach.
+#[must_use]
+pub fn sorted_addresses(addresses: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = addresses.iter().map(|one| one.to_lowercase()).collect();
+    all.sort();
+    all
+}
+
 /// Returns whether the address is not the account itself and is outside the account's organisation.
 #[must_use]
 pub fn is_outside(address: &str, account: &str) -> bool {

@@ -351,8 +351,8 @@ pub struct Preview {
     #[serde(default)]
     #[serde(alias = "gist")]
     pub summary: Option<Summary>,
-    /// What it is about, if its recipients do not identify it. A newer request replaces a waiting one only if both
-    /// have the same topic.
+    /// What identifies it among the requests of its tool: of a mail, its subject and recipients. A newer request
+    /// replaces a waiting one only if both have the same topic, or the same draft; without either it never does.
     #[serde(default)]
     #[serde(alias = "about")]
     pub topic: Option<String>,
@@ -397,6 +397,9 @@ pub struct Preview {
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
+    /// The digest of what its person edited, if they edited it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_from: Option<String>,
     /// How much of it the request's card can show: see `ChatAdapter::display_limit`.
     #[serde(default = "default_display_limit")]
     #[serde(alias = "room")]
@@ -453,6 +456,7 @@ impl Preview {
             are_recipients_named: false,
             unknown_recipients: Vec::new(),
             draft: None,
+            edited_from: None,
             display_limit: default_display_limit(),
         }
     }
@@ -529,6 +533,11 @@ pub trait ActTool: Send + Sync {
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>>;
+    /// Returns the tool and the payload that keep an edited `payload` which is not performed, if there is a place for
+    /// it: an open draft.
+    fn keep(&self, _payload: &Value) -> Option<(&'static str, Value)> {
+        None
+    }
     /// Sets up what `perform` needs and names it in a handle, which is committed before `perform`. It reaches no other
     /// person. It is repeated after a crash: if `key.attempt` is above 1, it first looks for what an earlier attempt
     /// left under the same key.

@@ -275,7 +275,7 @@ impl EffectExecution<'_> {
                     let worked_on = effect.draft.as_deref();
                     draft::close_after_effect(&mut tx, tenant, effect.person, worked_on, &outcome, now)
                         .await?;
-                    approval::supersede_retry_request(&mut tx, tenant, approval, now).await?;
+                    approval::supersede_retry_request(self.core, &mut tx, tenant, approval, now).await?;
                 }
                 approval::refresh(&mut tx, tenant, approval, now).await?;
             }

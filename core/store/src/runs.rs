@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::jobs::Job;
-use nod_contract::ids::{ApprovalId, QuestionId, RunId};
+use nod_contract::ids::{ApprovalId, EffectId, QuestionId, RunId};
 use nod_contract::provider::Provider;
 use nod_contract::tool::ToolResult;
 
@@ -31,6 +31,9 @@ pub enum RunEvent {
         verdict: Verdict,
         #[serde(default)]
         about: Option<String>,
+        /// The effect that keeps what the person had edited.
+        #[serde(default)]
+        edit_kept_by: Option<EffectId>,
     },
     /// The person edited a pending approval; `changes` has the payload's new values by name.
     ApprovalEdited { approval: ApprovalId, changes: Value },

@@ -6,6 +6,7 @@ use google_calendar3::api::{
 };
 use jiff::Zoned;
 use jiff::tz::TimeZone;
+use nod_contract::address::sorted_addresses;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{ActionLabels, Preview, ToolError};
 use nod_when::when::ExactTime;
@@ -235,7 +236,7 @@ impl NewEvent {
         // Events without guests are told apart by their time.
         let about = match self.guests.is_empty() {
             true => format!("{} {}", self.title, self.times.describe(&TimeZone::UTC, now)),
-            false => self.title.clone(),
+            false => [vec![self.title.clone()], sorted_addresses(&self.guests)].concat().join("\n"),
         };
         let long = self.repeats.as_ref().and_then(|repeats| repeats.length_risk(&self.times));
         let over = self.has_started.then(|| "That time has already passed".to_owned());

@@ -68,6 +68,7 @@ impl ActTool for CreateLabel {
         Ok(Preview {
             fields: vec![("Account".into(), account.clone()), ("Label".into(), name.to_owned())],
             account,
+            topic: Some(labels::normalize_name(name)),
             summary: Some(Summary::from_title(name, "a label", |what| format!("Make {what}"))),
             ..Preview::new(payload, "Create this label?", organise::action_labels("label"))
         })

@@ -197,6 +197,13 @@ impl OrganisePayload {
         }
     }
 
+    /// Returns which conversations it is about.
+    fn topic(&self) -> String {
+        let mut threads: Vec<&str> = self.conversations.iter().map(|one| one.thread_id.as_str()).collect();
+        threads.sort_unstable();
+        threads.join(" ")
+    }
+
     fn list(&self) -> Vec<&str> {
         self.conversations.iter().map(|one| one.description.as_str()).collect()
     }
@@ -305,6 +312,7 @@ fn build_preview(cx: &ToolContext, approved: &OrganisePayload) -> Result<Preview
             ("What happens".into(), approved.descriptions.join(" · ")),
         ],
         body: Some(approved.list().join("\n")),
+        topic: Some(approved.topic()),
         account: approved.account.clone(),
         audience: Audience::Person(cx.principal.person),
         ..Preview::new(payload, question, action_labels("change"))

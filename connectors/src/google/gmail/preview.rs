@@ -1,6 +1,7 @@
 //! How a letter is shown before it is sent. The card names what Gmail adds and shows it only on demand: a signature,
 //! because it is private to the person, and the answered mail, because it is long.
 
+use nod_contract::address::sorted_addresses;
 use nod_contract::tool::{ActionLabels, Preview, Summary, ToolError, join_emails};
 
 use super::address::Recipient;
@@ -27,12 +28,20 @@ impl OutgoingEmail {
             body: Some(self.card_body()),
             trailing_text: self.appended_text().filter(|_| !self.forwards()),
             account: self.account().to_owned(),
+            topic: Some(self.topic(&recipients)),
             recipients,
             form: self.form(needs_to),
             draft: self.draft.as_ref().map(|draft| draft.id.clone()),
             risks: self.risks(),
             ..Preview::new(self.payload()?, question, words)
         })
+    }
+
+    /// Returns what tells it from other mails: its subject, its thread and whom it reaches.
+    fn topic(&self, recipients: &[String]) -> String {
+        let subject = self.subject.trim().to_lowercase();
+        let about = [subject, self.thread().unwrap_or_default().to_owned()];
+        about.into_iter().chain(sorted_addresses(recipients)).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the person's own words; for a forward the whole text, because it is about the other mail.

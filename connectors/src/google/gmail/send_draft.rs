@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::mailbox::Mailbox;
 use super::open_draft::{self, DraftState};
 use super::outgoing_email::{DraftVersion, OutgoingEmail};
-use super::send_email;
+use super::{send_email, update_draft};
 use crate::google::account::Accounts;
 use crate::google::api_error::GoogleApiError;
 use nod_contract::tool::draft::CloseReason;
@@ -76,6 +76,13 @@ impl ActTool for SendDraft {
         let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let letter = OutgoingEmail::from_payload(payload, NAME).map_err(broken)?.apply_form(filled, true)?;
         send_email::approval_preview(&letter).map_err(broken)
+    }
+
+    /// The draft is changed in place, unless it was changed by hand since.
+    fn keep(&self, payload: &Value) -> Option<(&'static str, Value)> {
+        let letter = OutgoingEmail::from_payload(payload, NAME).ok()?;
+        let kept = OutgoingEmail { tool: update_draft::NAME.to_owned(), ..letter };
+        Some((update_draft::NAME, kept.payload().ok()?))
     }
 
     async fn prepare(&self, cx: &ToolContext, payload: &Value, _: EffectKey) -> Result<Value, ToolError> {

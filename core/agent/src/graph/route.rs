@@ -100,6 +100,7 @@ fn call_tool(mut state: AgentState, tool: String, arguments: &Value) -> Step {
         picked_values: BTreeMap::new(),
         waiting_for: None,
         user_edits: Map::new(),
+        closed_as: None,
     });
     Step::go(state, Node::Gate)
 }

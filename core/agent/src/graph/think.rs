@@ -32,6 +32,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             picked_values: std::collections::BTreeMap::new(),
             waiting_for: None,
             user_edits: serde_json::Map::new(),
+            closed_as: None,
         })
         .collect();
     Ok(Step::go(state, Node::Gate))

@@ -8,26 +8,34 @@ use crate::state::{AgentState, WaitReason};
 use nod_contract::ids::EffectId;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{FollowUp, ToolError, ToolResult};
-use nod_requests::draft::DraftChange;
+use nod_requests::draft::{DraftChange, KeptEdit};
 use nod_requests::question;
 use nod_store::runs::{ConnectOutcome, RunEvent, Verdict};
 
 /// Applies an event to the state. Events that no call waits for are ignored, because events can be delivered twice.
 pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
     match event {
-        RunEvent::ApprovalClosed { approval, verdict, about } => {
+        RunEvent::ApprovalClosed { approval, verdict, about, edit_kept_by } => {
             if let Some(call) = state.find_call_waiting_for(approval.0) {
                 let mut content = with_user_edits(state, &call, verdict_content(verdict));
                 if let Some(about) = about {
                     content["about"] = json!(about);
                 }
-                state.answer(&call, content);
+                match (verdict, edit_kept_by) {
+                    // Its card refers to the one that took its place.
+                    (Verdict::Superseded, _) => state.answer_silently(&call, content),
+                    (_, Some(effect)) => wait_for_kept_edit(state, &call, *effect, content),
+                    (_, None) => state.answer(&call, content),
+                }
             }
         }
         RunEvent::ApprovalEdited { approval, changes } => record_edits(state, approval.0, changes),
         RunEvent::EffectFinished { awaited_id: ticket, result } => {
             if let Some(call) = state.find_call_waiting_for(*ticket) {
-                outcome(state, &call, *ticket, result);
+                match take_closed_as(state, &call) {
+                    Some(content) => answer_with_kept_edit(state, &call, content, result),
+                    None => outcome(state, &call, *ticket, result),
+                }
             }
         }
         RunEvent::QuestionClosed { question, answer } => {
@@ -121,6 +129,41 @@ fn verdict_content(verdict: &Verdict) -> Value {
             json!({ "status": "superseded", "detail": "a newer request took its place; nothing was done" })
         }
     }
+}
+
+/// The call is answered once the edit is kept, so that whoever hears of the end finds the draft as it is then.
+fn wait_for_kept_edit(state: &mut AgentState, call: &str, effect: EffectId, content: Value) {
+    if let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call) {
+        pending.waiting_for = Some(WaitReason::Effect(effect));
+        pending.closed_as = Some(content);
+    }
+}
+
+fn take_closed_as(state: &mut AgentState, call: &str) -> Option<Value> {
+    state.pending_calls.iter_mut().find(|p| p.call.id == call)?.closed_as.take()
+}
+
+/// Answers the call of a request that was not performed, and says what became of the edit. The draft is shown as it is
+/// now.
+fn answer_with_kept_edit(state: &mut AgentState, call: &str, mut content: Value, kept: &ToolResult) {
+    let edit = match kept {
+        Ok(output) => {
+            if let FollowUp::Draft(draft) = &output.follow_up {
+                state.drafts.changes.push(DraftChange::Updated(draft.id.clone()));
+            }
+            state.take_in(output);
+            if matches!(output.follow_up, FollowUp::Draft(_)) {
+                KeptEdit::InDraft
+            } else {
+                KeptEdit::DraftGone
+            }
+        }
+        // The next request shows what was written there.
+        Err(ToolError::Conflict { .. }) => KeptEdit::DraftChanged,
+        Err(_) => KeptEdit::Failed,
+    };
+    content["edit"] = json!(edit);
+    state.answer(call, content);
 }
 
 fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult) {

@@ -22,7 +22,7 @@ impl Commit<'_> {
     ) -> Result<(), WorkError> {
         let (tenant, person) = (self.claim.tenant, self.run.person);
         let before = sql::find_by_provider_id(conn, tenant, person, &open.draft.id).await?;
-        approval::supersede_draft(conn, tenant, person, &open.draft.id, now).await?;
+        approval::supersede_draft(self.core, conn, tenant, person, &open.draft.id, now).await?;
         let id = before.as_ref().map_or_else(|| self.core.id(), |row| row.id);
         let delivery: DeliveryId = self.core.id();
         let audience = self.run.state.audience;

@@ -31,8 +31,8 @@ impl Commit<'_> {
                 asked.push((self.insert_approval(conn, emit, now).await?, terms.clone()));
             }
         }
-        for (approval, _) in &asked {
-            approval::supersede(conn, tenant, approval, now).await?;
+        for (approval, _) in &mut asked {
+            approval::supersede(self.core, conn, tenant, approval, now).await?;
         }
         let adapter = self.core.adapters.get(&self.venue.platform);
         let called = self.mentioned_user(conn, self.run.state.audience).await?;

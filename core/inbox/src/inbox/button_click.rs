@@ -157,7 +157,7 @@ async fn dispatch_click(
         Does::SendAgain => {
             approval::request_retry(core, conn, tenant, ApprovalId(subject), person, now).await
         }
-        Does::Undo => approval::handle_undo_click(conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Undo => approval::handle_undo_click(core, conn, tenant, ApprovalId(subject), person, now).await,
         Does::AnswerQuestion => {
             question::handle_choice_click(conn, tenant, QuestionId(subject), verb.argument, person, now).await
         }

@@ -234,7 +234,7 @@ pub async fn handle_batch_click(
         ));
     }
     for (approval, verdict) in verdicts {
-        notify_run(conn, tenant, approval, verdict, now).await?;
+        notify_run(core, conn, tenant, approval, verdict, now).await?;
     }
     refresh_delivery(conn, tenant, card, now).await?;
     for id in seconds {

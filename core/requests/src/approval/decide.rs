@@ -6,10 +6,11 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::co_approval::{self, DecisionStep};
+use super::edit::{self, changes};
 use super::form::{self, unknown_approval};
 use super::rejection::rejection_text;
 use super::revalidate::{self, Revalidation, forbidden_text};
-use super::{Approval, Status, card, remind, sql};
+use super::{Approval, Status, card, keep_edit, remind, sql};
 use crate::context::Requests;
 use crate::effect::insert;
 use crate::effect::sql::NewEffect;
@@ -49,13 +50,13 @@ pub async fn handle_decision_click(
     let mut answer = InteractionResponse::Ack;
     match apply_decision(core, conn, tenant, &approval, decision, now).await? {
         DecisionResult::Accepted(DecisionStep::Denied) => {
-            notify_run(conn, tenant, &approval, denial_verdict(&approval, by, reason), now).await?;
+            notify_run(core, conn, tenant, &approval, denial_verdict(&approval, by, reason), now).await?;
         }
         DecisionResult::Accepted(_) => {}
         DecisionResult::NoCoApprover(why) => return Ok(InteractionResponse::ephemeral(why)),
         DecisionResult::Forbidden(why) => {
             answer = InteractionResponse::ephemeral(forbidden_text(&why));
-            notify_run(conn, tenant, &approval, Verdict::ForbiddenByPolicy(why), now).await?;
+            notify_run(core, conn, tenant, &approval, Verdict::ForbiddenByPolicy(why), now).await?;
         }
         DecisionResult::Rejected => {
             let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
@@ -194,35 +195,37 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     if sql::resolve(&mut tx, claim.tenant, id, Status::Expired, None, now).await? {
-        close(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
+        close(core, &mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
-/// Supersedes pending requests for the same tool and topic to the same people, or for the same draft, that earlier runs
-/// made in this conversation.
+/// Supersedes pending requests for the same tool and topic, or for the same draft, that earlier runs made in this
+/// conversation. What was edited on the old card stands on the new one.
 pub async fn supersede(
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
-    newer: &Approval,
+    newer: &mut Approval,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for old in
         sql::list_pending(conn, tenant, newer.decider, sql::PendingFilter::Conversation(newer.conversation))
             .await?
     {
-        let same = old.tool == newer.tool
-            && old.preview.topic == newer.preview.topic
-            && has_same_recipients(&old.preview.recipients, &newer.preview.recipients)
-            || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
         // Calls of one run do not replace each other: the user asked for both.
-        if old.id == newer.id || old.run == newer.run || !same {
+        if old.id == newer.id || old.run == newer.run || !replaces(newer, &old) {
             continue;
         }
-        if sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await? {
-            close(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+        if !sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await? {
+            continue;
         }
+        let unedited = newer.preview.payload.clone();
+        if keep_edit::carry_over(newer, &old) {
+            edit::notify_run(conn, tenant, newer, changes(&unedited, &newer.preview.payload), now).await?;
+        }
+        close(core, conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
     }
     Ok(())
 }
@@ -254,6 +257,7 @@ pub async fn withdraw_for_run(
 
 /// Supersedes the pending requests to send a draft that was changed since.
 pub async fn supersede_draft(
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     decider: PersonId,
@@ -265,13 +269,14 @@ pub async fn supersede_draft(
         if old.preview.draft.as_deref() == Some(draft)
             && sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await?
         {
-            close(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+            close(core, conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
         }
     }
     Ok(())
 }
 
 pub(super) async fn close(
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -282,25 +287,28 @@ pub(super) async fn close(
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     audit::insert_entry(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
-    notify_run(conn, tenant, &approval, verdict, now).await?;
+    notify_run(core, conn, tenant, &approval, verdict, now).await?;
     refresh_delivery(conn, tenant, approval.delivery, now).await?;
     remind::close_reminder(conn, tenant, approval.delivery, now).await
 }
 
-/// Sends the verdict to the waiting run. Called before the card is refreshed: lanes of conversations are locked before
-/// those of channels, everywhere.
+/// Sends the verdict to the waiting run, which waits on while an edit is being kept. Called before the card is
+/// refreshed: lanes of conversations are locked before those of channels, everywhere.
 pub(super) async fn notify_run(
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
     verdict: Verdict,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let event = RunEvent::ApprovalClosed {
-        approval: approval.id,
-        verdict,
-        about: Some(card::redacted_summary(approval)),
+    let edit_kept_by = match verdict {
+        // The request that took its place has the edit.
+        Verdict::Superseded => None,
+        _ => keep_edit::keep_edit(core, conn, tenant, approval, now).await?,
     };
+    let about = Some(card::redacted_summary(approval));
+    let event = RunEvent::ApprovalClosed { approval: approval.id, verdict, about, edit_kept_by };
     let work = RunJob::AdvanceRun { run: approval.run, event: Some(event) };
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }
@@ -341,13 +349,16 @@ pub(super) async fn refresh_delivery(
     Ok(())
 }
 
-fn has_same_recipients(one: &[String], other: &[String]) -> bool {
-    let sorted = |all: &[String]| {
-        let mut all: Vec<String> = all.iter().map(|a| a.to_lowercase()).collect();
-        all.sort();
-        all
-    };
-    sorted(one) == sorted(other)
+/// Returns whether both are about the same thing. Two drafts are two things, also with the same words in them.
+fn replaces(newer: &Approval, old: &Approval) -> bool {
+    match (&newer.preview.draft, &old.preview.draft) {
+        (Some(newer), Some(old)) => newer == old,
+        _ => {
+            newer.tool == old.tool
+                && newer.preview.topic.is_some()
+                && newer.preview.topic == old.preview.topic
+        }
+    }
 }
 
 /// Plans the effect of an approved request, in the transaction of the approval.

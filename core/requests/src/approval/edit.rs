@@ -75,6 +75,7 @@ pub async fn save(
                 display_limit: was.display_limit,
                 unknown_recipients: unnamed,
                 is_organisation_account: was.is_organisation_account,
+                edited_from: was.edited_from.clone().or_else(|| Some(approval.digest.clone())),
                 ..preview
             };
             carry_over_derived_fields(was, &mut preview);
@@ -184,15 +185,26 @@ async fn insert_revision(
     });
     audit::insert_entry(conn, tenant, Some(by), "approval.edited", old.id.0, Some(&digest), &detail, now)
         .await?;
-    let event = RunEvent::ApprovalEdited { approval: old.id, changes: Value::Object(changes) };
-    let work = RunJob::AdvanceRun { run: old.run, event: Some(event) };
-    jobs::enqueue(conn, tenant, old.conversation.0, &work, now, now).await?;
+    notify_run(conn, tenant, old, changes, now).await?;
     move_to_own_card(core, conn, tenant, old.id, now).await?;
     Ok(InteractionResponse::Ack)
 }
 
+/// Tells the waiting run what the person changed.
+pub(super) async fn notify_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    changes: Map<String, Value>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let event = RunEvent::ApprovalEdited { approval: approval.id, changes: Value::Object(changes) };
+    let work = RunJob::AdvanceRun { run: approval.run, event: Some(event) };
+    jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
+}
+
 /// Returns the fields that differ, with their new values.
-fn changes(old: &Value, new: &Value) -> Map<String, Value> {
+pub(super) fn changes(old: &Value, new: &Value) -> Map<String, Value> {
     let all = new.as_object().into_iter().flatten();
     all.filter(|(name, value)| old[name.as_str()] != **value)
         .map(|(name, value)| (name.clone(), value.clone()))

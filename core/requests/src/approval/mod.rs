@@ -11,6 +11,7 @@ mod edit;
 mod form;
 pub mod guests;
 mod headline;
+mod keep_edit;
 mod rejection;
 mod remind;
 mod retry_unknown;

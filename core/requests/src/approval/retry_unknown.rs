@@ -177,6 +177,7 @@ async fn post_retry_card(
 
 /// Supersedes the repeat of a request that turned out to have been performed.
 pub(crate) async fn supersede_retry_request(
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -194,7 +195,7 @@ pub(crate) async fn supersede_retry_request(
         called_off
     };
     if ended {
-        close(conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
+        close(core, conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ pub async fn yes(
                 DecisionResult::NoCoApprover(why) => return said(why),
                 DecisionResult::Forbidden(why) => {
                     let answer = forbidden_text(&why);
-                    notify_run(conn, tenant, one, Verdict::ForbiddenByPolicy(why), now).await?;
+                    notify_run(core, conn, tenant, one, Verdict::ForbiddenByPolicy(why), now).await?;
                     answer
                 }
                 DecisionResult::Accepted(_) => accepted_text(one),

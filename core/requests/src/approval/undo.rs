@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 use super::co_approval::Role;
 use super::decide::{notify_run, refresh};
 use super::{rejection, sql};
+use crate::context::Requests;
 use crate::effect;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
@@ -15,6 +16,7 @@ use nod_store::runs::Verdict;
 
 /// Handles a click on [Undo]. The effect's row decides, once, between undo and start; a late click gets an explanation.
 pub async fn handle_undo_click(
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -42,7 +44,7 @@ pub async fn handle_undo_click(
         now,
     )
     .await?;
-    notify_run(conn, tenant, &approval, Verdict::Undone, now).await?;
+    notify_run(core, conn, tenant, &approval, Verdict::Undone, now).await?;
     refresh(conn, tenant, id, now).await?;
     Ok(InteractionResponse::Ack)
 }

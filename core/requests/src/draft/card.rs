@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::KeptEdit;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::hidden_chars::{self, show_hidden_chars};
 use nod_contract::ids::DraftId;
@@ -122,13 +123,25 @@ pub fn describe_failed_send(content: &str) -> Option<String> {
         let error = error.trim_end_matches('.');
         return Some(format!("Not sent: {error}. The draft is still open."));
     }
-    let words = match content["status"].as_str().unwrap_or_default() {
-        "denied" => "Not sent. The draft is still open: tell me what to change, or say “send it”.",
-        "expired" => "The request expired, so nothing was sent. The draft is still open.",
+    let happened = match content["status"].as_str().unwrap_or_default() {
+        "denied" => "Not sent.",
+        "undone" => "Undone, so nothing was sent.",
+        "expired" => "The request expired, so nothing was sent.",
         // The newer request has its own card.
-        "superseded" => "",
-        "unknown" => "I can't tell yet whether it was sent. Please check its card and your Sent folder.",
-        _ => "That didn't work, and nothing was sent.",
+        "superseded" => return Some(String::new()),
+        "unknown" => {
+            let words = "I can't tell yet whether it was sent. Please check its card and your Sent folder.";
+            return Some(words.to_owned());
+        }
+        _ => return Some("That didn't work, and nothing was sent.".to_owned()),
     };
-    Some(words.to_owned())
+    let draft = match serde_json::from_value(content["edit"].clone()).ok() {
+        Some(KeptEdit::InDraft) => "The draft has your edit: tell me what else to change, or say “send it”.",
+        Some(KeptEdit::DraftChanged) => "You changed the draft itself in the meantime, so that text stays.",
+        Some(KeptEdit::DraftGone) => "The draft isn't there any more.",
+        Some(KeptEdit::Failed) => "I couldn't put your edit into the draft, which is still open.",
+        None if content["status"] == "expired" => "The draft is still open.",
+        None => "The draft is still open: tell me what to change, or say “send it”.",
+    };
+    Some(format!("{happened} {draft}"))
 }

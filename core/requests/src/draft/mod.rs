@@ -55,6 +55,20 @@ pub enum DraftChange {
     Closed(String, CloseReason),
 }
 
+/// What became of an edit on the card of a request that did not send the draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptEdit {
+    /// The draft has it.
+    InDraft,
+    /// The draft was changed at the provider meanwhile; that text stays.
+    DraftChanged,
+    /// The draft is gone.
+    DraftGone,
+    /// The draft does not have it.
+    Failed,
+}
+
 impl Drafts {
     /// Returns the open draft with that id.
     #[must_use]
