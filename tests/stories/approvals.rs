@@ -325,10 +325,10 @@ async fn a_notification_says_who_is_asked_for_what() {
     let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "I'm late." }));
     world.script_model("tool", [Answer::tools(vec![mail("Bo")])]);
     world.say("ana", "dm:ana", "tell Bo I'm late").await;
-    insta::assert_snapshot!(newest_text(&world), @"");
+    insta::assert_snapshot!(newest_text(&world), @"Ana Silva, please approve: email to bo@acme.test “Late”");
     world.script_model("tool", [Answer::tools(vec![mail("cho@acme.test"), mail("eve@x.test")])]);
     world.say("ana", "dm:ana", "tell Cho and Eve too").await;
-    insta::assert_snapshot!(newest_text(&world), @"");
+    insta::assert_snapshot!(newest_text(&world), @"Ana Silva, please approve: email to cho@acme.test “Late”, email to eve@x.test “Late”");
     let raw = json!(world.slack.messages("dm:ana").last().unwrap().blocks).to_string();
     assert!(raw.contains("<!date^1772875800^{date_short_pretty} {time}|Sat 7 Mar 2026, 09:30 WET>"), "{raw}");
     world.read_new("dm:ana");

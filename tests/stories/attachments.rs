@@ -70,11 +70,12 @@ async fn a_word_document_is_read_for_its_owner_alone(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod when must I pay Kim?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: You have 30 days.
+            nod: · You asked in a channel: “when must I pay Kim?”
+              You have 30 days.
+              [Share in the thread]
         ");
     }
     world.finish().await;

@@ -125,12 +125,13 @@ async fn a_day_is_told_to_its_owner_alone(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(compact(world.read_new("dm:ana")), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: Standup with Bo at 10:00 and the dentist at 15:00.
+            nod: · You asked in a channel: “what's on my calendar on Monday?”
+              Standup with Bo at 10:00 and the dentist at 15:00.
+              [Share in the thread]
         ");
         insta::assert_snapshot!(compact(world.read_new(GENERAL)), @r"
             ana: @nod what's on my calendar on Monday?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     world.finish().await;

@@ -29,7 +29,7 @@ async fn help_says_what_nod_can_do(platform: Platform) {
             • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
             • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-            /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here (say “keep this” with a file to add one) · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
+            /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
         ");
     }
     world.finish().await;

@@ -355,15 +355,15 @@ async fn the_request_that_needed_it_goes_on_by_itself(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
-                nod: · Ana Silva, I need access to your account first. Check our direct messages.
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: Bo asks about lunch at noon.
+            nod: · You asked in a channel: “what's new in my mail?”
+              Bo asks about lunch at noon.
+              [Share in the thread]
         ");
     }
     world.finish().await;

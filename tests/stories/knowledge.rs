@@ -66,7 +66,7 @@ async fn a_kept_file_answers_with_its_source(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.share_file("ana", "general", "@nod keep this", &handbook()).await;
     let kept = world.read_new("general");
-    assert!(kept.contains("I have read this. Ask me about it."), "{kept}");
+    assert!(kept.contains("I've read this. Ask me about it."), "{kept}");
     assert!(kept.contains("handbook.md") && kept.contains("2 passages"), "{kept}");
     assert_eq!(world.model.requests().len(), 0, "no model is needed to keep a file");
 
@@ -98,7 +98,7 @@ async fn ask_about(platform: Platform, file: &SharedFile, query: &str) -> (Strin
     let mut world = World::new_on(platform).await;
     world.share_file("ana", "dm:ana", "keep this", file).await;
     let kept = world.read_new("dm:ana");
-    assert!(kept.contains("I have read this. Ask me about it."), "{kept}");
+    assert!(kept.contains("I've read this. Ask me about it."), "{kept}");
     script_lookup(&world, query, "I do not know.");
     world.say("ana", "dm:ana", "what do they say?").await;
     let seen = (last_prompt(&world), world.read_new("dm:ana"));
@@ -111,7 +111,7 @@ async fn a_markdown_file_answers_with_its_heading(platform: Platform) {
     let file = SharedFile::new("guide.md", "text/markdown", text);
     let (asked, said) = ask_about(platform, &file, "book by train").await;
     assert!(asked.contains("# by train") && !asked.contains("25 days"), "{asked}");
-    assert!(said.contains("Looked up in guide.md (Travel)"), "{said}");
+    assert!(said.contains("Looked at guide.md (Travel)"), "{said}");
 }
 
 async fn an_html_file_answers_with_its_heading(platform: Platform) {
@@ -121,7 +121,7 @@ async fn an_html_file_answers_with_its_heading(platform: Platform) {
     let (asked, said) = ask_about(platform, &file, "annual leave").await;
     assert!(asked.contains("Everybody has 25 days of annual leave."), "{asked}");
     assert!(!asked.contains("leak(") && !asked.contains("99 days"), "{asked}");
-    assert!(said.contains("Looked up in wiki.html (Handbook › Leave)"), "{said}");
+    assert!(said.contains("Looked at wiki.html (Handbook › Leave)"), "{said}");
 }
 
 async fn a_table_answers_with_the_names_of_its_columns(platform: Platform) {
@@ -130,13 +130,13 @@ async fn a_table_answers_with_the_names_of_its_columns(platform: Platform) {
     let (asked, said) = ask_about(platform, &file, "price of a small lamp").await;
     assert!(asked.contains("Product: Lamp; small; Price: 12,50"), "{asked}");
     assert!(asked.contains("Product: Chair; Price: 80; sold out"), "{asked}");
-    assert!(said.contains("Looked up in prices.csv."), "{said}");
+    assert!(said.contains("Looked at prices.csv."), "{said}");
 }
 
 async fn bytes_decide_what_a_file_is(platform: Platform) {
     let file = SharedFile::new("offer.csv", "text/csv", hostile::pdf_of("The offer ends on Friday."));
     let (_, said) = ask_about(platform, &file, "when does the offer end").await;
-    assert!(said.contains("Looked up in offer.csv (p. 1)"), "{said}");
+    assert!(said.contains("Looked at offer.csv (p. 1)"), "{said}");
 }
 
 async fn each_unreadable_file_has_its_reason(platform: Platform) {
@@ -166,7 +166,7 @@ async fn each_unreadable_file_has_its_reason(platform: Platform) {
         world.share_file("ana", "dm:ana", "keep this", &SharedFile::new(name, media_type, bytes)).await;
         let said = world.read_rest("dm:ana");
         assert!(
-            said.contains(&format!("I could not read this: {reason}. Nothing of it can be found.")),
+            said.contains(&format!("I couldn't read this: {reason}. I kept nothing of it.")),
             "{name}: {said}"
         );
     }
@@ -179,7 +179,7 @@ async fn a_name_of_four_thousand_letters_is_kept(platform: Platform) {
     world.share_file("ana", "dm:ana", "keep this", &SharedFile::new(name, "text/markdown", HANDBOOK)).await;
     let said = world.read_new("dm:ana");
     let (_, said) = said.split_once("nod: ").unwrap();
-    assert!(said.contains("I have read this. Ask me about it.") && said.contains("<b>"), "{said}");
+    assert!(said.contains("I've read this. Ask me about it.") && said.contains("<b>"), "{said}");
     assert!(!said.contains('\u{202E}') && said.len() < 500, "{said}");
     script_lookup(&world, "annual leave", "25 days.");
     world.say("ana", "dm:ana", "how much leave do I have?").await;
@@ -199,11 +199,11 @@ async fn forty_thousand_headings_and_one_endless_sentence_are_kept() {
     {
         world.share_file("ana", "dm:ana", "keep this", &SharedFile::new(name, "text/plain", text)).await;
         let said = world.read_rest("dm:ana");
-        assert!(said.contains("I have read this.") && said.contains(size), "{said}");
+        assert!(said.contains("I've read this.") && said.contains(size), "{said}");
     }
     script_lookup(&world, "heading 31415", "I do not know.");
     world.say("ana", "dm:ana", "where is it?").await;
-    assert!(world.read_rest("dm:ana").contains("Looked up in headings.md (Heading 31415"));
+    assert!(world.read_rest("dm:ana").contains("Looked at headings.md (Heading 31415"));
     world.finish().await;
 }
 
@@ -213,7 +213,7 @@ async fn a_file_is_kept_later_in_its_thread(platform: Platform) {
     let ts = world.share_file("ana", "general", "@nod what is this about?", &handbook()).await;
     world.reply("bo", "general", &ts, "keep it, please").await;
     let said = world.read_new("general");
-    assert!(said.contains("I have read this. Ask me about it."), "{said}");
+    assert!(said.contains("I've read this. Ask me about it."), "{said}");
     world.finish().await;
 }
 
@@ -240,7 +240,7 @@ async fn the_same_file_is_kept_once(platform: Platform) {
         world.read_new("general");
         world.share_file("bo", "general", "@nod keep this", file).await;
         let said = world.read_new("general");
-        assert!(said.contains("I have exactly this already"), "{said}");
+        assert!(said.contains("I already have exactly this"), "{said}");
     }
     let listed = world.run_command("ana", "general", "knowledge").await;
     assert!(listed.contains("handbook.md") && !listed.contains("copy.md"), "{listed}");
@@ -252,8 +252,8 @@ async fn what_cannot_be_read_is_not_kept(platform: Platform) {
     let locked = SharedFile::new("report.pdf", "application/pdf", b"%PDF-1.7".to_vec());
     world.share_file("ana", "general", "@nod keep this", &locked).await;
     let said = world.read_new("general");
-    assert!(said.contains("I could not read this: it isn't a PDF I can open."), "{said}");
-    assert!(said.contains("Nothing of it can be found."), "{said}");
+    assert!(said.contains("I couldn't read this: it isn't a PDF I can open."), "{said}");
+    assert!(said.contains("I kept nothing of it."), "{said}");
     let listed = world.run_command("ana", "general", "knowledge").await;
     assert!(listed.contains("report.pdf") && listed.contains("failed: it isn't a PDF"), "{listed}");
     world.finish().await;
@@ -265,11 +265,11 @@ async fn a_failed_document_is_tried_again(platform: Platform) {
     world.chat.inject_fault(ChatOperation::DownloadFile, gone);
     world.share_file("ana", "dm:ana", "keep this", &handbook()).await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("I could not read this: I couldn't download it."), "{said}");
+    assert!(said.contains("I couldn't read this: I couldn't download it."), "{said}");
     world.click("ana", "dm:ana", "Try again").await;
-    assert!(world.read_ephemerals("ana").contains("I am reading this again."));
+    assert!(world.read_ephemerals("ana").contains("I'm reading this again."));
     let said = world.read_new("dm:ana");
-    assert!(said.contains("I have read this. Ask me about it.") && said.contains("2 passages"), "{said}");
+    assert!(said.contains("I've read this. Ask me about it.") && said.contains("2 passages"), "{said}");
     assert!(!said.contains("Try again"), "{said}");
     world.finish().await;
 }
@@ -283,11 +283,14 @@ async fn a_document_is_read_again_from_its_kept_bytes(platform: Platform) {
     world.chat.forget_files();
     // Whoever can read it can have it read again.
     let answered = world.run_command("bo", "general", "knowledge again handbook.md").await;
-    assert!(answered.contains("I am reading this again. What I know of it stays until then."), "{answered}");
+    assert!(
+        answered.contains("I'm reading this again. Until then I go by what I read before."),
+        "{answered}"
+    );
     world.run_command("ana", "general", "knowledge again locked.pdf").await;
     let said = world.read_new("general");
-    assert!(said.contains("I have read this again. Ask me about it."), "{said}");
-    assert!(said.contains("I could not read this: it's password-protected."), "{said}");
+    assert!(said.contains("I've read this again. Ask me about it."), "{said}");
+    assert!(said.contains("I couldn't read this: it's password-protected."), "{said}");
     let kept = "select count(*) from documents where generation = 2 and status = 'indexed'";
     let blobs = "select count(*) from blobs";
     for (query, wanted) in [(kept, 1_i64), (blobs, 2)] {
@@ -310,11 +313,11 @@ async fn what_stands_still_is_listed_first(platform: Platform) {
         .await
         .unwrap();
     let again = world.run_command("ana", "general", "knowledge again b.md").await;
-    assert!(again.contains("I am reading it already."), "{again}");
+    assert!(again.contains("I'm already reading it."), "{again}");
     world.advance(TimeDelta::minutes(12)).await;
     let listed = world.run_command("ana", "general", "knowledge").await;
     let places = [
-        "it stands still: I began to read it 12 minutes ago",
+        "stuck: I started reading it 12 minutes ago",
         "failed: it's password-protected (12 minutes ago)",
         "a.md",
     ];
@@ -322,7 +325,7 @@ async fn what_stands_still_is_listed_first(platform: Platform) {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{listed}");
     world.run_command("ana", "general", "knowledge again b.md").await;
     let listed = world.run_command("ana", "general", "knowledge").await;
-    assert!(!listed.contains("it stands still"), "{listed}");
+    assert!(!listed.contains("stuck"), "{listed}");
     world.read_new("general");
     world.finish().await;
 }
@@ -333,7 +336,7 @@ async fn a_removed_document_is_unknown_at_once(platform: Platform) {
     world.click("ana", "general", "Remove").await;
     world.click_ephemeral("ana", "Yes, remove it").await;
     let said = world.read_new("general");
-    assert!(said.contains("This was removed. I know nothing of it any more."), "{said}");
+    assert!(said.contains("Removed. I've forgotten what it said."), "{said}");
     script_lookup(&world, "annual leave", "I do not know.");
     world.say("ana", "general", "@nod how much leave do I have?").await;
     let asked = last_prompt(&world);
@@ -357,7 +360,7 @@ async fn only_who_added_it_removes_it(platform: Platform) {
     let asked = world.run_command("ana", "general", "knowledge remove Handbook.md").await;
     assert!(asked.contains("Remove this document?"), "{asked}");
     let unknown = world.run_command("ana", "general", "knowledge remove other.md").await;
-    assert!(unknown.contains("I don't know that document here. Nothing changed."), "{unknown}");
+    assert!(unknown.contains("I don't know a document of that name here. Nothing changed."), "{unknown}");
     world.read_new("general");
     world.finish().await;
 }
@@ -376,7 +379,7 @@ async fn one_persons_document_is_not_found_in_a_channel(platform: Platform) {
         world.read_new(channel);
     }
     let listed = world.run_command("bo", "general", "knowledge").await;
-    assert!(listed.contains("I know no documents here."), "{listed}");
+    assert!(listed.contains("I don't know any documents here."), "{listed}");
     world.finish().await;
 }
 
@@ -514,7 +517,7 @@ async fn what_stays_unsupported_is_left_out(platform: Platform) {
     world.say("ana", "general", "@nod how much leave do I have?").await;
     let said = world.read_new("general");
     assert!(said.contains("Leave is annual [1].") && !said.contains("28"), "{said}");
-    assert!(said.contains("I left out 1 sentence that the documents do not support."), "{said}");
+    assert!(said.contains("I left out 1 sentence that the documents don't support."), "{said}");
     world.finish().await;
 }
 
@@ -560,7 +563,7 @@ async fn an_answer_that_nothing_supports_is_replaced(platform: Platform) {
     world.model.will(Answer::text("Fathers can stay at home for three months."));
     world.say("ana", "general", "@nod how long is parental leave?").await;
     let said = world.read_new("general");
-    assert!(said.contains("I don't know: the documents that I may use here do not say it."), "{said}");
+    assert!(said.contains("I don't know: the documents I can use here don't say."), "{said}");
     assert!(said.contains("“parental leave”. Nearest: handbook.md · Leave."), "{said}");
     assert!(!said.contains("Fathers"), "{said}");
     world.finish().await;
@@ -633,7 +636,7 @@ async fn a_passage_of_a_changed_document_says_so(platform: Platform) {
     world.share_file("ana", "dm:ana", "keep this", &newer).await;
     world.click("ana", "dm:ana", "[1] handbook.md").await;
     let shown = world.wait_for_ephemeral("ana").await;
-    assert!(shown.contains("Only what was cited can be shown"), "{shown}");
+    assert!(shown.contains("I can only show what was quoted"), "{shown}");
     assert!(shown.contains("25 days of annual leave"), "{shown}");
     world.read_new("dm:ana");
     world.finish().await;

@@ -39,7 +39,7 @@ async fn keep_stones(world: &mut World) {
     ] {
         world.share_file(user, channel, words, &stone_file(name, stone)).await;
         let kept = world.read_new(channel);
-        assert!(kept.contains("I have read this. Ask me about it."), "{kept}");
+        assert!(kept.contains("I've read this. Ask me about it."), "{kept}");
     }
 }
 
@@ -86,7 +86,7 @@ async fn another_channels_document_is_answered_privately(platform: Platform) {
     let told = world.read_new("general");
     assert!(told.contains("Answered Bo Lind privately.") && !told.contains("launch.txt"), "{told}");
     let said = world.read_new("dm:bo");
-    assert!(said.contains("Looked up in launch.txt"), "{said}");
+    assert!(said.contains("Looked at launch.txt"), "{said}");
     // Nobody learns from the answer to others that there is something.
     assert!(ask(&mut world, "cho", "general").await.is_empty());
     let told = world.read_new("general");
@@ -104,7 +104,7 @@ async fn a_document_is_opened_privately(platform: Platform) {
     world.say("ana", "launch", "@nod open own.txt").await;
     assert!(world.model.requests().pop().unwrap().to_string().contains(ANAS));
     assert!(world.read_new("launch").contains("Answered Ana Silva privately."));
-    assert!(world.read_new("dm:ana").contains("Looked up in own.txt"));
+    assert!(world.read_new("dm:ana").contains("Looked at own.txt"));
     world.finish().await;
 }
 
@@ -171,7 +171,7 @@ async fn everyones_document_is_not_told_where_a_guest_reads() {
     assert_eq!(ask(&mut world, "cho", "general").await, [EVERYONES]);
     let told = world.read_new("general");
     assert!(told.contains("Answered Cho Park privately."), "{told}");
-    assert!(world.read_new("dm:cho").contains("Looked up in everyone.txt"));
+    assert!(world.read_new("dm:cho").contains("Looked at everyone.txt"));
     world.finish().await;
 }
 
@@ -187,7 +187,7 @@ async fn of_two_documents_with_one_title_the_right_one_is_removed(platform: Plat
         "{listed}"
     );
     let asked = world.run_command("dana", "launch", "knowledge remove stone.txt").await;
-    assert!(asked.contains("Several documents are called that."), "{asked}");
+    assert!(asked.contains("Several documents have that name."), "{asked}");
     world.click_newest_ephemeral("dana", "stone.txt (a channel's)").await;
     assert!(world.read_ephemerals("dana").contains("The channel's"));
     world.click_newest_ephemeral("dana", "Yes, remove it").await;
@@ -223,7 +223,7 @@ async fn a_shared_answer_offers_no_passage_that_others_may_not_read(platform: Pl
     assert!(world.read_new("launch").contains("Answered Ana Silva privately."));
     let own = world.read_new("dm:ana");
     assert!(own.contains("[1] own.txt"), "{own}");
-    world.click("ana", "launch", "Share here").await;
+    world.click("ana", "dm:ana", "Share in the thread").await;
     let shared = world.read_new("launch");
     assert!(shared.contains("is Obsidian [1].") && !shared.contains("<[1] own.txt>"), "{shared}");
     world.finish().await;

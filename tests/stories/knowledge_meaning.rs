@@ -52,7 +52,7 @@ async fn a_question_in_other_words_finds_the_passage(platform: Platform) {
     let mut world = world_with_model(platform).await;
     world.share_file("ana", "general", "@nod keep this", &handbook(HANDBOOK)).await;
     let kept = world.read_new("general");
-    assert!(kept.contains("I have read this. Ask me about it."), "{kept}");
+    assert!(kept.contains("I've read this. Ask me about it."), "{kept}");
     let asked = look_up(&mut world, "vacation days").await;
     assert!(asked.contains("25 days of annual leave"), "{asked}");
     // The title and the headings are embedded with the text.
@@ -77,8 +77,8 @@ async fn equal_files_of_one_message_are_kept_once(platform: Platform) {
     let copy = SharedFile::new("copy.md", "text/markdown", HANDBOOK);
     world.share_files("ana", "general", "@nod keep these", &[&handbook(HANDBOOK), &copy]).await;
     let said = world.read_new("general");
-    assert!(said.contains("I have read this. Ask me about it."), "{said}");
-    assert!(said.contains("I have exactly this already"), "{said}");
+    assert!(said.contains("I've read this. Ask me about it."), "{said}");
+    assert!(said.contains("I already have exactly this"), "{said}");
     assert_eq!(count(&world, "select count(*) from documents").await, 1);
     assert_eq!(world.model.embedded_texts().len(), 2, "the two passages of one of them");
     world.finish().await;
@@ -99,10 +99,10 @@ async fn a_document_that_the_model_refuses_says_so(platform: Platform) {
     world.model.embeddings_will(Answer::status(404, None));
     world.share_file("ana", "general", "@nod keep this", &handbook(HANDBOOK)).await;
     let said = world.read_new("general");
-    assert!(said.contains("I could not read this: the embedding model refused it"), "{said}");
+    assert!(said.contains("I couldn't read this: the embedding model refused it"), "{said}");
     assert_eq!(count(&world, "select count(*) from document_chunks").await, 0);
     world.click("ana", "general", "Try again").await;
-    assert!(world.read_ephemerals("ana").contains("I am reading this again."));
+    assert!(world.read_ephemerals("ana").contains("I'm reading this again."));
     let said = world.read_new("general");
     assert!(said.contains("Ask me about it."), "{said}");
     assert!(look_up(&mut world, "vacation days").await.contains("25 days of annual leave"));

@@ -22,8 +22,8 @@ on_each_platform!(
 
 const HANDBOOK: &str = "# Leave\nEverybody has 25 days of annual leave.\n# Travel\nWe go by train.";
 const LEAVE: &str = "how many days of annual leave do we have?";
-const UNREACHABLE: &str = "I can't reach my index of documents just now. Nothing was lost.";
-const KEPT: &str = "I have read this. Ask me about it.";
+const UNREACHABLE: &str = "I can't reach my index of documents right now. Nothing is lost.";
+const KEPT: &str = "I've read this. Ask me about it.";
 
 fn handbook(text: &str) -> SharedFile {
     SharedFile::new("handbook.md", "text/markdown", text)
@@ -188,8 +188,8 @@ async fn a_document_waits_for_qdrant_and_says_so_after_a_while() {
         world.advance(TimeDelta::minutes(5)).await;
     }
     let said = world.read_new("general");
-    assert!(said.contains("I could not read this: my index of documents did not answer"), "{said}");
-    // The earlier version stays.
+    assert!(said.contains("I couldn't read this: my index of documents did not answer"), "{said}");
+    // I still have the earlier version.
     assert!(ask(&mut world, LEAVE).await.contains("25 days of annual leave"));
     assert_eq!(world.qdrant().point_count(), 2);
     world.finish().await;

@@ -21,7 +21,7 @@ async fn keep(world: &mut World, name: &str, text: &str) {
     let file = SharedFile::new(name, "text/markdown", text);
     world.share_file("ana", "general", "@nod keep this", &file).await;
     let said = world.read_new("general");
-    assert!(said.contains("I have read this. Ask me about it."), "{said}");
+    assert!(said.contains("I've read this. Ask me about it."), "{said}");
 }
 
 /// Has the model search, and returns what it reads.

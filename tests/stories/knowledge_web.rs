@@ -57,7 +57,7 @@ async fn a_page_is_added_by_its_address(platform: Platform) {
     let origin = serve(vec![page("Everybody has 25 days of annual leave.")]).await;
     let mut world = world_that_reads(platform, &origin).await;
     let answered = world.run_command("ana", "dm:ana", &format!("knowledge add {origin}/leave#top")).await;
-    assert!(answered.contains("I am reading this page."), "{answered}");
+    assert!(answered.contains("I'm reading this page."), "{answered}");
     world.wait_until_idle().await;
     let listed = world.run_command("ana", "dm:ana", "knowledge").await;
     assert!(listed.contains("/leave") && listed.contains("1 passage"), "{listed}");
@@ -123,7 +123,7 @@ async fn what_is_not_public_is_not_read(platform: Platform) {
         assert_eq!(reason, "that address is not one of the public web", "{address}");
     }
     let answered = world.run_command("ana", "dm:ana", "knowledge add file:///etc/passwd").await;
-    assert!(answered.contains("Nothing was added: that is no web address."), "{answered}");
+    assert!(answered.contains("I added nothing: that is no web address."), "{answered}");
     world.finish().await;
 }
 

@@ -86,6 +86,6 @@ async fn a_model_can_call_for_a_list(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.script_model("metadata", [Answer::tool("list_documents", json!({}))]);
     world.say("ana", "dm:ana", "what do you know?").await;
-    assert!(world.read_new("dm:ana").contains("I know no documents here."));
+    assert!(world.read_new("dm:ana").contains("I don't know any documents here."));
     world.finish().await;
 }

@@ -1,4 +1,4 @@
-//! [Share here]: a private answer is shown to the others only after its recipient shares it.
+//! [Share in the thread]: a private answer is shown to the others only after its recipient shares it.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -36,7 +36,7 @@ async fn with_short_answer(platform: Platform) -> (World, String) {
 
 async fn an_answer_is_shared_by_whom_it_was_given_to(platform: Platform) {
     let (mut world, thread) = with_short_answer(platform).await;
-    world.click("ana", "general", "Share here").await;
+    world.click("ana", "dm:ana", "Share in the thread").await;
     world.script_model("conversational", [Answer::text("It is called Marmalade.")]);
     world.reply("bo", "general", &thread, "what is it called?").await;
     insta::allow_duplicates! {
@@ -66,7 +66,7 @@ async fn what_was_not_shared_of_a_conversation_stays_private(platform: Platform)
     world.script_model("conversational", [Answer::text("And the price is Tamarind.")]);
     world.reply("ana", "general", &thread, "for how much?").await;
     // The newer of the two answers.
-    world.click("ana", "general", "Share here").await;
+    world.click("ana", "dm:ana", "Share in the thread").await;
     world.script_model("conversational", [Answer::text("I cannot tell.")]);
     world.reply("bo", "general", &thread, "what is it called?").await;
     let asked = world.model.requests().pop().unwrap().to_string();
@@ -79,7 +79,7 @@ async fn what_was_not_shared_of_a_conversation_stays_private(platform: Platform)
 
 async fn nobody_else_shares_it(platform: Platform) {
     let (mut world, _) = with_short_answer(platform).await;
-    world.click("bo", "general", "Share here").await;
+    world.click("bo", "dm:ana", "Share in the thread").await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(bo only) nod: Only the person I answered can share that.");
@@ -95,7 +95,7 @@ async fn nobody_else_shares_it(platform: Platform) {
 
 async fn pressed_twice_it_is_shared_once(platform: Platform) {
     let (mut world, _) = with_short_answer(platform).await;
-    world.click_twice("ana", "general", "Share here").await;
+    world.click_twice("ana", "dm:ana", "Share in the thread").await;
     let heard = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(ana only) nod: That was already shared.");
@@ -107,7 +107,7 @@ async fn pressed_twice_it_is_shared_once(platform: Platform) {
 
 async fn a_long_answer_is_shared_whole_and_in_order(platform: Platform) {
     let (mut world, _) = with_private_answer(platform, long_answer()).await;
-    world.click("ana", "general", "Share here").await;
+    world.click("ana", "dm:ana", "Share in the thread").await;
     let (alone, shared) = (world.read_new("dm:ana"), world.read_new("general"));
     let lines = |said: &str| -> Vec<String> {
         let said = said.lines().map(|line| line.trim().trim_start_matches("nod: ").to_owned());
@@ -131,7 +131,7 @@ async fn other_card_content_is_not_shared(platform: Platform) {
     world.script_model("tool", [both]);
     world.reply("ana", "general", &thread, "rather answer the bank, without that draft").await;
     assert!(world.read_new("dm:ana").contains("Tamarind"));
-    world.click("ana", "general", "Share here").await;
+    world.click("ana", "dm:ana", "Share in the thread").await;
     world.script_model("conversational", [Answer::text("I cannot tell.")]);
     world.reply("bo", "general", &thread, "for how much?").await;
     let asked = world.model.requests().pop().unwrap().to_string();
@@ -144,7 +144,7 @@ async fn other_card_content_is_not_shared(platform: Platform) {
 async fn where_the_platform_loses_its_answer_it_still_stands_there_once(platform: Platform) {
     let (mut world, _) = with_short_answer(platform).await;
     world.chat.faults().next(world.chat.operation_name(ChatOperation::PostMessage), Fault::DropResponse);
-    world.click("ana", "general", "Share here").await;
+    world.click("ana", "dm:ana", "Share in the thread").await;
     world.advance(chrono::TimeDelta::seconds(30)).await;
     assert_eq!(world.read_new("general").matches(SECRET).count(), 1);
     world.read_new("dm:ana");

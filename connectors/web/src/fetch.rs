@@ -62,12 +62,19 @@ impl Fetcher {
     }
 
     /// Asks one address. No redirect is followed.
+    fn is_private_origin(&self, url: &Url) -> bool {
+        self.private_origins.iter().any(|origin| origin.0 == url.origin())
+    }
+
+    fn may_request(&self, url: &Url) -> bool {
+        self.is_private_origin(url) || may_connect(url)
+    }
+
     async fn request(&self, url: &Url) -> Result<Response, WebError> {
-        let is_allowed = self.private_origins.iter().any(|origin| origin.0 == url.origin());
-        if !is_allowed && !may_connect(url) {
+        if !self.may_request(url) {
             return Err(WebError::PrivateNetwork);
         }
-        let client = if is_allowed { &self.private } else { &self.public };
+        let client = if self.is_private_origin(url) { &self.private } else { &self.public };
         client.get(url.clone()).send().await.map_err(into_web_error)
     }
 
@@ -100,7 +107,12 @@ impl Fetcher {
 #[async_trait]
 impl WebFetcher for Fetcher {
     fn normalise(&self, address: &str) -> Result<String, WebError> {
-        parse(strip_link_marks(address)).map(Into::into)
+        let url = parse(strip_link_marks(address))?;
+        // Said at once, and again at every connection.
+        if !self.may_request(&url) {
+            return Err(WebError::PrivateNetwork);
+        }
+        Ok(url.into())
     }
 
     async fn fetch(&self, address: &str, max_bytes: usize) -> Result<WebPage, WebError> {
@@ -135,7 +147,7 @@ fn may_connect(url: &Url) -> bool {
         && match url.host() {
             Some(Host::Ipv4(address)) => is_public(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => is_public(IpAddr::V6(address)),
-            Some(Host::Domain(_)) => true,
+            Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
             None => false,
         }
 }

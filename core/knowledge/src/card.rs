@@ -42,57 +42,56 @@ pub(crate) async fn show(
 }
 
 /// What a question about documents gets while the store of vectors is away.
-pub(crate) const UNREACHABLE: &str = "I can't reach my index of documents just now. Nothing was lost.";
+pub(crate) const UNREACHABLE: &str = "I can't reach my index of documents right now. Nothing is lost.";
 
 /// What somebody reads who has added a page of the web.
 pub(crate) fn reading_page(title: &str) -> Card {
-    Card::from_markdown("I am reading this page. The list of documents shows how far it is.")
+    Card::from_markdown("I'm reading this page. The list of documents shows how far I am.")
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// What somebody reads who picked a message without a file, or one in a channel that Nod does not know.
-pub(crate) const NO_FILE: &str = "There is no file in that message. Nothing was kept.";
+pub(crate) const NO_FILE: &str = "There's no file in that message, so I kept nothing.";
 pub(crate) const NOT_HEARD_HERE: &str =
-    "Nothing was kept: nobody has spoken to me in that channel yet. Mention me there once, then try again.";
+    "I kept nothing: no one has mentioned me in that channel yet. Mention me there once, then try again.";
 
 /// What somebody reads who picked a message to keep its files: which of them are read, and why others are not. `command` is
 /// that of the list.
 pub(crate) fn reading_files(files: &[(&Attachment, Option<&str>)], command: &str) -> Card {
     let text = match files.iter().filter(|(_, problem)| problem.is_none()).count() {
-        0 => "Nothing was kept.".to_owned(),
-        1 => format!("I am reading this. `{command}`, typed where you picked it, shows how far it is."),
-        _ => format!("I am reading these. `{command}`, typed where you picked them, shows how far they are."),
+        0 => "I kept nothing.".to_owned(),
+        1 => format!("I'm reading this. Type `{command}` where you picked it to see how far I am."),
+        _ => format!("I'm reading these. Type `{command}` where you picked them to see how far I am."),
     };
     let line = |(file, problem): &(&Attachment, Option<&str>)| {
-        let status = problem.map_or("I am reading it".to_owned(), |problem| format!("not kept: {problem}"));
+        let status = problem.map_or("reading".to_owned(), |problem| format!("not kept: {problem}"));
         (shorten(&file.name), status)
     };
     Card::from_markdown(text).with_block(Block::Fields(files.iter().map(line).collect()))
 }
 
 /// What a list says if there is nothing to list.
-pub(crate) const NO_DOCUMENTS: &str = "I know no documents here. Drop a file and say “keep this” with it.";
+pub(crate) const NO_DOCUMENTS: &str =
+    "I don't know any documents here. Drop a file and say “keep this” with it.";
 
 /// The message while a document is read.
 pub(crate) fn indexing(title: &str) -> Card {
-    Card::from_markdown("I am reading this. When I am done, you can ask me about it.")
+    Card::from_markdown("I'm reading this. You can ask me about it once I'm done.")
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message while a document is read again.
 pub(crate) fn rereading(document: &Document) -> Card {
-    let meanwhile = if document.generation > 0 { "What I know of it stays until then." } else { "" };
-    Card::from_markdown(format!("I am reading this again. {meanwhile}").trim_end())
+    let meanwhile = if document.generation > 0 { "Until then I go by what I read before." } else { "" };
+    Card::from_markdown(format!("I'm reading this again. {meanwhile}").trim_end())
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
 }
 
 /// The message while the embedding model works: how many passages it has done.
 pub(crate) fn embedding(title: &str, done: i64, all: i64) -> Card {
     let fields = [("Document", shorten(title)), ("Passages", format!("{done} of {all}"))];
-    Card::from_markdown(
-        "I have read this, and now I index what it says. When I am done, you can ask me about it.",
-    )
-    .with_block(Block::Fields(fields.map(|(name, text)| (name.to_owned(), text)).to_vec()))
+    Card::from_markdown("I've read this, and now I'm indexing it. You can ask me about it once I'm done.")
+        .with_block(Block::Fields(fields.map(|(name, text)| (name.to_owned(), text)).to_vec()))
 }
 
 /// The message when its text can be found.
@@ -106,15 +105,15 @@ pub(crate) fn indexed(document: &Document, version: &ReadVersion, chunk_count: i
         (None, n) => format!("{n} passages"),
     };
     let text = match &document.digest {
-        Some(earlier) if *earlier == version.digest => "I have read this again. Ask me about it.",
-        Some(_) => "I have read the new version. It takes the place of the earlier one.",
-        None => "I have read this. Ask me about it.",
+        Some(earlier) if *earlier == version.digest => "I've read this again. Ask me about it.",
+        Some(_) => "I've read the new version. It replaces the earlier one.",
+        None => "I've read this. Ask me about it.",
     };
     let fields = vec![("Document".to_owned(), shorten(&document.title)), ("Read".to_owned(), size)];
     let mut card = Card::from_markdown(text).with_block(Block::Fields(fields));
     if version.is_partial {
         card = card.with_block(Block::Note(
-            "It is longer than I read: what comes after that I do not know.".to_owned(),
+            "It's longer than I can read: I don't know what comes after that.".to_owned(),
         ));
     }
     card.with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document.id)))
@@ -123,8 +122,8 @@ pub(crate) fn indexed(document: &Document, version: &ReadVersion, chunk_count: i
 /// The message if a document cannot be read. `reason` is the end of a sentence.
 pub(crate) fn failed(document: &Document, reason: &str) -> Card {
     let then =
-        if document.generation > 0 { "The earlier version stays." } else { "Nothing of it can be found." };
-    Card::from_markdown(format!("I could not read this: {reason}. {then}"))
+        if document.generation > 0 { "I still have the earlier version." } else { "I kept nothing of it." };
+    Card::from_markdown(format!("I couldn't read this: {reason}. {then}"))
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(&document.title))]))
         .with_button("Try again", Style::Plain, OnClick::Action(Action::new(READ_AGAIN, document.id)))
         .with_button("Remove", Style::Plain, OnClick::Action(Action::new(ASK_REMOVE, document.id)))
@@ -132,26 +131,26 @@ pub(crate) fn failed(document: &Document, reason: &str) -> Card {
 
 /// The message for a file that becomes no document. `reason` is the end of a sentence.
 pub(crate) fn not_kept(title: &str, reason: &str) -> Card {
-    Card::from_markdown(format!("I could not read this: {reason}. Nothing of it was kept."))
+    Card::from_markdown(format!("I couldn't read this: {reason}. I kept nothing of it."))
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message if a file says what a document here says already.
 pub(crate) fn same_content(title: &str, existing: &str) -> Card {
-    Card::from_markdown("I have exactly this already, so I kept nothing new.").with_block(Block::Fields(
+    Card::from_markdown("I already have exactly this, so I kept nothing new.").with_block(Block::Fields(
         vec![("File".to_owned(), shorten(title)), ("Document".to_owned(), shorten(existing))],
     ))
 }
 
 /// The message of a version of which a newer one came before it was read.
 pub(crate) fn superseded(title: &str) -> Card {
-    Card::from_markdown("A newer version came before I had read this one.")
+    Card::from_markdown("A newer version came before I'd read this one.")
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
 /// The message of a document that was removed.
 pub(crate) fn removed(title: &str) -> Card {
-    Card::from_markdown("This was removed. I know nothing of it any more.")
+    Card::from_markdown("Removed. I've forgotten what it said.")
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
@@ -188,13 +187,22 @@ pub(crate) fn looked_up_line<'a>(passages: impl Iterator<Item = (&'a str, &'a st
         if places.is_empty() { title } else { format!("{title} ({})", places.join(", ")) }
     });
     let named = named.collect::<Vec<_>>().join(" and ");
-    format!("Looked up in {named}. The answer cites no passage.")
+    format!("Looked at {named}. The answer quotes none of it.")
 }
 
 /// The line below an answer to which no passage was found.
 pub(crate) fn nothing_found_line(query: &str, documents: usize, by_words_alone: bool) -> String {
     let words = if by_words_alone { "the words of " } else { "" };
     format!("Searched {words}{} for “{query}” and found nothing.", document_count(documents))
+}
+
+/// The line below an answer that cites nothing while documents were still being read.
+pub(crate) fn unread_line(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("I'm still reading 1 document, so I couldn't look there.".to_owned()),
+        n => Some(format!("I'm still reading {n} documents, so I couldn't look there.")),
+    }
 }
 
 /// The line below an answer that no passage supports: what was searched, and the passage that fits it best.
@@ -219,8 +227,8 @@ fn document_count(count: usize) -> String {
 pub(crate) fn left_out_line(count: usize) -> Option<String> {
     match count {
         0 => None,
-        1 => Some("I left out 1 sentence that the documents do not support.".to_owned()),
-        n => Some(format!("I left out {n} sentences that the documents do not support.")),
+        1 => Some("I left out 1 sentence that the documents don't support.".to_owned()),
+        n => Some(format!("I left out {n} sentences that the documents don't support.")),
     }
 }
 
@@ -235,7 +243,7 @@ pub(crate) fn passage(title: &str, place: &str, quote: &str, text: Option<&str>)
     match text {
         Some(text) => card.with_block(Block::Literal(text.chars().take(MAX_SHOWN_CHARS).collect())),
         None => card.with_block(Block::Note(
-            "Only what was cited can be shown: the document has changed, or belongs to a channel.".to_owned(),
+            "I can only show what was quoted: the document has changed, or belongs to a channel.".to_owned(),
         )),
     }
 }
@@ -254,13 +262,12 @@ pub(crate) fn ask_which(documents: &[&Document], is_again: bool) -> Card {
     /// The most documents that are offered.
     const MAX_OFFERED: usize = 5;
     let (question, kind) = match is_again {
-        true => ("Several documents are called that. Which one do I read again?", READ_AGAIN),
-        false => ("Several documents are called that. Which one do you want to remove?", ASK_REMOVE),
+        true => ("Several documents have that name. Which one should I read again?", READ_AGAIN),
+        false => ("Several documents have that name. Which one should I remove?", ASK_REMOVE),
     };
     let mut card = Card::from_markdown(question);
     if let Some(more) = documents.len().checked_sub(MAX_OFFERED).filter(|more| *more > 0) {
-        card =
-            card.with_block(Block::Note(format!("and {more} more, which the channels that have them list")));
+        card = card.with_block(Block::Note(format!("and {more} more, listed in their own channels")));
     }
     documents.iter().take(MAX_OFFERED).fold(card, |card, document| {
         let label = format!("{} ({})", shorten(&document.title), reader_text(document.reader));
@@ -276,7 +283,7 @@ pub(crate) fn ask_remove(document: &Document) -> Card {
         Reader::Person(_) => "Yours alone",
     };
     let fields = [("Document", shorten(&document.title)), ("Whose", whose.to_owned())];
-    Card::from_markdown("Remove this document? I will know nothing of it any more.")
+    Card::from_markdown("Remove this document? I'll forget what it says.")
         .with_block(Block::Fields(fields.map(|(name, text)| (name.to_owned(), text)).to_vec()))
         .with_button("Yes, remove it", Style::Danger, OnClick::Action(Action::new(REMOVE, document.id)))
 }
@@ -290,7 +297,7 @@ pub(crate) fn list(mut documents: Vec<Document>, now: Timestamp) -> Card {
         let whose = reader_text(document.reader);
         (shorten(&document.title), format!("{whose}, {}", status_text(document, now)))
     };
-    let mut card = Card::from_markdown("The documents that I know here:")
+    let mut card = Card::from_markdown("The documents I know here:")
         .with_block(Block::Fields(documents.iter().take(MAX_LISTED).map(line).collect()));
     if let Some(more) = documents.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         card = card.with_block(Block::Note(format!("and {more} more")));
@@ -303,11 +310,11 @@ pub(crate) fn status_text(document: &Document, now: Timestamp) -> String {
     let since = elapsed(document.updated_at, now);
     match (document.status, document.chunk_count) {
         (Status::Indexing, _) if document.is_stuck(now) => {
-            format!("it stands still: I began to read it {since} ago")
+            format!("stuck: I started reading it {since} ago")
         }
-        (Status::Indexing, _) => "I am reading it".to_owned(),
+        (Status::Indexing, _) => "reading".to_owned(),
         (Status::Failed, _) => {
-            let reason = document.reason.as_deref().unwrap_or("it was not read");
+            let reason = document.reason.as_deref().unwrap_or("I couldn't read it");
             format!("failed: {reason} ({since} ago)")
         }
         (Status::Indexed, 1) => "1 passage".to_owned(),

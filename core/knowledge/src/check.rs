@@ -32,6 +32,9 @@ pub(crate) struct SearchPart {
     pub(crate) query: Option<String>,
     /// The documents that were searched.
     pub(crate) documents: usize,
+    /// The documents that were still being read then.
+    #[serde(default)]
+    pub(crate) unread: usize,
     /// They were not searched by meaning.
     #[serde(default)]
     pub(crate) by_words_alone: bool,
@@ -73,6 +76,8 @@ struct Search {
     query: Option<String>,
     /// The documents that it covered, and the passages that it found then.
     documents: usize,
+    #[serde(default)]
+    unread: usize,
     by_words_alone: bool,
     found: usize,
 }
@@ -109,6 +114,7 @@ impl AnswerCheck for CitationCheck {
             loaded.searches.push(Search {
                 query: part.query.clone(),
                 documents: part.documents,
+                unread: part.unread,
                 by_words_alone: part.by_words_alone,
                 found: part.passages.len(),
             });
@@ -191,10 +197,14 @@ impl AnswerCheck for CitationCheck {
         } else if rows.is_empty() {
             notes.extend(uncited_line(&loaded));
         }
+        if rows.is_empty() {
+            let unread = loaded.searches.iter().map(|search| search.unread).max();
+            notes.extend(card::unread_line(unread.unwrap_or_default()));
+        }
         let left_out = if is_unsupported { problem_count } else { checked.failures.len() };
         notes.extend(card::left_out_line(left_out));
         let text = match is_unsupported || is_empty {
-            true => "I don't know: the documents that I may use here do not say it.".to_owned(),
+            true => "I don't know: the documents I can use here don't say.".to_owned(),
             false => checked.text,
         };
         let rows = (!rows.is_empty()).then(|| serde_json::to_value(rows).unwrap_or_default());
@@ -217,7 +227,7 @@ fn uncited_line(loaded: &Loaded) -> Option<String> {
         return Some(card::looked_up_line(places));
     }
     if loaded.searches.iter().any(|search| search.found > 0) {
-        return Some("The documents that I looked up have changed since then.".to_owned());
+        return Some("The documents I looked at have changed since then.".to_owned());
     }
     let search = loaded.searches.iter().find(|search| search.documents > 0 && search.query.is_some())?;
     Some(card::nothing_found_line(search.query.as_deref()?, search.documents, search.by_words_alone))
@@ -268,7 +278,7 @@ mod tests {
         let Verdict::Send { text, notes, buttons, rows } = verdict(wrong, false) else {
             panic!("sent back twice")
         };
-        assert_eq!(text, "I don't know: the documents that I may use here do not say it.");
+        assert_eq!(text, "I don't know: the documents I can use here don't say.");
         assert_eq!(notes[0], "Searched 1 document for “leave”. Nearest: handbook.md · Leave.");
         assert!(notes.iter().any(|note| note.contains("left out 1 sentence")), "{notes:?}");
         assert!(buttons.is_empty() && rows.is_none());
@@ -309,7 +319,7 @@ mod tests {
             json!({ "passages": [], "searches": [search] })
         };
         let claim = "Everybody has 30 days of leave.";
-        let unknown = "I don't know: the documents that I may use here do not say it.";
+        let unknown = "I don't know: the documents I can use here don't say.";
         let (nothing, changed) = (
             "Searched 3 documents for “leave” and found nothing.",
             "The documents that I looked up have changed",

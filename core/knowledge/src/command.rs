@@ -25,7 +25,7 @@ use nod_store::ability::{Asker, Buttons, Command};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 
-const UNKNOWN: &str = "I don't know that document here. Nothing changed.";
+const UNKNOWN: &str = "I don't know a document of that name here. Nothing changed.";
 /// The most choices of an option, and the longest label of one.
 const MAX_CHOICES: usize = 25;
 const MAX_LABEL_CHARS: usize = 100;
@@ -43,7 +43,7 @@ impl Command for Knowledge {
     fn spec(&self) -> CommandSpec {
         CommandSpec {
             name: "knowledge",
-            does: "lists the documents I know here (say “keep this” with a file to add one)",
+            does: "lists the documents I know here; `add URL`, `remove NAME` and `again NAME` change them",
             about: "The documents that Nod knows here",
             options: &[
                 CommandOption { name: "remove", about: "A document to remove", takes: Takes::Completed },
@@ -115,14 +115,14 @@ impl Knowledge {
         let tenant = asker.tenant;
         let url = match self.web.normalise(address) {
             Ok(url) => url,
-            Err(error) => return Ok(InteractionResponse::ephemeral(format!("Nothing was added: {error}."))),
+            Err(error) => return Ok(InteractionResponse::ephemeral(format!("I added nothing: {error}."))),
         };
         let reader = match find_channel(conn, asker).await? {
             Some(channel) => Reader::Channel(ChannelId(channel)),
             None if asker.place.is_dm || asker.place.channel.is_empty() => Reader::Person(asker.person),
             None => {
                 return Ok(InteractionResponse::ephemeral(
-                    "Nothing was added: nobody has spoken to me in this channel yet. Mention me once, then try again.",
+                    "I added nothing: no one has mentioned me in this channel yet. Mention me once, then try again.",
                 ));
             }
         };
@@ -238,12 +238,12 @@ async fn read_again(
     };
     let shown = card::rereading(document);
     if document.status == Status::Indexing && !document.is_stuck(now) {
-        return Ok(InteractionResponse::ephemeral("I am reading it already."));
+        return Ok(InteractionResponse::ephemeral("I'm already reading it."));
     }
     card::show(conn, tenant, document, &shown, now).await?;
     let next = sql::begin_rereading(conn, tenant, document.id, now - STUCK_AFTER, now).await?;
     let Some(generation) = next else {
-        return Ok(InteractionResponse::ephemeral("I am reading it already."));
+        return Ok(InteractionResponse::ephemeral("I'm already reading it."));
     };
     let work = KnowledgeJob::IndexDocument { document: document.id, generation, asked_by: None };
     jobs::enqueue(conn, tenant, lane(tenant), &work, now, now).await?;

@@ -89,6 +89,8 @@ pub(crate) struct SearchResult {
     pub(crate) passages: Vec<Passage>,
     /// The documents that were searched.
     pub(crate) document_count: usize,
+    /// The documents that could not be searched, because they are still being read.
+    pub(crate) unread_count: usize,
     /// There are documents, but the filter fits none of them.
     pub(crate) is_none_meant: bool,
     /// There was no embedding model, or it did not answer.
@@ -162,16 +164,22 @@ impl Searcher {
     ) -> Result<SearchResult, SearchError> {
         let mut conn = core.pool.acquire().await?;
         let counts = sql::count_readable(&mut conn, tenant, readers).await?;
-        let ReadableCounts { documents, chunks: chunk_count, languages } = counts;
+        let ReadableCounts { documents, chunks: chunk_count, unread, languages } = counts;
         let mut document_count = usize::try_from(documents).unwrap_or_default();
+        let unread_count = usize::try_from(unread).unwrap_or_default();
         if document_count == 0 {
-            return Ok(SearchResult::default());
+            return Ok(SearchResult { unread_count, ..SearchResult::default() });
         }
         let mut only = None;
         if !query.filter.is_empty() {
             let meant = query.filter.select(&sql::list(&mut conn, tenant, readers).await?);
             if meant.is_empty() {
-                return Ok(SearchResult { document_count, is_none_meant: true, ..SearchResult::default() });
+                return Ok(SearchResult {
+                    document_count,
+                    unread_count,
+                    is_none_meant: true,
+                    ..SearchResult::default()
+                });
             }
             document_count = meant.len();
             only = Some(meant);
@@ -197,7 +205,12 @@ impl Searcher {
         let hits = within_time(store.search(space, &asked)).await?;
         let mut candidates = fuse_hits(&hits, &wanted);
         if !is_supported(&candidates, vector.is_some()) {
-            return Ok(SearchResult { document_count, by_words_alone, ..SearchResult::default() });
+            return Ok(SearchResult {
+                document_count,
+                unread_count,
+                by_words_alone,
+                ..SearchResult::default()
+            });
         }
         candidates.truncate(fuse::MAX_LIFTED);
         let ids: Vec<Uuid> = candidates.iter().map(|candidate| candidate.chunk).collect();
@@ -225,7 +238,7 @@ impl Searcher {
                 reason: None,
             })
             .collect();
-        Ok(SearchResult { passages, document_count, is_none_meant: false, by_words_alone })
+        Ok(SearchResult { passages, document_count, unread_count, is_none_meant: false, by_words_alone })
     }
 
     /// Reads the index in memory, if searches use it: with many documents that takes seconds.

@@ -76,7 +76,7 @@ async fn killed_while_it_is_embedded_it_goes_on_there(platform: Platform) {
     assert_eq!(count(&world, "select count(*) from chunk_vectors").await, 4);
     assert_eq!(count(&world, "select count(*) from documents where generation > 0").await, 0);
     let nod = world.start_program(NOD).await;
-    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_for_text("dm:ana", "I've read this. Ask me about it.").await;
     world.wait_until_idle().await;
     let embedded = world.model.embedded_texts().concat();
     assert_eq!(embedded.len(), 8, "{embedded:?}");
@@ -98,7 +98,7 @@ async fn killed_once_the_bytes_are_kept_nothing_is_fetched_again(platform: Platf
     world.kill_program(nod).await;
     world.chat.forget_files();
     let nod = world.start_program(NOD).await;
-    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_for_text("dm:ana", "I've read this. Ask me about it.").await;
     world.wait_until_idle().await;
     assert_kept_once(&world).await;
     world.read_new("dm:ana");
@@ -110,14 +110,14 @@ async fn killed_while_it_is_read_again_it_is_kept_once(platform: Platform) {
     let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
     let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&handbook()]);
-    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_for_text("dm:ana", "I've read this. Ask me about it.").await;
     world.wait_until_idle().await;
     world.chat.forget_files();
     world.chat.inject_fault(ChatOperation::UpdateMessage, Fault::HangBefore);
     world.chat.run_command("ana", "dm:ana", "knowledge again handbook.txt").await;
     world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    world.wait_for_text("dm:ana", "I have read this again. Ask me about it.").await;
+    world.wait_for_text("dm:ana", "I've read this again. Ask me about it.").await;
     world.wait_until_idle().await;
     assert_kept_once(&world).await;
     world.read_ephemerals("ana");
@@ -143,7 +143,7 @@ async fn keep_and_crash(platform: Platform, at: CrashPoint) {
     world.wait_until_idle().await;
     assert_kept_once(&world).await;
     let said = world.read_new("dm:ana");
-    assert_eq!(said.matches("I have read this. Ask me about it.").count(), 1, "{said}");
+    assert_eq!(said.matches("I've read this. Ask me about it.").count(), 1, "{said}");
     world.kill_program(nod).await;
     world.finish().await;
 }
@@ -152,14 +152,14 @@ async fn killed_while_it_is_removed_it_is_gone(platform: Platform) {
     let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
     let _ = world.chat.share_files("ana", "dm:ana", "keep this", &[&handbook()]);
-    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_for_text("dm:ana", "I've read this. Ask me about it.").await;
     world.wait_until_idle().await;
     world.click("ana", "dm:ana", "Remove").await;
     world.chat.inject_fault(ChatOperation::UpdateMessage, Fault::HangBefore);
     world.chat.click_ephemeral("ana", "Yes, remove it").await;
     world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
-    world.wait_for_text("dm:ana", "This was removed.").await;
+    world.wait_for_text("dm:ana", "Removed.").await;
     world.wait_for_ephemeral("ana").await;
     world.wait_until_idle().await;
     assert_eq!(count(&world, "select count(*) from documents").await, 0);
@@ -184,7 +184,7 @@ async fn killed_between_its_points_and_its_publication_it_is_kept_once(platform:
     assert!(world.qdrant().point_count() > 0);
     assert_eq!(count(&world, "select count(*) from documents where generation > 0").await, 0);
     let nod = world.start_program(NOD).await;
-    world.wait_for_text("dm:ana", "I have read this. Ask me about it.").await;
+    world.wait_for_text("dm:ana", "I've read this. Ask me about it.").await;
     world.wait_until_idle().await;
     assert_kept_once(&world).await;
     let chunks = count(&world, "select count(*) from document_chunks").await;

@@ -1,4 +1,4 @@
-//! Nod is killed around [Share here]: what was for one person is posted in the thread once.
+//! Nod is killed around [Share in the thread]: what was for one person is posted in the thread once.
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -45,10 +45,10 @@ async fn run_crash(platform: Platform, at: CrashPoint) {
     let answer = Answer::text("The bank writes that it is called Marmalade.");
     world.script_model("tool", [Answer::tool("gmail_list_recent", json!({})), answer]);
     world.say("ana", "general", "@nod what's new in my mail?").await;
-    let line = world.find_message_with_button("general", "Share here");
-    let death = killed_case("[Share here]", UserAction::Click, at);
+    let line = world.find_message_with_button("dm:ana", "Share in the thread");
+    let death = killed_case("[Share in the thread]", UserAction::Click, at);
     let nod = run_until_crash(&world, nod, &death, || {
-        world.chat.click_without_waiting("ana", "general", &line, "Share here")
+        world.chat.click_without_waiting("ana", "dm:ana", &line, "Share in the thread")
     })
     .await;
     wait_for_text(&world, "Marmalade").await;

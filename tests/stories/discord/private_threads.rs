@@ -29,7 +29,7 @@ async fn a_document_is_found_by_those_in_the_thread() {
     let file = SharedFile::new("stone.txt", "text/plain", format!("The stone of the house is {STONE}."));
     world.share_file("ana", &thread, "@nod keep this", &file).await;
     let kept = world.read_new(&thread);
-    assert!(kept.contains("I have read this. Ask me about it."), "{kept}");
+    assert!(kept.contains("I've read this. Ask me about it."), "{kept}");
     // Cho sees the channel and is not in the thread; Dana sees neither.
     for (user, expected) in [("bo", true), ("cho", false), ("dana", false)] {
         assert_eq!(is_found(&mut world, user).await, expected, "{user}");

@@ -9,8 +9,8 @@ const ASK = "@nod what do the brochures cost in the offer?";
 const ABOUT = /brochure|offer/i;
 const UNKNOWN = /I don.t know|do(es)? not say|found nothing/i;
 
-const READING = /I am reading this|I have read this, and now/;
-const READ = /I have read this( again)?\. Ask me|takes the place of the earlier one/;
+const READING = /I'm reading this|I've read this, and now/;
+const READ = /I've read this( again)?\. Ask me|replaces the earlier one/;
 const FAILED = /I could not read this/;
 const REMOVED = /This was removed/;
 const CARD = new RegExp([READING, READ, FAILED, REMOVED].map((one) => one.source).join("|"));

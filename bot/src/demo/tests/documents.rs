@@ -118,7 +118,7 @@ async fn the_guide_is_walked_in_slack() {
     visit.wait_in_slack(opened).await;
 
     visit.drop_offer("slack").await;
-    let read = ["I have read this. Ask me about it.", "offer.pdf", "1 page"];
+    let read = ["I've read this. Ask me about it.", "offer.pdf", "1 page"];
     visit.wait_in_slack(|state| message_with(state, &read)).await;
     visit.ask_on("slack", ABOUT_OFFER).await;
     visit.wait_in_slack(|state| message_with(state, &["1,840 euros", "[1] offer.pdf · p. 1"])).await;
@@ -144,7 +144,7 @@ async fn the_guide_is_walked_in_discord() {
     visit.wait_for_discord_message(&["Cited", "handbook.pdf"]).await;
 
     visit.drop_offer("discord").await;
-    visit.wait_for_discord_message(&["I have read this. Ask me about it.", "offer.pdf", "1 page"]).await;
+    visit.wait_for_discord_message(&["I've read this. Ask me about it.", "offer.pdf", "1 page"]).await;
     visit.ask_on("discord", ABOUT_OFFER).await;
     visit.wait_for_discord_message(&["1,840 euros", "offer.pdf · p. 1"]).await;
 
@@ -174,7 +174,7 @@ async fn the_handbook_answers_what_it_says_and_nothing_else() {
         ),
         ("how much may a hotel be a night?", ["140 euros a night", "p. 5"]),
         ("how many weeks of parental leave do I get?", ["16 weeks of parental leave", "p. 11"]),
-        ("can I bring my dog?", [UNKNOWN, "The answer cites no passage."]),
+        ("can I bring my dog?", [UNKNOWN, "The answer quotes none of it."]),
         ("where can I park?", [UNKNOWN, "for “where can I park?” and found nothing"]),
     ] {
         visit.ask_on("slack", &format!("@nod {question}")).await;
@@ -189,9 +189,7 @@ async fn a_dropped_text_is_kept_and_asked_about() {
     let file = json!({"name": "note.txt", "media_type": "text/plain", "base64": NOTE});
     let dropped = json!({"user": "ana", "channel": "launch", "text": "@nod keep this", "file": file});
     visit.post("slack/say", dropped).await;
-    visit
-        .wait_in_slack(|state| message_with(state, &["I have read this. Ask me about it.", "note.txt"]))
-        .await;
+    visit.wait_in_slack(|state| message_with(state, &["I've read this. Ask me about it.", "note.txt"])).await;
 
     let question = "@nod how much annual leave do I have?";
     visit.post("slack/say", json!({"user": "bo", "channel": "launch", "text": question})).await;

@@ -289,21 +289,20 @@ impl<'a> Commit<'a> {
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
         let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
         let TruncatedAnswer { card, whole } = long::truncate_answer(card);
-        let card = card.with_mention(self.mentioned_user(conn, audience).await?.as_deref());
         let first = self.core.id();
+        let card = match audience {
+            Audience::Person(_) if self.run.state.is_shared => {
+                share::with_question(card, self.run.state.user_message(), first)
+            }
+            _ => card.with_mention(self.mentioned_user(conn, audience).await?.as_deref()),
+        };
         for (at, page) in delivery::split_into_messages(&card, most, fits).iter().enumerate() {
             let id = delivery::page_id(first, at);
             match audience {
                 Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
                 Audience::Person(_) if at == 0 => {
-                    self.enqueue_private_with_placeholder(
-                        conn,
-                        id,
-                        page,
-                        share::share_offer_card(self.principal_name(), id),
-                        now,
-                    )
-                    .await?;
+                    let line = placeholder_card(format!("Answered {} privately.", self.principal_name()));
+                    self.enqueue_private_with_placeholder(conn, id, page, line, now).await?;
                 }
                 Audience::Person(_) => self.enqueue_private(conn, id, page, now).await?,
             }
@@ -327,7 +326,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Sends a card only to the person; in a shared place, also posts a neutral line in the thread.
+    /// Sends a card only to the person; in a shared place, the run's line in the thread says so.
     pub(super) async fn enqueue_private_with_placeholder(
         &self,
         conn: &mut PgConnection,
@@ -340,7 +339,11 @@ impl<'a> Commit<'a> {
         if !self.run.state.is_shared {
             return Ok(());
         }
-        self.enqueue(conn, delivery::placeholder_id(id), &line, None, Audience::Channel, now).await
+        let id = delivery::line_id(self.run.id);
+        match delivery::sql::load(conn, self.claim.tenant, id).await? {
+            Some(_) => Ok(delivery::update_card(conn, self.claim.tenant, id, &line, now).await?),
+            None => self.enqueue(conn, id, &line, None, Audience::Channel, now).await,
+        }
     }
 
     /// Sends a card only to the person, and posts nothing elsewhere.

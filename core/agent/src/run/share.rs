@@ -1,4 +1,4 @@
-//! [Share here]: posts an answer that was sent privately, because others read the channel too, in the thread once its
+//! [Share in the thread]: posts an answer that was sent privately, because others read the channel too, in the thread once its
 //! reader chooses so. From then on it is the channel's, in the thread and in the history.
 
 use serde_json::json;
@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use super::commit::placeholder_card;
 use crate::rows as sql;
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
@@ -17,13 +17,23 @@ use nod_store::audit;
 /// The button's action kind; its subject is the answer's first message.
 pub const SHARE_ACTION: &str = "share_answer";
 
-/// Creates the thread's line for an answer that was sent to one person only.
-pub(super) fn share_offer_card(name: &str, answer: DeliveryId) -> Card {
-    placeholder_card(format!("Answered {name} privately.")).with_button(
-        "Share here",
-        Style::Plain,
-        OnClick::Action(Action::new(SHARE_ACTION, answer)),
-    )
+/// The beginning of the line above an answer that its reader finds elsewhere than they asked.
+const QUESTION: &str = "You asked in a channel: ";
+/// The most characters of the question in it.
+const MAX_QUESTION_CHARS: usize = 200;
+
+/// Adds to an answer that goes to one person only what they asked, and the button that shares it.
+pub(super) fn with_question(mut card: Card, question: &str, answer: DeliveryId) -> Card {
+    let question = truncate(question, MAX_QUESTION_CHARS);
+    if !question.is_empty() {
+        card.body.insert(0, Block::Note(format!("{QUESTION}“{question}”")));
+    }
+    card.with_button("Share in the thread", Style::Plain, OnClick::Action(Action::new(SHARE_ACTION, answer)))
+}
+
+/// Returns whether it stands only for the reader of a private answer.
+fn is_question(block: &Block) -> bool {
+    matches!(block, Block::Note(text) if text.starts_with(QUESTION))
 }
 
 /// Posts the answer in the thread, unchanged, if the user who clicked is the one who received it.
@@ -35,22 +45,20 @@ pub async fn handle_share_click(
     now: Timestamp,
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
-    let line = delivery::placeholder_id(answer);
-    let (Some((given, _)), Some((stands, _))) =
-        (delivery::sql::load(conn, tenant, answer).await?, delivery::sql::load(conn, tenant, line).await?)
-    else {
+    let Some((given, _)) = delivery::sql::load(conn, tenant, answer).await? else {
         return whisper("I can't find that answer any more.");
     };
     if given.only_for != Some(by) {
         return whisper("Only the person I answered can share that.");
     }
-    if !has_share_button(&stands.card, answer) {
-        return whisper("That was already shared.");
-    }
     let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
     // Locks the lane: of two concurrent clicks, the second continues after the first has shared it.
     let shown = placeholder_card(format!("{} shared this answer.", person.display_name()));
-    delivery::update_card(conn, tenant, line, &shown, now).await?;
+    for line in given.run.map(delivery::line_id).into_iter().chain([delivery::earlier_line_id(answer)]) {
+        if delivery::sql::load(conn, tenant, line).await?.is_some() {
+            delivery::update_card(conn, tenant, line, &shown, now).await?;
+        }
+    }
     if delivery::sql::load(conn, tenant, delivery::shared_copy_id(answer)).await?.is_some() {
         return whisper("That was already shared.");
     }
@@ -63,11 +71,6 @@ pub async fn handle_share_click(
     }
     audit::insert_entry(conn, tenant, Some(by), "answer.shared", answer.0, None, &json!({}), now).await?;
     Ok(InteractionResponse::Ack)
-}
-
-fn has_share_button(card: &Card, answer: DeliveryId) -> bool {
-    let share = OnClick::Action(Action::new(SHARE_ACTION, answer));
-    card.buttons.iter().any(|button| button.on_click == share)
 }
 
 /// Whether a stored answer is what was shown of it, and no more. What was shown can be split into messages, with its
@@ -95,12 +98,14 @@ async fn pages(
     answer: DeliveryId,
     now: Timestamp,
 ) -> sqlx::Result<String> {
+    let share = OnClick::Action(Action::new(SHARE_ACTION, answer));
     let mut shown = String::new();
     for page in 0.. {
         let id = delivery::page_id(answer, page);
         let Some((given, venue)) = delivery::sql::load(conn, tenant, id).await? else { break };
-        // Its buttons answer only whom they were given to.
-        let card = Card { buttons: Vec::new(), ..given.card.clone() };
+        // Its buttons answer only whom they were given to, and the question stands above.
+        let mut card = Card { buttons: Vec::new(), ..given.card.clone() };
+        card.body.retain(|block| !is_question(block));
         let copy = NewDelivery {
             id: delivery::shared_copy_id(id),
             conversation: given.conversation,
@@ -112,6 +117,11 @@ async fn pages(
             only_for: None,
         };
         delivery::enqueue(conn, tenant, &venue, &copy, now).await?;
+        let mut left = given.card.clone();
+        left.buttons.retain(|button| button.on_click != share);
+        if left != given.card {
+            delivery::update_card(conn, tenant, id, &left, now).await?;
+        }
         shown.extend(given.card.body.iter().filter_map(|block| match block {
             Block::Markdown(words) => Some(format!("{words}\n")),
             _ => None,

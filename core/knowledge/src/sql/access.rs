@@ -15,6 +15,8 @@ use crate::language::Language;
 pub(crate) struct ReadableCounts {
     pub(crate) documents: i64,
     pub(crate) chunks: i64,
+    /// The documents of which no version was read yet.
+    pub(crate) unread: i64,
     /// The languages of most of them.
     pub(crate) languages: Vec<Language>,
 }
@@ -28,10 +30,12 @@ pub(crate) async fn count_readable(
     readers: &Readers,
 ) -> sqlx::Result<ReadableCounts> {
     let rows = sqlx::query!(
-        r#"select language as "language: Language", count(*) as "documents!", coalesce(sum(chunk_count), 0) as "chunks!" from documents
-         where tenant_id = $1 and generation > 0 and (channel_id = any($2) or only_for = $3
+        r#"select language as "language: Language", count(*) filter (where generation > 0) as "documents!",
+             coalesce(sum(chunk_count) filter (where generation > 0), 0) as "chunks!",
+             count(*) filter (where generation = 0 and status = 'indexing') as "unread!" from documents
+         where tenant_id = $1 and (channel_id = any($2) or only_for = $3
              or $4 and channel_id is null and only_for is null)
-         group by language order by count(*) desc, language"#,
+         group by language order by 2 desc, language"#,
         tenant.0,
         &readers.channels,
         readers.person,
@@ -41,6 +45,10 @@ pub(crate) async fn count_readable(
     .await?;
     let mut counts = ReadableCounts::default();
     for row in rows {
+        counts.unread += row.unread;
+        if row.documents == 0 {
+            continue;
+        }
         counts.documents += row.documents;
         counts.chunks += row.chunks;
         counts.languages.push(row.language);

@@ -90,7 +90,7 @@ fn describe(cx: &ToolContext, opened: &Opened, words: &str, found: &[(Uuid, Stri
     let output = ToolOutput::trusted(content)
         .with_provenance(Provenance::untrusted(format!("the document {}", opened.title)));
     let chunks = found.iter().map(|(chunk, ..)| *chunk).collect();
-    Shown { grant: &opened.grant, query: Some(words), documents: 1, by_words_alone: false, chunks }
+    Shown { grant: &opened.grant, query: Some(words), documents: 1, unread: 0, by_words_alone: false, chunks }
         .leave(cx, output)
 }
 

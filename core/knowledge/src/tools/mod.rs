@@ -151,6 +151,8 @@ struct Shown<'a> {
     query: Option<&'a str>,
     /// The documents that were searched.
     documents: usize,
+    /// Those that could not be searched yet.
+    unread: usize,
     by_words_alone: bool,
     chunks: Vec<Uuid>,
 }
@@ -167,6 +169,7 @@ impl Shown<'_> {
             run: run.0,
             query: self.query.map(str::to_owned),
             documents: self.documents,
+            unread: self.unread,
             by_words_alone: self.by_words_alone,
             readers: readers.clone(),
             channel: if let Reader::Channel(channel) = audience { Some(channel.0) } else { None },

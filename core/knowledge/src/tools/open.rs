@@ -87,7 +87,8 @@ fn describe(cx: &ToolContext, opened: &Opened, args: &Value) -> ToolOutput {
     let output = ToolOutput::trusted(content)
         .with_provenance(Provenance::untrusted(format!("the document {}", opened.title)));
     let chunks = shown.iter().map(|chunk| chunk.id).collect();
-    Shown { grant: &opened.grant, query: None, documents: 1, by_words_alone: false, chunks }.leave(cx, output)
+    Shown { grant: &opened.grant, query: None, documents: 1, unread: 0, by_words_alone: false, chunks }
+        .leave(cx, output)
 }
 
 /// Returns the chunk to begin at; `None` if there is none at that place, or if none was named and the text is long.

@@ -83,6 +83,7 @@ impl ReadTool for Retrieve {
             grant: &grant,
             query: Some(query),
             documents: found.document_count,
+            unread: found.unread_count,
             by_words_alone: found.by_words_alone,
             chunks,
         };
@@ -122,6 +123,12 @@ fn unreachable_output() -> ToolOutput {
 
 fn describe(query: &str, found: &SearchResult, grant: &Grant) -> ToolOutput {
     let mut output = describe_found(query, found);
+    if found.unread_count > 0 {
+        output.content["still_being_read"] = json!(format!(
+            "{} more: they cannot be searched yet, say so if nothing else answers",
+            found.unread_count
+        ));
+    }
     if grant.unknown_channels > 0 {
         let channels = match grant.unknown_channels {
             1 => "1 channel".to_owned(),
@@ -140,6 +147,9 @@ fn describe_found(query: &str, found: &SearchResult) -> ToolOutput {
             "passages": [],
             "why": "there are documents here, but none with this title, of this kind or of this time: search without that",
         }));
+    }
+    if found.document_count == 0 && found.unread_count > 0 {
+        return ToolOutput::trusted(json!({ "searched": query, "documents": 0, "passages": [] }));
     }
     if found.document_count == 0 {
         return ToolOutput::trusted(json!({

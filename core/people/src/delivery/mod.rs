@@ -19,7 +19,7 @@ use crate::work::PeopleJob;
 use nod_contract::card::Card;
 use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, TenantId, named_lane_id};
+use nod_contract::ids::{DeliveryId, RunId, TenantId, named_lane_id};
 use nod_store::jobs::sql as jobs;
 
 /// Sends a message: stores its row and its job in the caller's transaction.
@@ -50,9 +50,14 @@ pub async fn update_card(
     sql::update_card(conn, tenant, delivery, card).await
 }
 
-/// Returns the id of the line that is posted in the thread for a message that went to one person. It is derived from
-/// the message's id, so that the line can be found if the message could not be shown.
-pub fn placeholder_id(delivery: DeliveryId) -> DeliveryId {
+/// Returns the id of a run's line in the thread: it says what went to one person only. Of several such messages the
+/// line says the last.
+pub fn line_id(run: RunId) -> DeliveryId {
+    DeliveryId(named_lane_id(&["line of a run", &run.to_string()]))
+}
+
+/// Returns the id of the line that earlier versions posted for each such message.
+pub fn earlier_line_id(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(named_lane_id(&["line", &delivery.to_string()]))
 }
 

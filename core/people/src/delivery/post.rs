@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::sql::{self, ConversationLocation, Delivery, NewDelivery};
 use crate::context::Chat;
 use crate::people;
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
@@ -13,6 +13,8 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// After this many attempts without an answer from the platform, a message is given up; its row says so.
 const MAX_ATTEMPTS: i32 = 20;
+/// The action of the button that shows a message whose reader's DM channel is closed.
+const SHOW_PRIVATELY: &str = "show_privately";
 
 /// Posts or replaces a message.
 pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
@@ -264,8 +266,8 @@ fn undeliverable_card() -> Card {
     Card { body: vec![Block::Note(words.to_owned())], ..Card::default() }
 }
 
-/// Posts a card in the thread for a message that its reader's DM channel does not accept; it replaces the line about
-/// that message, if there is one. If no thread is open, nothing is posted in the channel.
+/// Posts a card in the thread for a message that its reader's DM channel does not accept; it replaces the run's line,
+/// if there is one. If no thread is open, nothing is posted in the channel.
 async fn post_fallback(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
@@ -274,9 +276,13 @@ async fn post_fallback(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let id = super::placeholder_id(delivery.id);
-    if sql::load(conn, tenant, id).await?.is_some() {
-        return super::update_card(conn, tenant, id, card, now).await;
+    let id = delivery.run.map_or_else(|| super::earlier_line_id(delivery.id), super::line_id);
+    if let Some((line, _)) = sql::load(conn, tenant, id).await? {
+        // Another message of the run may be waiting there to be shown.
+        let mut card = card.clone();
+        let shows = |button: &&Button| matches!(&button.on_click, OnClick::Action(action) if action.kind == SHOW_PRIVATELY);
+        card.buttons.splice(0..0, line.card.buttons.iter().filter(shows).cloned());
+        return super::update_card(conn, tenant, id, &card, now).await;
     }
     if venue.is_thread_pending {
         return Ok(());
@@ -302,5 +308,5 @@ fn show_me(name: &str, delivery: DeliveryId) -> Card {
         ))],
         ..Card::default()
     }
-    .with_button("Show me", Style::Plain, OnClick::Action(Action::new("show_privately", delivery)))
+    .with_button("Show me", Style::Plain, OnClick::Action(Action::new(SHOW_PRIVATELY, delivery)))
 }

@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::card::{add_details, by_whom, escape, notice, receipt, title, until, with_show_all_button};
+use super::card::{add_details, by_whom, deadline, escape, notice, receipt, title, with_show_all_button};
 use super::co_approval::DecisionStep;
 use super::decide::{DecisionResult, apply_decision, denial_verdict, notify_run, refresh_delivery};
 use super::form::is_card_visible_to_all;
@@ -47,7 +47,7 @@ pub(super) fn card(all: &[Approval]) -> Card {
     let denies =
         if waiting.iter().all(|approval| approval.selected) { "" } else { "What isn't ticked is denied. " };
     let card = card.with_notice(notice(&first.decider_name, waiting.iter().copied()));
-    choices(card.with_block(until(&format!("{denies}{}", by_whom(first)), first)), all, &waiting)
+    choices(card.with_block(deadline(&format!("{denies}{}", by_whom(first)), first)), all, &waiting)
 }
 
 /// Returns "3 emails", or "3 requests" if they are of several kinds.

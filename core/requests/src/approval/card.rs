@@ -130,7 +130,7 @@ pub(super) fn by_whom(approval: &Approval) -> String {
 }
 
 /// Says who decides, in these words, and until when.
-pub(super) fn until(words: &str, approval: &Approval) -> Block {
+pub(super) fn deadline(words: &str, approval: &Approval) -> Block {
     Block::Deadline(Deadline {
         words: format!("{words} Expires"),
         at: approval.expires_at.timestamp(),
@@ -150,17 +150,17 @@ fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
         (None, _) => {
             let does = &approval.preview.labels.approve;
             card.with_notice(notice(&approval.decider_name, [approval]))
-                .with_block(until(&by_whom(approval), approval))
+                .with_block(deadline(&by_whom(approval), approval))
                 .with_button(does, Style::Primary, verb("approve"))
         }
         // This approval performs nothing yet.
         (Some(_), None) => card
             .with_notice(notice(&approval.decider_name, [approval]))
-            .with_block(until(&co_approval::co_approval_note(approval), approval))
+            .with_block(deadline(&co_approval::co_approval_note(approval), approval))
             .with_button("Approve", Style::Primary, verb("approve")),
         (Some(_), Some(_)) => card
             .with_block(Block::Markdown(co_approval::waiting_for_co_approver_line(approval)))
-            .with_block(until(&co_approval::shown_to_line(approval), approval)),
+            .with_block(deadline(&co_approval::shown_to_line(approval), approval)),
     };
     if !approval.preview.form.is_empty() {
         card = card.with_button("Edit", Style::Plain, verb("edit"));

@@ -65,7 +65,7 @@ pub(super) fn is_question(text: &str) -> bool {
 /// Answers with a sentence of the passages, and cites it.
 pub(super) fn describe_result(result: &Value) -> String {
     if result["documents"] == 0 {
-        return "I know no documents here. Drop a file and say “keep this” with it.".to_owned();
+        return "I don't know any documents here. Drop a file and say “keep this” with it.".to_owned();
     }
     let wanted = find_stems(result["searched"].as_str().unwrap_or_default());
     let passages = result["passages"].as_array().map(Vec::as_slice).unwrap_or_default();

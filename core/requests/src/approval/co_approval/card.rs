@@ -1,7 +1,7 @@
 //! The cards and sentences for requests that two people must approve.
 
 use super::{CoApprover, Role};
-use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, notice, single, until};
+use crate::approval::card::{ASK_AGAIN, clock, deadline, escape, line, name, notice, single};
 use crate::approval::{Approval, Status, retry_unknown, risks};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, reconnect};
 use nod_contract::privacy::Provenance;
@@ -120,7 +120,7 @@ pub fn add_decision_buttons(card: Card, approval: &Approval) -> Card {
         first_of(approval),
         escape(list)
     )))
-    .with_block(until("Two people have to approve this.", approval))
+    .with_block(deadline("Two people have to approve this.", approval))
     .with_button(&approval.preview.labels.approve, Style::Primary, verb("approve"))
     .with_button("Deny", Style::Danger, verb("deny"))
 }
