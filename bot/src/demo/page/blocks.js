@@ -54,5 +54,5 @@ function element(one, act) {
     if (one.confirm && !window.confirm(`${one.confirm.title.text}\n${one.confirm.text.text}`)) return;
     act(one, false, event.currentTarget);
   };
-  return el("button", { type: "button", ...look, onclick: pressed }, one.text.text);
+  return el("button", { type: "button", "data-action": one.action_id, ...look, onclick: pressed }, one.text.text);
 }

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { el, reconcile } from "./dom.js";
 import { messageNode } from "./message.js";
-import { atEnd, into, pointIn, toEnd } from "./scroll.js";
+import { atEnd, pointIn, settle } from "./scroll.js";
 import { channel, isDirect, markSeen, nameOf, store } from "./store.js";
 
 let shown = null;
@@ -26,8 +26,8 @@ export function renderChat() {
   reconcile(list, all, (thread) => thread.root.ts, () => "", (thread) => threadNode(one, thread.root.ts));
   for (const thread of all) fresh.push(...updateThread(list.kept.get(thread.root.ts).node, thread, one));
   if (document.visibilityState === "visible") markSeen();
-  if (moved || (end && fresh.length)) toEnd(list);
-  else scrollTo(fresh.filter((entry) => entry.isNew).at(-1)?.node);
+  const news = fresh.filter((entry) => entry.isNew);
+  settle(list, news.map(({ node }) => node), { moved, end, changed: fresh.length > 0, own: news.at(-1)?.item.user === store.me });
 }
 
 function heading(one) {
@@ -109,14 +109,6 @@ function replyBox(one, ts) {
   form.addEventListener("keydown", close);
   const button = el("button", { type: "button", class: "reply-open", onclick: open }, "Reply in thread");
   return el("div", { class: "reply" }, button, form, error);
-}
-
-function scrollTo(node) {
-  if (!node) return;
-  into(node);
-  // Below the last reply one can answer.
-  const box = node.parentElement.lastElementChild === node && node.closest(".thread")?.querySelector(".reply");
-  if (box) into(box);
 }
 
 export function pointAt(ts) {

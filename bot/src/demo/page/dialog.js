@@ -1,6 +1,6 @@
 // A form on top of all, as both windows open one.
 
-import { el } from "./dom.js";
+import { el, rememberFocus } from "./dom.js";
 
 // `send` and `away` are what its buttons do; without `submit` there is nothing to send.
 export function dialog({ look, title, parts, error, submit, close, send, away }) {
@@ -16,9 +16,14 @@ export function dialog({ look, title, parts, error, submit, close, send, away })
   };
   const form = el("form", { onsubmit: submitted }, el("h2", { id: "modal-title" }, title), el("div", { class: "modal-body" }, parts), error, buttons);
   const node = el("dialog", { class: `modal ${look}`, "aria-labelledby": "modal-title", oncancel: cancelled }, form);
+  const giveBack = rememberFocus();
   document.body.append(node);
   node.showModal();
-  return { node, send: sends };
+  const remove = () => {
+    node.remove();
+    giveBack();
+  };
+  return { node, remove, send: sends };
 }
 
 // One input, and room for what is wrong with it.

@@ -29,6 +29,34 @@ export function link(address, words, props = {}) {
   return el("a", { href: url.href, target: "_blank", rel: "noopener noreferrer", ...props }, words);
 }
 
+// Puts `node` where `old` is. What had the focus in there hands it on: to the same button, else to the whole.
+function replace(old, node) {
+  const held = old.contains(document.activeElement) ? document.activeElement : null;
+  old.replaceWith(node);
+  if (held) focusIn(node, held.dataset.action);
+}
+
+function focusIn(node, action) {
+  const same = action && node.querySelector(`[data-action="${CSS.escape(action)}"]`);
+  if (!same && !node.hasAttribute("tabindex")) node.tabIndex = -1;
+  (same || node).focus({ preventScroll: true });
+}
+
+// Returns what gives the focus back to where it is now, also if the message there was drawn again meanwhile.
+export function rememberFocus() {
+  const held = document.activeElement;
+  const [action, at] = [held?.dataset?.action, held?.closest("[data-ts]")?.dataset.ts];
+  return () => {
+    if (held?.isConnected) return held.focus({ preventScroll: true });
+    const message = at && document.querySelector(`[data-ts="${CSS.escape(at)}"]`);
+    focusIn(message || document.querySelector("main > [data-turn='0'] .messages"), action);
+  };
+}
+
+// A button that is at work is not pressed again, and keeps the focus, which a disabled one would lose.
+export const isBusy = (node) => node?.getAttribute("aria-disabled") === "true";
+export const setBusy = (node, is) => node?.setAttribute("aria-disabled", String(is));
+
 // Makes `container` show `items` in order, and keeps the nodes of those that did not change: what has the
 // focus keeps it, and what is being typed stays.
 export function reconcile(container, items, key, sign, make) {
@@ -41,13 +69,18 @@ export function reconcile(container, items, key, sign, make) {
     let entry = kept.get(id);
     if (!entry || entry.signature !== signature) {
       const node = make(item, entry?.node);
-      if (entry && entry.node !== node) entry.node.replaceWith(node);
+      if (entry && entry.node !== node) replace(entry.node, node);
       fresh.push({ node, item, isNew: !entry });
       entry = { node, signature };
     }
     wanted.set(id, entry);
   });
-  for (const [id, entry] of kept) if (!wanted.has(id)) entry.node.remove();
+  for (const [id, { node }] of kept) {
+    if (wanted.has(id)) continue;
+    const held = node.contains(document.activeElement);
+    node.remove();
+    if (held) container.closest("[tabindex]")?.focus({ preventScroll: true });
+  }
   let at = container.firstChild;
   for (const { node } of wanted.values()) {
     if (node === at) at = at.nextSibling;

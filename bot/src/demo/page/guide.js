@@ -7,9 +7,9 @@ import { ask as askOnDiscord, discordWay } from "./discord/discord_tour.js";
 import { documentSteps } from "./documents_tour.js";
 import { documents as onDiscord } from "./discord/documents.js";
 import { documents } from "./slack_documents.js";
-import { el } from "./dom.js";
+import { el, reconcile } from "./dom.js";
 import { meetingWay } from "./meeting_tour.js";
-import { more, triedNow } from "./suggestions.js";
+import { MORE, renderMore, triedNow } from "./suggestions.js";
 import { ask, mailWay } from "./mail_tour.js";
 import { store } from "./store.js";
 import { step } from "./way.js";
@@ -24,8 +24,7 @@ export const WAYS = [
 ];
 const done = new Set();
 const tried = new Set();
-// Unless the visitor says so, the rest is open once all ways were gone.
-let folded;
+let parts;
 let shown = "";
 let timer;
 
@@ -34,10 +33,9 @@ export function recallGuide() {
   const before = kept(GUIDE);
   before?.done.forEach((step) => done.add(step));
   before?.tried.forEach((title) => tried.add(title));
-  folded = before?.folded;
 }
 
-const remember = () => keep(GUIDE, { done: [...done], tried: [...tried], folded });
+const remember = () => keep(GUIDE, { done: [...done], tried: [...tried] });
 const key = (way, at) => `${way}/${at}`;
 
 // What can be done now. A way with facts is told by them; a document's steps tell themselves.
@@ -63,21 +61,29 @@ export function renderGuide() {
   if (shown === signature) return;
   shown = signature;
   remember();
-  const gone = WAYS.slice(0, open < 0 ? WAYS.length : open).map(({ name }) => stepNode(name, "✓", "done"));
+  const gone = WAYS.slice(0, open < 0 ? WAYS.length : open).map(({ name }) => ({ id: name, title: name, sign: "✓", state: "done" }));
   const state = (at) => (done.has(key(way.name, at)) ? "done" : at === now ? "now" : "later");
-  const nodes = (way?.steps ?? []).map((one, at) => stepNode(one.title, state(at) === "done" ? "✓" : at + 1, state(at), next));
-  const fold = (is) => {
-    folded = is;
-    remember();
-  };
-  const rest = open !== 0 ? [more(tried, folded ?? open > 0, { ask, askOnDiscord, fold })] : [];
-  document.getElementById("guide").replaceChildren(el("h2", {}, "Try this"), el("ol", {}, gone, nodes), ...rest);
+  const steps = (way?.steps ?? []).map(({ title }, at) => ({ id: key(way.name, at), title, sign: state(at) === "done" ? "✓" : at + 1, state: state(at), next: state(at) === "now" && next }));
+  parts ??= build();
+  document.body.classList.toggle("begun", done.size > 0);
+  const sign = ({ next, ...one }) => JSON.stringify([one, next && [next.words, next.label, next.note?.at]]);
+  reconcile(parts.list, [...gone, ...steps], (one) => one.id, sign, stepNode);
+  parts.more.hidden = open === 0;
+  parts.more.replaceChildren("More", el("span", { class: "wide" }, ` to try (${tried.size} of ${MORE.length})`));
+  renderMore(tried, { ask, askOnDiscord });
 }
 
-function stepNode(title, sign, state, next) {
+function build() {
+  const list = el("ol", {});
+  const more = el("button", { type: "button", class: "button", popovertarget: "more" });
+  document.getElementById("guide").append(el("h2", {}, "Try this"), list, more);
+  return { list, more };
+}
+
+function stepNode({ title, sign, state, next }) {
   const mark = el("span", { class: "mark", "aria-hidden": "true" }, sign);
   const name = el("strong", {}, title, state === "done" ? el("span", { class: "unseen" }, " (done)") : null);
-  if (state !== "now") return el("li", { class: state }, mark, name);
-  const button = next.go ? el("button", { type: "button", class: "button", onclick: () => next.go() }, next.label) : null;
-  return el("li", { class: state, "aria-current": "step" }, mark, name, el("span", { class: "words" }, next.words), button);
+  if (state !== "now") return el("li", { class: state, title }, mark, name);
+  const button = next.go ? el("button", { type: "button", class: "button", "data-action": "go", onclick: () => next.go() }, next.label) : null;
+  return el("li", { class: state, "aria-current": "step" }, mark, name, el("span", { class: "words", title: next.words }, next.words), button);
 }

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import { pointAt, renderChat } from "./chat.js";
 import { renderComposer } from "./composer.js";
 import { guild } from "./discord/actions.js";
+import { el } from "./dom.js";
 import { here, rooms } from "./discord/guild.js";
 import { renderDiscord } from "./discord/window.js";
 import { askedEvent, askedMail, askedMessage } from "./links.js";
@@ -20,9 +21,8 @@ import { recall } from "./unread.js";
 import { renderViews, show, watchViews } from "./windows.js";
 
 let ready = false;
-const AWAY =
-  "Nod is stopped and will be back in a few seconds, with the same database. Slack, Discord " +
-  "and Google keep running. What you write now waits for Nod; a button you press now won't reach it.";
+const PROMISE = "You see exactly what will be sent, it's sent once, and only when you approve it.";
+const AWAY = "Nod is stopped for a few seconds. What you write waits for it, but a button you press now won't reach it.";
 const ANEW =
   "The demo was restarted, so what was here is gone. A real Nod keeps everything, even what's waiting for you.";
 
@@ -40,20 +40,26 @@ function render() {
   tell();
 }
 
+// One line, whatever it says: what is below must not move.
 function renderBanner() {
-  const model = store.facts.model
-    ? `The model is ${store.facts.model}, from your environment. Unless it runs here, what it reads leaves this machine. `
-    : "A small rule-based model answers here, so it only understands simple sentences. ";
   const banner = document.getElementById("banner");
-  banner.textContent = store.lost
-    ? `${store.lost} Trying again…`
-    : `You see exactly what will be sent, it's sent once, and only when you approve it. Slack, Discord and Google are simulated on this machine. ${model}` +
-      "Nod itself is the real thing.";
-  if (store.away && !store.lost) banner.textContent = AWAY;
+  const status = document.getElementById("status");
+  if (store.lost) status.textContent = `${store.lost} Trying again…`;
+  else if (store.away) status.textContent = AWAY;
+  else status.replaceChildren(el("strong", {}, PROMISE));
+  document.getElementById("real-open").hidden = Boolean(store.lost) || store.away;
+  document.querySelector("#real p").textContent = whatIsReal();
   banner.classList.toggle("lost", Boolean(store.lost));
   banner.classList.toggle("away", store.away);
   // What nobody hears cannot be pressed.
   document.querySelector("main").inert = Boolean(store.lost);
+}
+
+function whatIsReal() {
+  const model = store.facts.model
+    ? `The model is ${store.facts.model}, from your environment. Unless it runs here, what it reads leaves this machine. `
+    : "A small rule-based model answers here, so it only understands simple sentences. ";
+  return `Nod itself is the real thing. Slack, Discord and Google are simulated on this machine. ${model}`;
 }
 
 // Opens what a link leads to: a message, an event, or a mail; where that is not there any more, the mailbox.
@@ -100,7 +106,6 @@ async function start() {
 }
 
 start().catch((error) => {
-  const banner = document.getElementById("banner");
-  banner.textContent = `${error.message} Reload the page to try again.`;
-  banner.classList.add("lost");
+  document.getElementById("status").textContent = `${error.message} Reload the page to try again.`;
+  document.getElementById("banner").classList.add("lost");
 });

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { avatar } from "./avatar.js";
 import { blocks } from "./blocks.js";
-import { el, fullTime, time } from "./dom.js";
+import { el, fullTime, isBusy, setBusy, time } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { bot, me, nameOf, store } from "./store.js";
 import { toast } from "./toast.js";
@@ -49,15 +49,14 @@ function file({ name, preview }) {
 
 async function press(message, element, isLink, node) {
   if (store.away && !isLink) return toast("Nod is stopped right now. Press again in a few seconds.");
-  if (node) {
-    node.disabled = true;
-    setTimeout(() => (node.disabled = false), PRESSED);
-  }
+  if (isBusy(node)) return;
+  setBusy(node, true);
+  setTimeout(() => setBusy(node, false), PRESSED);
   store.pressed = Date.now();
   try {
     await api.press(store.me, message.channel, message.ts, element.action_id);
   } catch (error) {
-    if (node) node.disabled = false;
+    setBusy(node, false);
     // A link has opened all the same.
     if (!isLink) toast(error.message);
   }

@@ -12,7 +12,7 @@ let shown = null;
 export function renderModal() {
   const open = store.slack.views.at(-1);
   if (open && shown?.id === open.id && shown.made === JSON.stringify(open.view)) return patch(open);
-  shown?.dialog.remove();
+  shown?.remove();
   shown = open ? build(open) : null;
 }
 
@@ -35,7 +35,7 @@ function build(open) {
     send: () => submit(open),
     away: () => away(open),
   });
-  return { id: open.id, made: JSON.stringify(view), dialog: made.node, fields, error, send: made.send };
+  return { id: open.id, made: JSON.stringify(view), remove: made.remove, fields, error, send: made.send };
 }
 
 function input({ block_id, element, label, optional }) {

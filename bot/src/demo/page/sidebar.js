@@ -62,12 +62,11 @@ function entryNode(one) {
     changed();
   };
   const mark = one.direct ? avatar(bot()) : el("span", { class: "hash", "aria-hidden": "true" }, "#");
-  const words = one.direct ? [one.name, el("small", {}, " direct message")] : one.name;
   const badge = one.unread
     ? el("span", { class: "badge" }, one.unread, el("span", { class: "unseen" }, " unread"))
     : null;
   const look = one.unread ? "channel has-unread" : "channel";
   const current = one.current ? "page" : undefined;
-  const button = el("button", { type: "button", class: look, "aria-current": current, onclick: go }, mark, el("span", {}, words), badge);
+  const button = el("button", { type: "button", class: look, "aria-current": current, title: one.direct ? "Direct message" : undefined, onclick: go }, mark, el("span", {}, one.name), badge);
   return el("li", {}, button);
 }

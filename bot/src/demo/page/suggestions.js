@@ -12,7 +12,7 @@ import { store } from "./store.js";
 import { toast } from "./toast.js";
 import { show } from "./windows.js";
 
-const MORE = [
+export const MORE = [
   {
     title: "Restart Nod while a card is waiting",
     about: "and see that the card still works. Only Nod stops; it comes back with the same database, and " +
@@ -47,21 +47,27 @@ const MORE = [
 // Which of them the state shows, by title.
 export const triedNow = () => MORE.filter((one) => one.is()).map((one) => one.title);
 
-export function more(tried, folded, { ask, askOnDiscord, fold }) {
-  const close = (then) => (event) => {
-    event.target.closest("details").open = false;
-    then();
-  };
+let shown = "";
+
+// Over the page, so that nothing below moves when it opens.
+export function renderMore(tried, { ask, askOnDiscord }) {
+  const signature = [...tried].join("|");
+  const over = document.getElementById("more");
+  if (over.childElementCount && shown === signature) return;
+  shown = signature;
   const entry = ({ title, on, say, then, about, label, go }) => {
     const is = tried.has(title);
+    const act = go ?? (() => (on ? askOnDiscord : ask)(say));
+    const pressed = () => {
+      over.hidePopover();
+      act();
+    };
     const mark = el("span", { class: "mark", "aria-hidden": "true" }, is ? "✓" : "");
     const name = el("strong", {}, title, is ? el("span", { class: "unseen" }, " (done)") : null);
-    const button = el("button", { type: "button", class: "button", onclick: close(go ?? (() => (on ? askOnDiscord : ask)(say))) }, label ?? "Type it for me");
+    const button = el("button", { type: "button", class: "button", onclick: pressed }, label ?? "Type it for me");
     return el("li", { class: is ? "done" : "todo" }, mark, el("p", {}, name, " ", about ?? `“${say.trim()}”: ${then}.`), button);
   };
-  const summary = el("summary", {}, `More to try (${tried.size} of ${MORE.length} tried)`);
-  const toggled = (event) => fold(!event.target.open);
-  return el("details", { open: !folded, ontoggle: toggled }, summary, el("ol", { class: "more" }, MORE.map(entry)));
+  over.replaceChildren(el("h2", {}, "More to try"), el("ol", { class: "more" }, MORE.map(entry)));
 }
 
 function pressedByOthers() {

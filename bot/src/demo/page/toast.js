@@ -1,5 +1,5 @@
-// Short notices in the corner; each goes by itself, and can be followed where it leads somewhere. Of those that
-// lead to the same place only the latest stays, and none once one is there.
+// Short notices in the first line, one at a time and never over a window; each goes by itself, and can be followed where
+// it leads somewhere. Of those that lead to the same place only the latest stays, and none once one is there.
 
 import { el } from "./dom.js";
 
@@ -21,8 +21,9 @@ export function toast(words, { label, follow, place, stays } = {}) {
     follow ? el("button", { type: "button", class: "button primary", onclick: followed }, label) : null,
     el("button", { type: "button", class: "close", "aria-label": "Dismiss", onclick: gone }, "×"),
   );
-  while (box.childElementCount > 2) box.firstElementChild.remove();
-  box.append(node);
+  // The latest is seen (see base.css); those before it come back when it goes.
+  while (box.childElementCount > 2) box.lastElementChild.remove();
+  box.prepend(node);
   if (!stays) setTimeout(gone, STAY);
 }
 

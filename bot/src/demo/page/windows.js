@@ -16,7 +16,10 @@ export function show(view) {
 }
 
 export function renderViews() {
-  for (const tab of document.querySelectorAll(".views button")) tab.setAttribute("aria-pressed", String(isShown(tab.dataset.view)));
+  for (const tab of document.querySelectorAll(".views button")) {
+    tab.setAttribute("aria-pressed", String(tab.dataset.view === recent[0]));
+    tab.classList.toggle("elsewhere", !isShown(tab.dataset.view));
+  }
 }
 
 export function watchViews() {

@@ -1,7 +1,7 @@
 // The messages of one place: a channel, a thread, or the line to Nod.
 
 import { el, reconcile } from "../dom.js";
-import { atEnd, pointIn, toEnd } from "../scroll.js";
+import { atEnd, pointIn, settle } from "../scroll.js";
 import { isShown } from "../windows.js";
 import { bot, byAge, goTo, here, isDirect, markSeen, nameOf, place } from "./guild.js";
 import { isDismissed, messageNode } from "./message.js";
@@ -35,7 +35,8 @@ export function renderRoom() {
   heading(one);
   const fresh = reconcile(parts.list, lined(one), (item) => item.id, sign, (item) => (item.day ? divider(item) : messageNode(item)));
   if (document.visibilityState === "visible" && isShown("discord")) markSeen();
-  if (moved || (end && fresh.length)) toEnd(parts.list);
+  const news = fresh.filter((entry) => entry.isNew);
+  settle(parts.list, news.map(({ node }) => node), { moved, end, changed: fresh.length > 0, own: news.at(-1)?.item.user === here.me });
   renderTyping(one);
 }
 

@@ -42,12 +42,12 @@ function button(one, act) {
   const look = `button ${STYLES[one.style] ?? "secondary"}`;
   if (one.url) return link(one.url, `${words} ↗`, { class: look });
   const pressed = (event) => act(one.custom_id, undefined, event.currentTarget);
-  return el("button", { type: "button", class: look, disabled: one.disabled, onclick: pressed }, words);
+  return el("button", { type: "button", class: look, "data-action": one.custom_id, disabled: one.disabled, onclick: pressed }, words);
 }
 
 function select(one, act) {
   const option = ({ label, value, description }) => el("option", { value }, description ? `${label} – ${description}` : label);
   const first = el("option", { value: "", disabled: true, selected: true }, one.placeholder ?? "Make a selection");
   const chosen = (event) => act(one.custom_id, event.currentTarget.value, event.currentTarget);
-  return el("select", { disabled: one.disabled, "aria-label": one.placeholder ?? "Choose", onchange: chosen }, first, one.options.map(option));
+  return el("select", { disabled: one.disabled, "data-action": one.custom_id, "aria-label": one.placeholder ?? "Choose", onchange: chosen }, first, one.options.map(option));
 }

@@ -1,7 +1,7 @@
 // One message as its reader sees it in Discord, with its menu and the thread that hangs on it.
 
 import { face } from "../avatar.js";
-import { el, fullTime, time } from "../dom.js";
+import { el, fullTime, isBusy, setBusy, time } from "../dom.js";
 import { store } from "../store.js";
 import { toast } from "../toast.js";
 import { components } from "./components.js";
@@ -62,15 +62,16 @@ function file({ filename, preview }) {
 
 async function press(message, id, value, node) {
   if (store.away) return toast("Nod is stopped right now. Press again in a few seconds.");
+  if (isBusy(node)) return;
   store.pressed = Date.now();
-  node.disabled = true;
+  setBusy(node, true);
   node.closest(".message").querySelector(".failed")?.remove();
   try {
     await door.press(message.id, id, value);
   } catch (error) {
     node.closest(".message-main")?.append(el("p", { class: "failed", role: "alert" }, error.message));
   } finally {
-    node.disabled = false;
+    setBusy(node, false);
   }
 }
 

@@ -14,7 +14,7 @@ let shown = null;
 export function renderModal() {
   const open = here.guild.forms.at(-1);
   if (open && shown?.id === open.id) return;
-  shown?.node.remove();
+  shown?.remove();
   shown = open ? build(open) : null;
 }
 
@@ -42,7 +42,7 @@ function build({ id, modal }) {
   };
   const away = () => door.close().catch(refused);
   const made = dialog({ look: "discord-look", title: modal.title, parts, error, submit: "Submit", close: "Cancel", send, away });
-  return { id, node: made.node };
+  return { id, remove: made.remove };
 }
 
 const line = (input, label) =>

@@ -11,6 +11,10 @@ use tokio::process::{Child, Command};
 /// It listens within this, also on a machine that builds at the same time.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// As root, in a container and without a screen there is no sandbox, little shared memory and no graphics card.
+pub(super) const CHROMIUM: [&str; 4] =
+    ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
+
 /// Returns chromedriver, if it is on the path.
 pub(super) fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

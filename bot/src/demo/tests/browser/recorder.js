@@ -1,8 +1,8 @@
 // Writes down each sentence of the guide, and holds it against what Slack or Discord shows at that moment. It reads their
-// state as it comes, without the guide's own understanding of it. The argument is the window: slack or discord.
+// state as it comes, without the guide's own understanding of it. Notes too how high the header was. The argument is the window: slack or discord.
 const [view] = arguments;
 return Promise.all([import("/store.js"), import("/discord/guild.js")]).then(([{ store }, { here }]) => {
-  const told = (window.told = { said: [], lies: [] });
+  const told = (window.told = { said: [], lies: [], heights: [] });
   const seen = (pattern, on) => pattern.test(JSON.stringify(on.channels) + JSON.stringify(on.ephemerals));
   const sent = () => [...store.boxes.values()].some((box) => box.sent.length);
   // What a sentence may only be said with, by the kinds of buttons that are there.
@@ -25,6 +25,8 @@ return Promise.all([import("/store.js"), import("/discord/guild.js")]).then(([{ 
     if (asksToAsk && seen(/"(approve|undo):/, on)) told.lies.push(`“${words}” while a request is open`);
   };
   new MutationObserver(look).observe(document.getElementById("guide"), { childList: true, subtree: true, characterData: true });
+  const header = document.querySelector("header");
+  new ResizeObserver(() => told.heights.push(header.offsetHeight)).observe(header);
   look();
   return true;
 });

@@ -17,9 +17,6 @@ use super::chromedriver;
 const PAUSE: Duration = Duration::from_millis(50);
 /// A page, or what is awaited on it, comes within this, also on a machine that builds at the same time.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// As root, in a container and without a screen there is no sandbox, little shared memory and no graphics card.
-const CHROMIUM: [&str; 4] = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
-
 /// A session with one Chromium; it ends when this is dropped.
 pub(super) struct Browser {
     client: reqwest::Client,
@@ -37,7 +34,7 @@ impl Browser {
         let client = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
         let mut browser = Self { client, driver, session: String::new(), _process: process };
         let wanted = json!({
-            "goog:chromeOptions": {"args": CHROMIUM},
+            "goog:chromeOptions": {"args": chromedriver::CHROMIUM},
             "goog:loggingPrefs": {"browser": "ALL"},
             // What a step needs is awaited here, so that a failure says what was missing.
             "timeouts": {"implicit": 0, "pageLoad": 60_000, "script": 60_000},
@@ -117,6 +114,20 @@ impl Browser {
         .await;
     }
 
+    /// Presses a key (<https://www.w3.org/TR/webdriver2/#keyboard-actions>) where the focus is.
+    pub(super) async fn key(&self, key: char) {
+        let presses = ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key}));
+        let keys = json!({"type": "key", "id": "keyboard", "actions": presses});
+        self.command(Method::POST, "/actions", json!({"actions": [keys]})).await;
+    }
+
+    /// Shows the page as to somebody who wants `scheme`: light or dark.
+    pub(super) async fn prefer(&self, scheme: &str) {
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        let call = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}});
+        self.command(Method::POST, "/goog/cdp/execute", call).await;
+    }
+
     /// Goes to the other tab, once there is one.
     pub(super) async fn go_to_new_tab(&self) {
         let here = self.command(Method::GET, "/window", Value::Null).await;
@@ -165,7 +176,8 @@ impl Browser {
         let text = self.call(Method::POST, "/execute/sync", script).await;
         let text = text.map_or_else(|why| why, |text| text.as_str().unwrap_or_default().to_owned());
         let picture = self.call(Method::GET, "/screenshot", Value::Null).await.unwrap_or_default();
-        let file = std::env::temp_dir().join(format!("nod-browser-{}.png", std::process::id()));
+        let file =
+            std::env::temp_dir().join(format!("nod-browser-{}.png", self.session.trim_start_matches('/')));
         let picture = STANDARD.decode(picture.as_str().unwrap_or_default()).unwrap_or_default();
         let kept = std::fs::write(&file, picture)
             .map_or_else(|why| why.to_string(), |()| file.display().to_string());

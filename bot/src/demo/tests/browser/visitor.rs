@@ -1,0 +1,124 @@
+//! A visitor of the demo's page, and what they look at.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::super::{DemoFixture, list};
+use super::webdriver::Browser;
+
+/// What finds the barriers on a page; npm brings it (`scripts/setup.sh`).
+const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/node_modules/axe-core/axe.min.js");
+
+/// Reports what is not checked here. `scripts/test` names a file and prints its lines at the end; the test runner
+/// swallows what a passing test prints, but not what is written to the stream itself.
+fn report_unchecked(what: &str) {
+    let line = format!("NOT CHECKED: {what}\n");
+    let file = std::env::var_os("NOD_NOT_CHECKED");
+    let file = file.map(|path| std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap());
+    match file {
+        Some(mut file) => file.write_all(line.as_bytes()).unwrap(),
+        None => std::io::stderr().write_all(line.as_bytes()).unwrap(),
+    }
+}
+
+/// A visitor at a screen.
+pub(super) struct Visitor {
+    pub(super) demo: DemoFixture,
+    pub(super) browser: Browser,
+}
+
+impl Visitor {
+    /// Opens the page of a fresh demo; `None` where there is no browser to open it with.
+    pub(super) async fn arrive((width, height): (u32, u32)) -> Option<Self> {
+        let Some(browser) = Browser::open(width, height).await else {
+            report_unchecked("the demo in a browser (no chromedriver)");
+            return None;
+        };
+        let demo = DemoFixture::start().await;
+        browser.go(demo.page.as_str()).await;
+        Some(Self { demo, browser })
+    }
+
+    pub(super) async fn press(&self, within: &str, words: &str) {
+        self.browser.press(within, words).await;
+    }
+
+    /// Presses the guide's button.
+    pub(super) async fn follow_guide(&self, label: &str) {
+        self.press("#guide .now button", label).await;
+    }
+
+    /// Waits until something that matches `within` is seen and has these words.
+    pub(super) async fn read(&self, within: &str, words: &str) {
+        const SCRIPT: &str = "const [within, words] = arguments; \
+            return [...document.querySelectorAll(within)].some((one) => one.getClientRects().length && one.innerText.includes(words))";
+        self.browser.wait_for(&format!("“{words}” in {within}"), SCRIPT, json!([within, words])).await;
+    }
+
+    pub(super) async fn wait_until(&self, what: &str, script: &str) {
+        self.browser.wait_for(what, script, json!([])).await;
+    }
+
+    /// Gives consent in the tab that a connect link opened, and comes back.
+    pub(super) async fn give_consent(&self, continues: &[(&str, &str)]) {
+        self.browser.go_to_new_tab().await;
+        for (within, label) in continues {
+            self.press(within, label).await;
+        }
+        self.press("form:has([name=account][value='ana@acme.test']) button", "Allow").await;
+        self.read("h1", "Connected").await;
+        self.browser.close_tab().await;
+    }
+
+    /// Checks that nothing on the page keeps somebody out: a keyboard, a screen reader, weak eyes.
+    pub(super) async fn check_barriers(&self) {
+        const RUN: &str = "return axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations \
+            .filter((one) => ['serious', 'critical'].includes(one.impact)) \
+            .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.target.join(' ')}`)))";
+        let Ok(axe) = std::fs::read_to_string(AXE) else {
+            return report_unchecked("barriers on the demo's page (no axe-core in target/tools)");
+        };
+        self.browser.run(&axe, json!([])).await;
+        assert_eq!(self.browser.run(RUN, json!([])).await, json!([]));
+    }
+
+    /// Begins to write down what the guide says, and whether it is true in this window.
+    pub(super) async fn watch_guide(&self, window: &str) {
+        self.browser.run(include_str!("recorder.js"), json!([window])).await;
+    }
+
+    /// Returns what the guide said since, and checks that all of it was true and moved nothing below it.
+    pub(super) async fn told_truth(&self) -> String {
+        let told = self.browser.run("return window.told", json!([])).await;
+        assert_eq!(told["lies"], json!([]), "{told:#}");
+        assert_eq!(list(&told["heights"]).count(), 1, "the header changed its height: {told:#}");
+        told["said"].to_string()
+    }
+
+    /// Checks that the keyboard did not lose its place.
+    pub(super) async fn check_focus(&self, after: &str) {
+        let lost = self.browser.run("return document.activeElement === document.body", json!([])).await;
+        assert_eq!(lost, json!(false), "the focus is lost after {after}");
+    }
+
+    /// Comes to the guide's way with this name, as somebody who went those before it.
+    pub(super) async fn skip_to(&self, way: &str) {
+        const SKIP: &str = "const [way] = arguments; return Promise.all([import('/reload.js'), import('/guide.js')]) \
+            .then(([{keep}, {WAYS}]) => { \
+                const gone = WAYS.slice(0, WAYS.findIndex(({name}) => name === way)); \
+                const done = gone.flatMap(({name, steps}) => steps.map((_, at) => `${name}/${at}`)); \
+                keep('nod-demo-guide', {done, tried: [], folded: true}); return true })";
+        self.browser.run(SKIP, json!([way])).await;
+        self.browser.go(self.demo.page.as_str()).await;
+    }
+
+    /// Leaves. A page that complained in its console was not in order, whatever it showed.
+    pub(super) async fn leave(self) {
+        let mut complaints = self.browser.complaints().await;
+        complaints.retain(|line| line.contains(self.demo.page.as_str()));
+        assert_eq!(complaints, Vec::<String>::new());
+        drop(self.browser);
+        self.demo.shut_down().await;
+    }
+}
