@@ -197,6 +197,8 @@ async fn two_mails_to_one_person_stand_beside_each_other(platform: Platform) {
     world.script_model("tool", [plan]);
     let root = world.chat.first_message("general");
     world.reply("ana", "general", &root, "and send Bo the plan").await;
+    let read = world.read_new("general");
+    assert_eq!(read.matches("⚠ Another email to Bo Lind is waiting").count(), 1, "{read}");
     world.model.will(Answer::text("Bo has the plan."));
     world.click("ana", "general", "Approve & send").await;
     world.model.will(Answer::text("Bo knows that you are late."));

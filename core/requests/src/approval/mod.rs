@@ -20,6 +20,7 @@ mod risks;
 pub mod sql;
 mod typed_yes;
 mod undo;
+mod waiting_line;
 mod withdraw;
 
 pub use batch::{BatchDecision, fits_on_one_card, handle_batch_click, set_selected};
@@ -40,6 +41,7 @@ pub use revalidate::forbidden_text;
 pub use risks::risks;
 pub use typed_yes::{Word, refresh_approved_card, yes};
 pub use undo::handle_undo_click;
+pub use waiting_line::waiting_line;
 pub use withdraw::withdraw;
 
 use chrono::TimeDelta;
