@@ -36,7 +36,7 @@ pub use edit::{Editor, save};
 pub use form::{open, show};
 pub use remind::{plan as plan_reminder, remind};
 pub(crate) use retry_unknown::supersede_retry_request;
-pub use retry_unknown::{request_recheck, request_retry};
+pub use retry_unknown::{find_draft_to_send, request_recheck, request_retry};
 pub use revalidate::forbidden_text;
 pub use risks::risks;
 pub use typed_yes::{Word, refresh_approved_card, yes};
