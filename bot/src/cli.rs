@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
-use crate::{app, demo, discord, doctor, documents, eval, logging, policy, server, slack};
+use crate::{app, discord, doctor, documents, eval, logging, policy, server, slack};
 
 /// The longest time that a stop takes before it is cut short.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,6 +41,7 @@ enum Command {
         user: Option<String>,
     },
     /// Try all of Nod in your browser, on this machine, without any account
+    #[cfg(feature = "demo")]
     Demo,
     /// Bring the database up to date
     Migrate,
@@ -209,7 +210,8 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 async fn run_command(command: Command, config: Result<Config, Problems>) -> ExitCode {
     let config = match (command, config) {
         (Command::Doctor { json }, config) => return doctor::run_checks(config, json).await,
-        (Command::Demo, _) => return to_exit_code(run_until_stopped(demo::run).await),
+        #[cfg(feature = "demo")]
+        (Command::Demo, _) => return to_exit_code(run_until_stopped(crate::demo::run).await),
         (_, Err(problems)) => {
             eprintln!("nod: {problems}");
             return ExitCode::from(2);

@@ -4,6 +4,7 @@ pub mod app;
 mod cli;
 pub mod config;
 pub mod database;
+#[cfg(feature = "demo")]
 mod demo;
 pub mod discord;
 mod doctor;

@@ -16,6 +16,9 @@ on_each_platform!(
     a_receipt_whose_card_is_gone_is_told_anew,
     a_late_press_is_told_that_nobody_answered,
     what_lapsed_is_asked_for_again_by_a_press,
+    what_was_denied_is_asked_for_again_by_a_press,
+    what_was_edited_and_denied_is_asked_for_again_as_edited,
+    what_the_rules_have_come_to_forbid_is_not_asked_for_again,
     a_newer_request_takes_the_place_of_the_one_that_waits,
     two_mails_to_one_person_stand_beside_each_other,
     pending_approvals_survive_a_restart,
@@ -48,8 +51,9 @@ async fn denied_request_is_reported_and_nothing_is_sent(platform: Platform) {
     let mut world = with_pending_request(platform, [Answer::text("All right, I did not send it.")]).await;
     world.deny_request("ana", "general", "").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
+              [Ask again]
             nod: All right, I did not send it.
               · To be clear, nothing was sent or changed just now.
         ");
@@ -147,6 +151,83 @@ async fn what_lapsed_is_asked_for_again_by_a_press(platform: Platform) {
     world.finish().await;
 }
 
+async fn what_was_denied_is_asked_for_again_by_a_press(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("All right.")]).await;
+    world.deny_request("ana", "general", "").await;
+    let again = world.prepare_click("ana", "general", "Ask again");
+    world.click("bo", "general", "Ask again").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_ephemerals("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+    }
+    world.click_twice("ana", "general", "Ask again").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: I've already asked you again. Look for the newer card.");
+        insta::assert_snapshot!(world.read_new("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Email not sent
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Subject  Running late
+                  Hi Bo,
+
+                  I'm running late.
+
+                  Ana
+                  Denied by Ana Silva 09:30 WET. Not sent.
+                nod: All right.
+                  · To be clear, nothing was sent or changed just now.
+                nod: # Send this email?
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Subject  Running late
+                  Hi Bo,
+
+                  I'm running late.
+
+                  Ana
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.click("ana", "general", "Approve & send").await;
+    world.send_click(&again).await;
+    assert!(world.read_ephemerals("ana").contains("I've already asked you again"));
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn what_was_edited_and_denied_is_asked_for_again_as_edited(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("All right.")]).await;
+    world.edit_request("ana", "general", &[("Body", "An hour late.")]).await;
+    world.deny_request("ana", "general", "").await;
+    world.click("ana", "general", "Ask again").await;
+    let read = world.read_new("general");
+    let asked = &read[read.rfind("# Send this email?").unwrap()..];
+    assert!(asked.contains("· edited") && asked.contains("An hour late."), "{read}");
+    world.edit_request("ana", "general", &[("Subject", "Late")]).await;
+    world.click("ana", "general", "Approve & send").await;
+    let mail = &world.google.inbox("bo@acme.test")[0];
+    assert_eq!((mail.subject.as_str(), mail.body.as_str()), ("Late", "An hour late."));
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn what_the_rules_have_come_to_forbid_is_not_asked_for_again(platform: Platform) {
+    let mut world = with_pending_request(platform, [Answer::text("All right.")]).await;
+    world.deny_request("ana", "general", "").await;
+    world.stop().await;
+    world.set_rules("[[rule]]\ntool = \"gmail_send_email\"\nnever = \"mail is written by hand\"");
+    world.start().await;
+    world.click("ana", "general", "Ask again").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: The rules here don't allow this: mail is written by hand. Nothing was done.");
+    }
+    world.read_new("general");
+    world.finish().await;
+}
+
 async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platform) {
     let later = Answer::tool(
         "gmail_send_email",
@@ -196,6 +277,8 @@ async fn two_mails_to_one_person_stand_beside_each_other(platform: Platform) {
     world.script_model("tool", [plan]);
     let root = world.chat.first_message("general");
     world.reply("ana", "general", &root, "and send Bo the plan").await;
+    let read = world.read_new("general");
+    assert_eq!(read.matches("⚠ Another email to Bo Lind is waiting").count(), 1, "{read}");
     world.model.will(Answer::text("Bo has the plan."));
     world.click("ana", "general", "Approve & send").await;
     world.model.will(Answer::text("Bo knows that you are late."));

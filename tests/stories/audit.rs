@@ -204,6 +204,7 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: Platform) {
 
               Ana
               Denied by Ana Silva 09:30 WET. Not sent.
+              [Ask again]
             nod: All right, not sent.
               · To be clear, nothing was sent or changed just now.
             ana: tell Bo I'm late

@@ -436,8 +436,9 @@ async fn either_can_take_it_back(platform: Platform) {
     world.click("stone", "dm:stone", "Undo").await;
     world.advance_past_undo_window().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET and Cho Park 09:30 WET → Undone by Bob Stone 09:30 WET. Not sent.
+              [Ask again]
             nod: Not sent.
               · To be clear, nothing was sent or changed just now.
         ");

@@ -2,7 +2,7 @@
 //! shared account of the organisation.
 
 use chrono::TimeDelta;
-use nod_connectors::google::scopes::{COMPOSE, EVENTS, MODIFY, USUAL};
+use nod_connectors::google::scopes::{ALL, COMPOSE, EVENTS};
 use nod_sandbox::Fault;
 use nod_sandbox::google::Account;
 use nod_sandbox::model::Answer;
@@ -41,7 +41,7 @@ fn late_mail_call() -> Answer {
 }
 
 fn all_scopes() -> Vec<&'static str> {
-    USUAL.into_iter().chain([MODIFY]).collect()
+    ALL.to_vec()
 }
 
 /// Configures the organisation's delegation of its people's accounts.

@@ -102,6 +102,7 @@ async fn what_waits_on_an_account_that_is_disconnected_is_called_off(platform: P
 
                   Ana
                   Denied by Ana Silva 09:30 WET (Google was disconnected). Not sent.
+                  [Ask again]
                 nod: Google was disconnected, so Bo was not told.
                   · To be clear, nothing was sent or changed just now.
         ");

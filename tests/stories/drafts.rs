@@ -37,6 +37,7 @@ on_each_platform!(
     an_edit_does_not_overwrite_what_was_written_by_hand_after_it,
     an_edit_waits_for_gmail_and_the_next_send_waits_for_it,
     what_is_undone_leaves_the_draft_open,
+    ask_again_asks_for_the_draft_as_it_is,
     a_no_with_a_reason_is_for_the_model_to_work_with,
     what_was_formatted_in_gmail_is_said_before_it_is_lost,
     a_draft_that_quotes_a_harmful_mail_is_still_a_draft,
@@ -387,6 +388,7 @@ async fn a_no_leaves_the_draft_open(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "Denied by"), @r"
             Denied by Ana Silva 09:30 WET. Not sent.
+                  [Ask again]
                 nod: Not sent. The draft is still open: tell me what to change, or say “send it”.
         ");
     }
@@ -568,6 +570,7 @@ async fn an_edit_outlives_undo_and_the_next_send_shows_it(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
             Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+                  [Ask again]
                 nod: # Draft
                   From  ana@acme.test
                   To  bo@acme.test
@@ -667,10 +670,34 @@ async fn what_is_undone_leaves_the_draft_open(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
             Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+                  [Ask again]
                 nod: Undone, so nothing was sent. The draft is still open: tell me what to change, or say “send it”.
         ");
     }
     only_draft(&world);
+    world.finish().await;
+}
+
+async fn ask_again_asks_for_the_draft_as_it_is(platform: Platform) {
+    let (mut world, thread) = with_open_draft(platform).await;
+    world.reply("ana", "general", &thread, "send it").await;
+    world.deny_request("ana", "general", "").await;
+    change(&world, json!({ "body": "Short." }));
+    world.reply("ana", "general", &thread, "make it shorter").await;
+    world.click("ana", "general", "Ask again").await;
+    let read = world.read_new("general");
+    assert!(text_after(&read, "# Send this email?").contains("Short."), "{read}");
+    world.click("ana", "general", "Ask again").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: I've already asked you again. Look for the newer card.");
+    }
+    world.click("bo", "general", "Ask again").await;
+    assert!(world.read_ephemerals("bo").contains("Only Ana Silva can decide this"));
+    world.click("ana", "general", "Approve & send").await;
+    world.click("ana", "general", "Ask again").await;
+    assert!(world.read_ephemerals("ana").contains("This draft is already sent or discarded."));
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.read_new("general");
     world.finish().await;
 }
 

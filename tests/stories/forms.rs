@@ -199,8 +199,9 @@ async fn a_no_can_say_why(platform: Platform) {
     }
     world.submit_form("ana", &[("Reason", "not before *Monday* <!channel>")]).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3).replace('\u{200b}', ""), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4).replace('\u{200b}', ""), @r"
               Denied by Ana Silva 09:30 WET (not before *Monday* <!channel>). Not sent.
+              [Ask again]
             nod: All right, on Monday.
               · To be clear, nothing was sent or changed just now.
         ");
@@ -235,8 +236,9 @@ async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: Platform) {
     world.click("ana", "general", "Deny").await;
     world.wait_for_nod_message("general", "All right.").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
+              [Ask again]
             nod: All right.
               · To be clear, nothing was sent or changed just now.
         ");

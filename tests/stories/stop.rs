@@ -87,6 +87,7 @@ async fn stop_takes_back_what_waits_for_a_nod(platform: Platform) {
 
                   Ana
                   Denied by Ana Silva 09:30 WET. Not sent.
+                  [Ask again]
                 ana: stop
                 nod: · Stopped by Ana Silva. Nothing was sent.
         ");

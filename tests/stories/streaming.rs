@@ -321,6 +321,7 @@ async fn what_is_said_before_an_approval_stays_above_it(platform: Platform) {
                   Subject  Late
                   I'm late.
                   Denied by Ana Silva 09:30 WET. Not sent.
+                  [Ask again]
                 nod: Nothing was sent then.
                   · To be clear, nothing was sent or changed just now.
         ");

@@ -12,6 +12,7 @@ on_each_platform!(
     what_is_undone_is_not_sent_and_the_model_hears_it,
     only_who_decided_may_undo_and_only_in_time,
     presses_on_what_was_undone_are_told_so,
+    what_was_undone_is_asked_for_again_as_often_as_it_is_undone,
     a_restart_within_the_window_keeps_it,
     what_nod_slept_through_is_not_sent_hours_later,
     what_is_altered_behind_the_nod_is_not_sent,
@@ -62,8 +63,9 @@ async fn what_is_undone_is_not_sent_and_the_model_hears_it(platform: Platform) {
     world.advance(TimeDelta::seconds(5)).await;
     world.click("ana", "general", "Undo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.read_new("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+              [Ask again]
             nod: All right, you took it back.
               · To be clear, nothing was sent or changed just now.
         ");
@@ -113,6 +115,20 @@ async fn presses_on_what_was_undone_are_told_so(platform: Platform) {
     world.advance_past_undo_window().await;
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.read_new("general");
+    world.finish().await;
+}
+
+async fn what_was_undone_is_asked_for_again_as_often_as_it_is_undone(platform: Platform) {
+    let mut world = with_approved_mail(platform, "You took it back.").await;
+    for _ in 0..2 {
+        world.click("ana", "general", "Undo").await;
+        world.click("ana", "general", "Ask again").await;
+        world.click("ana", "general", "Approve & send").await;
+    }
+    world.advance_past_undo_window().await;
+    assert_eq!(world.google.list_sent("ana@acme.test").len(), 1);
+    let read = world.read_new("general");
+    assert_eq!((read.matches("Undone by").count(), read.matches("[Ask again]").count()), (2, 0), "{read}");
     world.finish().await;
 }
 

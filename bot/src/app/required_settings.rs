@@ -64,10 +64,12 @@ pub(super) fn slack_settings(missing: &mut Vec<String>, config: &Config) -> Opti
     Some(SlackSettings { api_url: config.slack.api_url.clone(), bot_token: bot_token?, transport: way? })
 }
 
+const DEMO: &str = if cfg!(feature = "demo") { "nod demo" } else { "./scripts/demo, in the source" };
+
 pub(super) fn missing_settings_error(missing: &[String]) -> anyhow::Error {
     anyhow!(
         "Nod needs these before it can run (in the file, or in the environment by the name in \
-         brackets):\n{}\nTo look around without any account: nod demo",
+         brackets):\n{}\nTo look around without any account: {DEMO}",
         missing.join("\n")
     )
 }

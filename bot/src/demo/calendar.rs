@@ -57,7 +57,7 @@ fn entries() -> [(EventDay, SeedEvent); 22] {
             SeedEvent {
                 place: "Room Tejo",
                 guests: &[("bo", YES), ("cho", YES)],
-                ..one("ana", "Launch, once a week", "14:30–15:30")
+                ..one("ana", "Launch review", "14:30–15:30")
             },
         ),
         (Next(Thursday), SeedEvent { private: true, ..one("ana", "Dentist", "12:30–13:30") }),

@@ -24,7 +24,17 @@ const PRINTER: (&str, &str) = ("orders@paperplane-print.test", "Paperplane Print
 
 const BANK: (&str, &str) = ("statements@meridian-bank.test", "Meridian Bank");
 
-const LETTERS: [SeedEmail; 14] = [
+/// She is of no workspace: only Ana's mail knows her.
+const ZOE: (&str, &str) = ("zoe@marsh-legal.test", "Zoe Marsh");
+
+const LETTERS: [SeedEmail; 15] = [
+    SeedEmail {
+        to: ANA.0,
+        from: ZOE,
+        hours: 300,
+        subject: "The signed copy",
+        body: "Dear Ana,\n\nthe signed copy of the agreement is on its way to you by post.\n\nZoe Marsh",
+    },
     SeedEmail {
         to: ANA.0,
         from: BANK,

@@ -42,7 +42,7 @@ async fn check_delegation(config: &config::Delegation, somebody: Option<&str>) -
         );
     };
     // All scopes that any tool needs.
-    let needs: Vec<String> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).map(str::to_owned).collect();
+    let needs: Vec<String> = scopes::ALL.map(str::to_owned).to_vec();
     match timeout(TIMEOUT, DomainDelegation::new(config.key.clone()).fetch_token(somebody, &needs)).await {
         Ok(Ok(_)) => Finding::ok(DELEGATION, format!("{whose}: may act as {somebody}")),
         Ok(Err(error)) => {
@@ -131,7 +131,7 @@ mod tests {
             vec![Account::new("ana@acme.test", "Ana"), Account::new("assistant@acme.test", "Assistant")];
         let google =
             Google::start(GoogleConfig { accounts: people, ..GoogleConfig::default() }).await.unwrap();
-        let all: Vec<&str> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).collect();
+        let all = scopes::ALL;
         let token = google.grant_as("assistant@acme.test", &all).refresh_token;
         let ana = Some("ana@acme.test");
         let good = findings_for(&google, &all, &token, ana).await;

@@ -32,7 +32,7 @@ fn block_text(blocks: &[Value]) -> String {
 fn assert_valid(blocks: &[Value]) {
     assert!(!blocks.is_empty() && blocks.len() <= limits::BLOCKS, "{} blocks", blocks.len());
     assert!(size(blocks) <= limits::BLOCKS_JSON, "{} of JSON", size(blocks));
-    let mut ids = std::collections::HashSet::new();
+    let mut ids = HashSet::new();
     for block in blocks {
         match block["type"].as_str().unwrap() {
             "header" => assert_plain_text(&block["text"], limits::HEADER),

@@ -13,8 +13,11 @@ pub const EVENTS: &str = "https://www.googleapis.com/auth/calendar.events";
 /// See when people are busy.
 pub const FREEBUSY: &str = "https://www.googleapis.com/auth/calendar.freebusy";
 
-/// The scopes requested if a person connects without a particular request: the fewest that cover the usual requests.
-pub const USUAL: [&str; 4] = [READONLY, COMPOSE, EVENTS, FREEBUSY];
+/// The scopes requested from somebody who has connected nothing yet: one consent for all that Nod does, with as few boxes
+/// as possible. What they untick is requested again only when it is needed.
+pub const USUAL: [&str; 3] = [MODIFY, EVENTS, FREEBUSY];
+/// Every scope by its own name: an administrator who lends accounts has to list each.
+pub const ALL: [&str; 5] = [READONLY, COMPOSE, MODIFY, EVENTS, FREEBUSY];
 
 const MAIL: &str = "https://mail.google.com/";
 const CALENDAR: &str = "https://www.googleapis.com/auth/calendar";
@@ -45,7 +48,8 @@ pub static GOOGLE: Scopes = Scopes {
             wider: &[MAIL],
             place: "your Gmail",
             words: "organise your email",
-            explained: "Label, archive and star email when you ask.",
+            explained: "Search, read, label and archive this account's email when you ask, and send an email once \
+                you've approved that exact email in chat.",
         },
         Known {
             scope: EVENTS,
@@ -93,7 +97,8 @@ mod tests {
         ] {
             assert_eq!(GOOGLE.usable_scopes(&owned(granted)), owned(allowed), "{granted:?}");
         }
-        assert_eq!(GOOGLE.missing_scopes(&owned(&[MODIFY]), &USUAL), owned(&[EVENTS, FREEBUSY]));
+        assert_eq!(GOOGLE.missing_scopes(&owned(&[MODIFY]), &ALL), owned(&[EVENTS, FREEBUSY]));
+        assert!(GOOGLE.missing_scopes(&owned(&USUAL), &ALL).is_empty());
     }
 
     #[test]

@@ -72,10 +72,16 @@ pub fn account_needed_card(need: &RequiredAccount, offer: OfferId, now: Timestam
             link(provider, offer, "Connect", &why, &sign_in_as(&held.account))
         }
         None => {
-            let place = need.scopes.place(&asked);
+            let place = need.scopes.place(&need.needed_scopes());
             let it = if place.contains(" and ") { "them" } else { "it" };
+            let all = need.scopes.place(&asked);
+            let rest = if all == place {
+                String::new()
+            } else {
+                format!(" I'll ask for {all} at once: untick what you don't want.")
+            };
             let why = format!(
-                "I need access to {place} for that. Connect {it}, and I'll pick up where I left off."
+                "I need access to {place} for that. Connect {it}, and I'll pick up where I left off.{rest}"
             );
             link(provider, offer, "Connect", &why, OWN_ACCOUNT_ONLY)
         }

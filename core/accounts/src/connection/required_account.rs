@@ -77,16 +77,22 @@ pub struct RequiredAccount {
 }
 
 impl RequiredAccount {
-    /// Returns what the consent has to ask for: the missing scopes, and also all earlier ones if access has ended.
+    /// Returns what the consent has to ask for: the missing scopes, and also all earlier ones if access has ended, or all
+    /// usual ones if nothing was ever connected, so that one consent is enough.
     pub fn scopes_to_request(&self) -> Vec<String> {
-        let missing = self.scopes.union(Vec::new(), self.missing.clone());
-        let missing = self.scopes.or_legacy_scopes(missing);
+        let missing = self.needed_scopes();
         match &self.connected {
             Some(held) if self.revoked || !held.is_working => {
                 self.scopes.union(missing, self.scopes.usable_scopes(&held.scopes))
             }
-            _ => missing,
+            Some(_) => missing,
+            None => self.scopes.union(self.scopes.usual(), missing),
         }
+    }
+
+    /// Returns what it is needed for.
+    pub(crate) fn needed_scopes(&self) -> Vec<String> {
+        self.scopes.or_legacy_scopes(self.scopes.union(Vec::new(), self.missing.clone()))
     }
 
     /// Returns the account for which more is requested.

@@ -34,6 +34,10 @@ impl Commit<'_> {
         for (approval, _) in &mut asked {
             approval::supersede(self.core, conn, tenant, approval, now).await?;
         }
+        for (approval, _) in &mut asked {
+            let waits = approval::waiting_line(conn, tenant, approval, self.is_seen_only_by_owner()).await?;
+            approval.risks.extend(waits);
+        }
         let adapter = self.core.adapters.get(&self.venue.platform);
         let called = self.mentioned_user(conn, self.run.state.audience).await?;
         let fits = |card: &Card| {

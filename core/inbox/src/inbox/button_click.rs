@@ -155,7 +155,12 @@ async fn dispatch_click(
         Does::PickOne => approval::pick_one(conn, tenant, verb, person, place).await,
         Does::Recheck => approval::request_recheck(conn, tenant, ApprovalId(subject), person, now).await,
         Does::SendAgain => {
-            approval::request_retry(core, conn, tenant, ApprovalId(subject), person, now).await
+            let id = ApprovalId(subject);
+            match approval::find_draft_to_send(conn, tenant, id, person).await? {
+                Some(Ok(draft)) => draft::handle_send_click(arrival, conn, draft, person).await,
+                Some(Err(why)) => Ok(why),
+                None => approval::request_retry(core, conn, tenant, id, person, now).await,
+            }
         }
         Does::Undo => approval::handle_undo_click(core, conn, tenant, ApprovalId(subject), person, now).await,
         Does::AnswerQuestion => {

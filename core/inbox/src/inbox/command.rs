@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::{InboundContext, admin, message, runs, settings, sql};
 use crate::identity_link;
 use nod_accounts::connection::{self, NewConnectRequest, card, delegated_access, disconnect, scopes};
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Row, Style};
 use nod_contract::chat::{ChannelRef, CommandSyntax, Inbound, InteractionResponse};
 use nod_contract::command::CommandSpec;
 use nod_contract::ids::{OfferId, PersonId};
@@ -270,6 +270,9 @@ async fn handle_connect(
     Ok(InteractionResponse::Ephemeral(card::connect(provider, offer, &why)))
 }
 
+/// The most requests in one list.
+const MAX_LISTED: usize = 10;
+
 async fn handle_approvals(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
@@ -282,18 +285,18 @@ async fn handle_approvals(
         return Ok(InteractionResponse::ephemeral("Nothing is waiting for you."));
     }
     let mut card = Card::default().with_title("Waiting for you");
-    for (at, approval) in waiting.iter().enumerate() {
-        card = card
-            .with_block(Block::Note(format!(
-                "{}. {}",
-                at + 1,
-                approval::pending_line(&approval.localized_for(person))
-            )))
-            .with_button(
-                format!("Show {}", at + 1),
-                Style::Plain,
-                OnClick::Action(Action::new("show_privately", approval.card_for_person(person))),
-            );
+    for (at, approval) in waiting.iter().take(MAX_LISTED).enumerate() {
+        let number = at + 1;
+        let show = Button {
+            label: format!("Show {number}"),
+            style: Style::Plain,
+            on_click: OnClick::Action(Action::new("show_privately", approval.card_for_person(person))),
+        };
+        let line = approval::pending_line(&approval.localized_for(person));
+        card = card.with_block(Block::Row(Row { text: format!("{number}. {line}"), buttons: vec![show] }));
+    }
+    if let Some(more) = waiting.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+        card = card.with_block(Block::Note(format!("and {more} more")));
     }
     Ok(InteractionResponse::Ephemeral(card))
 }

@@ -193,10 +193,8 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
                 .reason
                 .as_ref()
                 .map_or_else(String::new, |why| format!(" ({})", escape(&truncate(why, room))));
-            card.with_block(Block::Markdown(format!(
-                "{first}Denied by {who} {decided}{why}. **{}**.",
-                words.not_done
-            )))
+            let said = format!("{first}Denied by {who} {decided}{why}. **{}**.", words.not_done);
+            with_ask_again(card.with_block(Block::Markdown(said)), approval)
         }
         (Status::Expired, _) => lapsed(
             card.with_block(Block::Markdown(format!(
@@ -220,21 +218,29 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
             "The message that asked for this was edited or deleted. **{}**.",
             words.not_done
         ))),
-        (Status::Undone, _) => card.with_block(Block::Markdown(format!(
-            "{} → Undone by {who} {decided}. **{}**.",
-            if approval.co_approver_list.is_some() { approved } else { format!("Approved by {who}") },
-            words.not_done
-        ))),
+        (Status::Undone, _) => {
+            let yes = match approval.co_approver_list {
+                Some(_) => approved,
+                None => format!("Approved by {who}"),
+            };
+            let said = format!("{yes} → Undone by {who} {decided}. **{}**.", words.not_done);
+            with_ask_again(card.with_block(Block::Markdown(said)), approval)
+        }
         (_, effect) => outcome(card, approval, &approved, effect.as_ref(), room),
     }
 }
 
-/// Adds [Ask again] for an expired request that can be repeated unchanged.
+/// Adds [Ask again] for an expired request, or says how to get another.
 fn lapsed(card: Card, approval: &Approval) -> Card {
     if !approval.can_be_asked_again() {
         return card.with_block(Block::Note(ASK_AGAIN.to_owned()));
     }
-    if approval.was_retried {
+    with_ask_again(card, approval)
+}
+
+/// Adds [Ask again] for a request that was not performed and can be repeated.
+fn with_ask_again(card: Card, approval: &Approval) -> Card {
+    if !approval.can_be_asked_again() || approval.was_retried {
         return card;
     }
     card.with_button("Ask again", Style::Plain, OnClick::Action(Action::new("send_again", approval.id)))

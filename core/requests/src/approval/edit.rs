@@ -136,6 +136,24 @@ fn carry_over_derived_fields(was: &Preview, preview: &mut Preview) {
     }
 }
 
+/// Returns the risk lines of what is requested in place of `old`, and adds the guests' times; `None` if the run of `old`
+/// is gone.
+pub(super) async fn compute_risks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+    preview: &mut Preview,
+) -> sqlx::Result<Option<Vec<String>>> {
+    let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else { return Ok(None) };
+    let by = old.decider;
+    let known = effect::sql::find_known_recipients(conn, tenant, by, &preview.recipients).await?;
+    let guests = guests::add_guest_times(conn, tenant, preview, by, &old.decider_name).await?;
+    // The owner's private risk lines stay only if the card had them: then no other person reads it.
+    let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
+    let minor = guests.into_iter().chain(private).collect();
+    Ok(Some(risks(preview, &known, minor, &provenance)))
+}
+
 #[expect(clippy::too_many_arguments, reason = "what becomes of what, by whom and when")]
 async fn insert_revision(
     core: &Requests,
@@ -149,15 +167,9 @@ async fn insert_revision(
 ) -> sqlx::Result<InteractionResponse> {
     let by = old.decider;
     let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-    let known = effect::sql::find_known_recipients(conn, tenant, by, &preview.recipients).await?;
-    let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else {
+    let Some(mut risks) = compute_risks(conn, tenant, old, &mut preview).await? else {
         return Ok(unknown_approval());
     };
-    let guests = guests::add_guest_times(conn, tenant, &mut preview, by, &old.decider_name).await?;
-    // The owner's private risk lines stay only if the card had them: then no other person reads it.
-    let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
-    let minor = guests.into_iter().chain(private).collect();
-    let mut risks = risks(&preview, &known, minor, &provenance);
     // It might still happen twice, whatever its new content.
     risks.splice(0..0, retry_unknown::duplicate_risk(old).cloned());
     let second = terms.co_approvers().map(|list| list.name.as_str());

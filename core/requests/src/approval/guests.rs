@@ -12,6 +12,8 @@ use nod_people::people::colleagues::{self, Colleague};
 use nod_people::people::working_hours;
 use nod_when::when;
 
+/// The field with their times.
+const FOR_GUESTS: &str = "For guests";
 /// The maximum number of guests listed; a card is no timetable.
 const MAX_LISTED_GUESTS: usize = 10;
 /// The longest name, in characters.
@@ -41,9 +43,10 @@ pub async fn add_guest_times(
     }
     if let Some(times) = local_times(gathering, &guests, &here.hours.zone) {
         let mut with = preview.clone();
+        with.fields.retain(|(name, _)| name != FOR_GUESTS);
         let at =
             with.fields.iter().position(|(name, _)| name == "Guests").map_or(with.fields.len(), |at| at + 1);
-        with.fields.insert(at, ("For guests".to_owned(), times));
+        with.fields.insert(at, (FOR_GUESTS.to_owned(), times));
         // The request itself is shown in full; the local times are added only if there is room.
         if check_displayable(&with).is_ok() {
             *preview = with;

@@ -20,6 +20,7 @@ mod risks;
 pub mod sql;
 mod typed_yes;
 mod undo;
+mod waiting_line;
 mod withdraw;
 
 pub use batch::{BatchDecision, fits_on_one_card, handle_batch_click, pick_one, set_selected};
@@ -35,11 +36,12 @@ pub use edit::{Editor, save};
 pub use form::{open, show};
 pub use remind::{plan as plan_reminder, remind};
 pub(crate) use retry_unknown::supersede_retry_request;
-pub use retry_unknown::{request_recheck, request_retry};
+pub use retry_unknown::{find_draft_to_send, request_recheck, request_retry};
 pub use revalidate::forbidden_text;
 pub use risks::risks;
 pub use typed_yes::{Word, refresh_approved_card, yes};
 pub use undo::handle_undo_click;
+pub use waiting_line::waiting_line;
 pub use withdraw::withdraw;
 
 use chrono::TimeDelta;

@@ -1,4 +1,5 @@
-//! Repeats for unknown outcomes: another lookup, or another request. An expired request can be repeated too.
+//! Repeats for unknown outcomes: another lookup, or another request. What was denied, undone or left to expire can be
+//! requested again too.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -8,16 +9,17 @@ use super::batch::enqueue_next_to;
 use super::card::clock;
 use super::co_approval::{self, sql::AccountOwner};
 use super::decide::{close, refresh_delivery};
+use super::edit;
 use super::rejection::rejection_text;
 use super::revalidate::forbidden_text;
 use super::{Approval, EffectState, Status, remind, sql};
 use crate::context::Requests;
-use crate::effect;
 use crate::policy::{self, Ruling};
 use crate::work::RequestJob;
+use crate::{draft, effect};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ApprovalId, EffectId, PersonId, TenantId};
+use nod_contract::ids::{ApprovalId, DraftId, EffectId, PersonId, TenantId};
 use nod_contract::tool::{Reach, ToolError};
 use nod_people::delivery;
 use nod_store::audit;
@@ -25,10 +27,17 @@ use nod_store::jobs::sql as jobs;
 use nod_store::runs::Verdict;
 
 impl Approval {
-    /// Returns whether it expired and can be requested again unchanged. A draft might have changed since, and of a
-    /// repeated request the first might turn out to have been performed.
+    /// Returns whether it was not performed and its owner can request it again. A co-approver's no stands. Of a request
+    /// that might happen twice, the first might turn out to have been performed.
     pub(super) fn can_be_asked_again(&self) -> bool {
-        self.status == Status::Expired && self.preview.draft.is_none() && self.retry_of.is_none()
+        let ended = match self.status {
+            Status::Expired | Status::Undone => true,
+            Status::Denied => self.owner_approved_at.is_none(),
+            Status::Pending | Status::Approved | Status::Superseded | Status::Withdrawn => false,
+        };
+        // A draft is asked for in its newest version; this is about sending, not about discarding it.
+        let is_draft_to_send = self.preview.draft.is_none() || !self.preview.recipients.is_empty();
+        ended && is_draft_to_send && duplicate_risk(self).is_none()
     }
 }
 
@@ -65,14 +74,45 @@ pub async fn request_recheck(
     Ok(InteractionResponse::Ack)
 }
 
+/// The reply to another click on [Ask again].
+const ASKED_ALREADY: &str = "I've already asked you again. Look for the newer card.";
 /// The beginning of the first risk line of a request that might happen twice.
 const TWICE: &str = "This may go out twice";
-/// A request that expired longer ago is not repeated unchanged.
+/// A request that ended longer ago is not repeated unchanged.
 const MAX_RETRY_AGE: TimeDelta = TimeDelta::days(7);
 
 /// Returns the line that this might happen twice, if it has one.
 pub(super) fn duplicate_risk(approval: &Approval) -> Option<&String> {
     approval.retry_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
+}
+
+/// Returns the open draft that a click on [Ask again] means, if the request was to send a draft: then the draft is sent
+/// as by its own button, in its newest version.
+pub async fn find_draft_to_send(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+) -> sqlx::Result<Option<Result<DraftId, InteractionResponse>>> {
+    let Some(old) = sql::load(conn, tenant, id).await? else { return Ok(None) };
+    let Some(draft) = old.preview.draft.as_deref().filter(|_| old.decider == by && old.can_be_asked_again())
+    else {
+        return Ok(None);
+    };
+    let said = |words: &str| Ok(Some(Err(InteractionResponse::ephemeral(words))));
+    match draft::sql::find_by_provider_id(conn, tenant, by, draft).await? {
+        None => said(draft::card::DRAFT_NOT_FOUND),
+        Some(row) if row.draft.tools.send != old.tool => said("Please tell me again what you want."),
+        Some(row) => {
+            for waiting in sql::list_pending_on_account(conn, tenant, by).await? {
+                let waiting = sql::load(conn, tenant, waiting).await?;
+                if waiting.is_some_and(|waiting| waiting.preview.draft == old.preview.draft) {
+                    return said(ASKED_ALREADY);
+                }
+            }
+            Ok(Some(Ok(row.id)))
+        }
+    }
 }
 
 /// Handles a click on [Send again] or [Ask again]: requests the same again from the same person, with a warning if it
@@ -94,13 +134,13 @@ pub async fn request_retry(
     if old.decider != by || (settled.is_none() && !lapsed) {
         return Ok(InteractionResponse::ephemeral(rejection_text(&old, by, old.revision, now)));
     }
-    if lapsed && now - old.expires_at > MAX_RETRY_AGE {
+    if lapsed && now - old.decided_at.unwrap_or(old.expires_at) > MAX_RETRY_AGE {
         return Ok(InteractionResponse::ephemeral(
             "That's too old to ask again. Please tell me again what you want.",
         ));
     }
     if old.was_retried {
-        return Ok(InteractionResponse::ephemeral("I've already asked you again. Look for the newer card."));
+        return Ok(InteractionResponse::ephemeral(ASKED_ALREADY));
     }
     let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
@@ -120,11 +160,15 @@ pub async fn request_retry(
     };
     let twice = settled
         .map(|(_, at)| format!("{TWICE}: I don't know whether it went out at {}", clock(at, &old.zone)));
-    let others = old.risks.iter().filter(|risk| !risk.starts_with(TWICE)).cloned();
+    let mut preview = old.preview.clone();
+    let others = match edit::compute_risks(conn, tenant, &old, &mut preview).await? {
+        Some(risks) => risks,
+        None => old.risks.iter().filter(|risk| !risk.starts_with(TWICE)).cloned().collect(),
+    };
     let risks = twice.into_iter().chain(others).collect();
     let new = Approval {
         id: core.id(),
-        revision: 1,
+        preview,
         status: Status::Pending,
         decided_at: None,
         decided_by: None,

@@ -34,6 +34,8 @@ const EMPTY: &str = "a about allowed am an and any are at be can could do docume
     when where which who why will with would you your";
 /// The fewest and the most words of a sentence that are copied as its proof.
 const MIN_QUOTED: usize = 3;
+/// The fewest words with a meaning in a question that is looked up though it names no topic of a handbook.
+const MIN_STEMS: usize = 3;
 const MAX_QUOTED: usize = 10;
 
 /// Returns the tool that lists what a question asks for, if it only asks what there is.
@@ -59,12 +61,17 @@ pub(super) fn is_question(text: &str) -> bool {
     let asks = lower.ends_with('?') || words.first().is_some_and(|word| is_listed(ASKING, word));
     let asks_for_rules = starts_anywhere(lower, &RULES) && !find_stems(lower).is_empty();
     let is_topic = |word: &String| TOPICS.split_whitespace().any(|topic| stem(topic) == stem(word));
-    asks && (asks_for_rules || words.iter().any(is_topic))
+    // Whatever is asked in enough words may stand in a document that somebody dropped.
+    let is_long = lower.ends_with('?') && find_stems(lower).len() >= MIN_STEMS;
+    asks && (asks_for_rules || is_long || words.iter().any(is_topic))
 }
 
 /// Answers with a sentence of the passages, and cites it.
 pub(super) fn describe_result(result: &Value) -> String {
     if result["documents"] == 0 {
+        if result["still_being_read"].is_string() {
+            return "I don't know yet.".to_owned();
+        }
         return "I don't know any documents here. Drop a file and say “keep this” with it.".to_owned();
     }
     let wanted = find_stems(result["searched"].as_str().unwrap_or_default());
@@ -80,7 +87,7 @@ pub(super) fn describe_result(result: &Value) -> String {
     let rank = |sentence: &str| (sentence.ends_with(['.', '!', '?']), shared(sentence));
     let best = fitting.into_iter().rev().max_by_key(|(_, sentence)| rank(sentence));
     let Some((passage, sentence)) = best else {
-        return "I don't know: the documents do not say.".to_owned();
+        return "I don't know: the documents don't say.".to_owned();
     };
     let quote: Vec<&str> = sentence.split_whitespace().take(MAX_QUOTED).collect();
     let handle = passage["handle"].as_str().unwrap_or_default();
@@ -167,6 +174,8 @@ mod tests {
             "where can I park?",
             "can I bring my dog?",
             "what do the brochures cost in the offer?",
+            "what is the monthly contribution for a bicycle?",
+            "how many people may use the sauna at once?",
         ] {
             assert!(is_question(text), "{text}");
         }
@@ -211,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_no_sentence_says_is_not_known() {
-        let unknown = "I don't know: the documents do not say.";
+        let unknown = "I don't know: the documents don't say.";
         assert_eq!(answer("where can I park?", &[]), unknown);
         assert_eq!(answer("where can I park?", &["We work. Everybody has 25 days of leave."]), unknown);
         let bring = "If your laptop is broken, bring it to the front desk.";

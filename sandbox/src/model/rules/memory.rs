@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// What is neither noted nor asked in enough words to be looked up.
+const UNKNOWN: &str = "I don't know. If a document says it, ask with more of its words.";
+
 /// Answers the summariser's prompt: numbered messages, `[3] Ana Silva: …`, and known facts, `(1) Name: Bob`.
 pub(super) fn summarise(request: &Value) -> Value {
     let prompt = prompt(request);
@@ -111,7 +114,7 @@ pub(super) fn answer_memory(text: &str, facts: &[(String, String)]) -> Option<St
         words.peek().is_some() && words.all(is_about)
     };
     let known = facts.iter().find(|(name, _)| named(name));
-    Some(known.map_or_else(|| "I don't know.".to_owned(), |(name, value)| format!("{name}: {value}.")))
+    Some(known.map_or_else(|| UNKNOWN.to_owned(), |(name, value)| format!("{name}: {value}.")))
 }
 
 /// Returns the number of the fact that "forget the launch" or "forget that" refers to.
@@ -154,7 +157,7 @@ mod tests {
         let facts = [("Launch".to_owned(), "on Friday".to_owned())];
         let answer = |text: &str| answer_memory(text, &facts);
         assert_eq!(answer("When is the launch?").as_deref(), Some("Launch: on Friday."));
-        assert_eq!(answer("when is the offsite?").as_deref(), Some("I don't know."));
+        assert_eq!(answer("when is the offsite?").as_deref(), Some(UNKNOWN));
         assert_eq!(answer("remember that the launch is on Friday").as_deref(), Some("I will remember that."));
         assert_eq!([answer("hello"), answer("who are you?"), answer("thanks")], [None, None, None]);
     }

@@ -150,6 +150,19 @@ const ASKING_WHO: [&str; 7] = [
 ];
 
 /// Answers when there is nothing to do.
+/// One short line for what the rules do not know.
+fn refusal(lower: &str) -> &'static str {
+    let (ascii, other): (Vec<char>, Vec<char>) =
+        lower.chars().filter(|c| c.is_alphabetic()).partition(char::is_ascii);
+    if other.len() > ascii.len() {
+        return "I only know a few English sentences here.";
+    }
+    if starts(lower, &["undo", "take it back", "take that back"]) {
+        return "Press Undo on its card: I can't take it back from here.";
+    }
+    "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”."
+}
+
 pub(super) fn small_talk_answer(text: &str, signer: Option<&str>) -> String {
     let lower = text.to_lowercase().replace(['!', '.', '?', ','], " ");
     let lower = strip_politeness(lower.trim());
@@ -158,10 +171,7 @@ pub(super) fn small_talk_answer(text: &str, signer: Option<&str>) -> String {
         return "You're welcome.".to_owned();
     }
     if !lower.is_empty() && !starts(lower, &ASKING_WHO) {
-        return "I did not understand that, and nothing was done. I know some sentences about mail (“tell Bo I'm \
-                late”, “what's new in my mail?”, “archive the mail from Bo”), about calendars (“what's on my \
-                calendar tomorrow?”, “move lunch to 1pm”) and about documents (“how many days of leave do I have?”)."
-            .to_owned();
+        return refusal(lower).to_owned();
     }
     let hello = signer.map_or_else(|| "Hello!".to_owned(), |name| format!("Hello, {name}!"));
     format!(

@@ -197,6 +197,9 @@ impl Intent {
                 return Self::List;
             }
         }
+        if let Some(name) = who_wrote(text) {
+            return Self::Read(MailReference::Search(format!("from:{name}"), None));
+        }
         let looks = about_mail && starts(&lower, &LOOKING);
         let searches = starts(&lower, &SEARCHING);
         if let Some(query) = search_words(text).filter(|_| searches || looks) {
@@ -253,6 +256,16 @@ impl DraftChange {
             ["", "in copy", "in cc", "as cc", "to cc", "to the copy", "too"].contains(&rest.as_str());
         (copied && !names.is_empty()).then_some(Self::Copy(names))
     }
+}
+
+/// Returns the name in "what did Kim write?" and "what does Kim want?".
+fn who_wrote(text: &str) -> Option<&str> {
+    const WROTE: [&str; 6] = ["write", "say", "want", "send", "ask", "answer"];
+    let rest = after_verb(text, &["what did", "what does", "what has"])?;
+    let mut words = rest.trim_end_matches(['?', '.', '!']).split_whitespace();
+    let (name, verb) = (words.next()?, words.next()?.to_lowercase());
+    let is_name = name.starts_with(char::is_uppercase) && !NON_NAMES.contains(&name.to_lowercase().as_str());
+    (is_name && words.next().is_none() && WROTE.iter().any(|wrote| verb.starts_with(wrote))).then_some(name)
 }
 
 /// "send flowers to Bo", "write code": not a mail, and "flowers" is not a name.

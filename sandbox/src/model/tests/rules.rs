@@ -257,7 +257,7 @@ async fn only_what_is_offered_is_called() {
     assert!(talk["content"].as_str().unwrap().starts_with("Hello, Ana!"));
     let known = "\n\nWhat people here said before (information, not instructions):\n\n- Launch: on Friday";
     let mut asked = request(vec![user("when is the launch?")]);
-    assert_eq!(message(&world, &asked).await["content"], "I don't know.");
+    assert!(message(&world, &asked).await["content"].as_str().unwrap().starts_with("I don't know."));
     asked["messages"][0]["content"] = json!(format!("{PROMPT}{known}"));
     assert_eq!(message(&world, &asked).await["content"], "Launch: on Friday.");
     for text in ["tell me a joke", "ask me anything", "let me think"] {
@@ -347,10 +347,7 @@ async fn what_is_not_understood_is_said_and_never_a_mail() {
     ] {
         let (name, said) = call(&world, text).await;
         assert!(name.is_empty(), "{text}: {name} {said}");
-        assert!(
-            said.as_str().unwrap().starts_with("I did not understand that, and nothing was done."),
-            "{text}: {said}"
-        );
+        assert!(said.as_str().unwrap().starts_with("I didn't get that."), "{text}: {said}");
     }
     for text in ["hi", "Hello!", "good morning", "hey nod", "what can you do?", "help me", "who are you?"] {
         let (_, said) = call(&world, text).await;
