@@ -39,7 +39,7 @@ macro_rules! files {
 /// Returns path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "chat.js" "composer.js" "dialog.js"
+        "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "chat.js" "composer.js" "connect.js" "dialog.js"
         "documents_tour.js" "dom.js" "facts.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "modal.js"
         "slack_date.js" "slack_documents.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js"
         "notifications.js" "toast.js" "unread.js" "way.js" "windows.js"

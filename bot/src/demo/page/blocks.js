@@ -1,5 +1,6 @@
 // Block Kit (https://docs.slack.dev/reference/block-kit/blocks) as nodes: the blocks that a message may have.
 
+import { connects } from "./connect.js";
 import { el, link } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { rich, unknown } from "./rich_text.js";
@@ -48,7 +49,7 @@ function element(one, act) {
   const look = { class: `button ${one.style ?? ""}`, "aria-label": one.accessibility_label };
   if (one.url) {
     // As Slack's own client: the page opens and the app hears of the press.
-    return link(one.url, one.text.text, { ...look, onclick: () => act(one, true) });
+    return link(one.url, one.text.text, { ...look, onclick: (event) => (connects(event, one.url, one.text.text), act(one, true)) });
   }
   const pressed = (event) => {
     if (one.confirm && !window.confirm(`${one.confirm.title.text}\n${one.confirm.text.text}`)) return;

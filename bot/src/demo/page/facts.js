@@ -28,7 +28,8 @@ const ASIDE = /Check our direct messages|^\W*Asked .* privately/;
 
 const newest = (notes) => notes.reduce((last, one) => (last && last.at > one.at ? last : one), undefined);
 const has = (pattern) => (note) => note.buttons.some(({ action }) => pattern.test(action));
-const offers = (note) => note.buttons.some(({ url, label }) => url && /^(Rec|C)onnect /.test(label));
+export const isOffer = ({ url, label }) => Boolean(url) && /^(Rec|C)onnect /.test(label);
+const offers = (note) => note.buttons.some(isOffer);
 
 // What became of the request whose card this is.
 export function outcome({ words }) {
@@ -61,9 +62,10 @@ export function facts({ notes, now, name, pressed = 0, ...rest }) {
     now,
     // The times of a meeting are the meeting's own (see `times`), also while the others vote.
     question: newest(said.filter((note) => has(/^answer_question/)(note) && !/Which time\?/.test(note.words))),
-    link: isUsed ? undefined : offer,
+    link: isUsed || !offer ? undefined : { ...offer, ...offer.buttons.find(isOffer) },
     failed: failed && !(linked && linked.changed > failed.changed) ? failed : undefined,
     connected: Boolean(linked),
+    connectedAt: linked?.changed,
     times: newest(said.filter(has(/^open_vote/))),
     vote: newest(ofNod.filter(has(/^vote/))),
     card: card && { ...card, approve: card.buttons.find(({ action }) => /^approve/.test(action)).label },

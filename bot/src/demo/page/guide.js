@@ -1,6 +1,7 @@
 // "Try this": one way after the other, each step ticked off by what really happened, in whatever order it did; after
 // the first, what else there is. A step says what can be done now, and has a button only where that leads somewhere.
 
+import { noteConnected } from "./connect.js";
 import { keep, kept } from "./reload.js";
 import { here } from "./discord/guild.js";
 import { ask as askOnDiscord, discordWay } from "./discord/discord_tour.js";
@@ -48,6 +49,7 @@ function current(way, facts, at) {
 export function renderGuide() {
   if (!store.slack || !here.guild) return;
   const facts = WAYS.map((way) => way.facts?.());
+  noteConnected(Math.max(...facts.map((one) => one?.connectedAt ?? 0)));
   WAYS.forEach(({ name, steps }, nth) => steps.forEach((one, at) => one.is(facts[nth]) && done.add(key(name, at))));
   triedNow().forEach((title) => tried.add(title));
   const open = WAYS.findIndex(({ name, steps }) => steps.some((_, at) => !done.has(key(name, at))));

@@ -2,6 +2,7 @@
 
 import { pointAt } from "./chat.js";
 import { drop as dropFile, fill } from "./composer.js";
+import { openConnect } from "./connect.js";
 import { lookInto } from "./mail.js";
 import { onSlack } from "./progress.js";
 import { become } from "./sidebar.js";
@@ -17,7 +18,7 @@ export const mailWay = {
   connect: "/nod connect google",
   result: "mail",
   words: {
-    link: ({ email }) => `Nod sent you a direct message. Press its button, then Continue, then Allow for ${email}.`,
+    link: ({ email }) => `Nod needs your account for that, and sent you a link. Connect it: press Continue, then Allow for ${email}.`,
     arrived: "It's sent. See it arrive in the inbox.",
     open: "Open the email",
   },
@@ -30,6 +31,8 @@ export const mailWay = {
   ],
   acts: {
     point: ({ note }) => point(note.message),
+    // Where no window opens, the link in the message is left.
+    connect: ({ note }) => openConnect(note.url) || point(note.message),
     write: ({ say }) => (say.startsWith("/") ? write(line(), say) : ask(say)),
     become: ({ who }) => become(people().find((one) => one.name === who).id),
     open: ({ result }) => lookInto(result.account, result.folder, result.id),

@@ -28,7 +28,7 @@ export const meetingWay = {
   // Once everybody voted it is nobody's turn: whoever looks may change a vote.
   turn: (facts) => (facts.vote && !facts.card ? next(facts) ?? facts.me : facts.visitor),
   words: {
-    link: () => "Nod can't see your calendar yet. Press the button in its direct message.",
+    link: () => "Nod can't see your calendar yet. Allow it, and Nod picks up where it left off.",
     times: "All three of you are free at these times. Press Ask the others to let them vote in the thread.",
     vote: (facts) => (next(facts) ? `As ${facts.names[facts.me]}, ${HOW}.` : "No time works for all three yet. Press a number again to take your vote back."),
     other: (facts) => (facts.vote && !facts.card && next(facts) ? `It's ${facts.names[next(facts)]}'s turn: ${HOW}.` : undefined),

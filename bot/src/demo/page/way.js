@@ -40,7 +40,7 @@ const ROWS = [
   ["away", (facts) => facts.away, () => ({ words: "Nod is stopped. It's back in a few seconds." })],
   ["other", (facts, way) => facts.me !== turn(facts, way), become],
   ["question", (facts) => facts.question, ({ question }) => point("Nod asks which one you mean. Pick one.", "Go to the question", question)],
-  ["link", (facts) => facts.link, (facts, way) => point(way.words.link(facts), "Go to the message", facts.link)],
+  ["link", (facts) => facts.link, (facts, way) => ({ words: way.words.link(facts), label: facts.link.label, go: "connect", note: facts.link })],
   ["refused", (facts) => facts.failed, (facts, way) => write(`Nothing was connected. Ask for a new link and choose ${facts.email}.`, way.connect)],
   ["times", (facts, way) => way.votes && facts.times, (facts, way) => point(way.words.times, "Go to the times", facts.times)],
   ["vote", (facts, way) => way.votes && facts.vote && !facts.card, (facts, way) => point(way.words.vote(facts), "Go to the vote", facts.vote)],

@@ -1,5 +1,6 @@
 // Message components (https://discord.com/developers/docs/components/reference) as nodes.
 
+import { connects } from "../connect.js";
 import { el, link } from "../dom.js";
 import { unknown } from "../rich_text.js";
 import { markdown } from "./markdown.js";
@@ -40,7 +41,7 @@ const STYLES = { 1: "primary", 2: "secondary", 3: "success", 4: "danger", 5: "se
 function button(one, act) {
   const words = [one.emoji?.name, one.label].filter(Boolean).join(" ");
   const look = `button ${STYLES[one.style] ?? "secondary"}`;
-  if (one.url) return link(one.url, `${words} ↗`, { class: look });
+  if (one.url) return link(one.url, `${words} ↗`, { class: look, onclick: (event) => connects(event, one.url, words) });
   const pressed = (event) => act(one.custom_id, undefined, event.currentTarget);
   return el("button", { type: "button", class: look, "data-action": one.custom_id, disabled: one.disabled, onclick: pressed }, words);
 }

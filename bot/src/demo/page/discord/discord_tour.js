@@ -1,5 +1,6 @@
 // The third way: the first one on Discord, which tells no addresses. And how any way acts in the Discord window.
 
+import { openConnect } from "../connect.js";
 import { store } from "../store.js";
 import { show } from "../windows.js";
 import { pointAt } from "./channel.js";
@@ -15,7 +16,7 @@ export const discordWay = {
   connect: "/connect ",
   words: {
     where: " in the Discord window",
-    link: ({ names, visitor, email }) => `Press the button in Nod's direct message. First confirm on Discord that you're ${names[visitor]}, then press Allow for ${email}.`,
+    link: ({ names, visitor, email }) => `Nod needs your account for that. First confirm on Discord that you're ${names[visitor]}, then press Allow for ${email}.`,
   },
   steps: [
     { title: "Ask on Discord", is: ({ link, connected, stood }) => Boolean(link) || connected || stood },
@@ -24,6 +25,7 @@ export const discordWay = {
   ],
   acts: {
     point: ({ note }) => point(note.message),
+    connect: ({ note }) => openConnect(note.url) || point(note.message),
     write: ({ say }) => ask(say),
     become: ({ who }) => become(who),
   },

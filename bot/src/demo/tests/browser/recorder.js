@@ -10,7 +10,7 @@ return Promise.all([import("/store.js"), import("/discord/guild.js")]).then(([{ 
     [/then press Approve/, (on) => seen(/"approve:/, on)],
     [/It goes out/, (on) => seen(/"undo:/, on)],
     [/asks which one/, (on) => seen(/"answer_question:/, on)],
-    [/direct message/, (on) => seen(/"Connect /, on)],
+    [/needs your account/, (on) => seen(/"Connect /, on)],
     [/It's sent/, sent],
     [/took it back/, (on) => seen(/Undone by/, on)],
   ];

@@ -1,6 +1,7 @@
 //! A visitor of the demo's page, and what they look at.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
@@ -26,6 +27,8 @@ fn report_unchecked(what: &str) {
 pub(super) struct Visitor {
     pub(super) demo: DemoFixture,
     pub(super) browser: Browser,
+    /// How often something was pressed.
+    pub(super) presses: AtomicU32,
 }
 
 impl Visitor {
@@ -37,10 +40,11 @@ impl Visitor {
         };
         let demo = DemoFixture::start().await;
         browser.go(demo.page.as_str()).await;
-        Some(Self { demo, browser })
+        Some(Self { demo, browser, presses: AtomicU32::new(0) })
     }
 
     pub(super) async fn press(&self, within: &str, words: &str) {
+        self.presses.fetch_add(1, Ordering::Relaxed);
         self.browser.press(within, words).await;
     }
 
@@ -60,15 +64,26 @@ impl Visitor {
         self.browser.wait_for(what, script, json!([])).await;
     }
 
-    /// Gives consent in the tab that a connect link opened, and comes back.
+    /// Gives consent in the window that a connect link opened. It closes by itself.
     pub(super) async fn give_consent(&self, continues: &[(&str, &str)]) {
-        self.browser.go_to_new_tab().await;
+        let page = self.browser.go_to_new_window().await;
         for (within, label) in continues {
             self.press(within, label).await;
         }
         self.press("form:has([name=account][value='ana@acme.test']) button", "Allow").await;
-        self.read("h1", "Connected").await;
-        self.browser.close_tab().await;
+        self.browser.go_back(page).await;
+    }
+
+    /// Keeps a picture of this in `docs/pictures`, if `NOD_PICTURES` is set.
+    pub(super) async fn draw(&self, name: &str, within: &str, words: &str) {
+        if std::env::var_os("NOD_PICTURES").is_none() {
+            return;
+        }
+        self.wait_until("nothing is marked", "return !document.querySelector('.pointed')").await;
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/pictures");
+        std::fs::create_dir_all(folder).unwrap();
+        let picture = self.browser.picture(within, words).await;
+        std::fs::write(format!("{folder}/{name}.png"), picture).unwrap();
     }
 
     /// Checks that nothing on the page keeps somebody out: a keyboard, a screen reader, weak eyes.

@@ -48,7 +48,7 @@ impl Browser {
     }
 
     /// Calls a command of the session; the error is the driver's, as `code: message`.
-    async fn call(&self, method: Method, command: &str, body: Value) -> Result<Value, String> {
+    pub(super) async fn call(&self, method: Method, command: &str, body: Value) -> Result<Value, String> {
         let address = format!("http://{}/session{}{command}", self.driver, self.session);
         let mut request = self.client.request(method.clone(), address);
         if method == Method::POST {
@@ -61,21 +61,11 @@ impl Browser {
         if is_ok { Ok(value) } else { Err(format!("{}: {}", said("error"), said("message"))) }
     }
 
-    async fn command(&self, method: Method, command: &str, body: Value) -> Value {
+    pub(super) async fn command(&self, method: Method, command: &str, body: Value) -> Value {
         match self.call(method, command, body).await {
             Ok(value) => value,
             Err(why) => self.fail(&format!("{command}: {why}")).await,
         }
-    }
-
-    /// The page itself gets this size; the window is larger by its frame.
-    pub(super) async fn resize(&self, width: u32, height: u32) {
-        let script =
-            "return [window.outerWidth - window.innerWidth, window.outerHeight - window.innerHeight]";
-        let frame = self.run(script, json!([])).await;
-        let outer = |inner: u32, frame: &Value| u64::from(inner) + frame.as_u64().unwrap_or_default();
-        let size = json!({"width": outer(width, &frame[0]), "height": outer(height, &frame[1])});
-        self.command(Method::POST, "/window/rect", size).await;
     }
 
     pub(super) async fn go(&self, url: &str) {
@@ -121,30 +111,27 @@ impl Browser {
         self.command(Method::POST, "/actions", json!({"actions": [keys]})).await;
     }
 
-    /// Shows the page as to somebody who wants `scheme`: light or dark.
-    pub(super) async fn prefer(&self, scheme: &str) {
-        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        let call = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}});
-        self.command(Method::POST, "/goog/cdp/execute", call).await;
-    }
-
-    /// Goes to the other tab, once there is one.
-    pub(super) async fn go_to_new_tab(&self) {
+    /// Goes to the other window, once there is one; returns the one before.
+    pub(super) async fn go_to_new_window(&self) -> Value {
         let here = self.command(Method::GET, "/window", Value::Null).await;
-        let other = self.poll("another tab", async || {
-            let tabs = self.call(Method::GET, "/window/handles", Value::Null).await?;
-            let other = tabs.as_array().into_iter().flatten().find(|one| **one != here);
-            other.cloned().ok_or_else(|| "there is one tab".to_owned())
+        let other = self.poll("another window", async || {
+            let all = self.call(Method::GET, "/window/handles", Value::Null).await?;
+            let other = all.as_array().into_iter().flatten().find(|one| **one != here);
+            other.cloned().ok_or_else(|| "there is one window".to_owned())
         });
         let other = other.await;
         self.command(Method::POST, "/window", json!({"handle": other})).await;
+        here
     }
 
-    /// Closes the tab, and goes back to the one before it.
-    pub(super) async fn close_tab(&self) {
-        let left = self.command(Method::DELETE, "/window", Value::Null).await;
-        let before = left.as_array().and_then(|tabs| tabs.last()).cloned();
-        self.command(Method::POST, "/window", json!({"handle": before})).await;
+    /// Goes back to a window, once it is the only one that is left.
+    pub(super) async fn go_back(&self, window: Value) {
+        let left = self.poll("the other window's end", async || {
+            let all = self.call(Method::GET, "/window/handles", Value::Null).await?;
+            if all == json!([window]) { Ok(()) } else { Err("it is open".to_owned()) }
+        });
+        left.await;
+        self.command(Method::POST, "/window", json!({"handle": window})).await;
     }
 
     /// Returns what the page complained of since it was asked last.
