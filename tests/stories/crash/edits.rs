@@ -8,12 +8,14 @@ use super::ingest::{IngestProgress, crash_during_ingest};
 use super::invariants::{ExpectedReceipt, assert_invariants, wait_for_text};
 use super::{CrashPoint, NOD, SEND, click_approve, plan, wait_for_crash_point};
 
+const UPDATE: &str = "gmail.users.drafts.update";
 const TEXT: &str = "Hi Bo,\n\nan hour late.\n\nAna";
 
 on_each_platform!(
     an_edit_that_was_not_stored_may_be_sent_again,
     an_edit_that_was_stored_counts_though_the_platform_says_it_failed,
     killed_after_an_edit_it_sends_what_was_edited,
+    killed_between_undo_and_the_draft_it_keeps_the_edit_once,
 );
 
 async fn an_edit_that_was_not_stored_may_be_sent_again(platform: Platform) {
@@ -78,6 +80,39 @@ async fn killed_after_an_edit_it_sends_what_was_edited(platform: Platform) {
     world.kill_program(nod).await;
     let nod = world.start_program(NOD).await;
     assert_edited_mail_sent(world, nod).await;
+}
+
+async fn killed_between_undo_and_the_draft_it_keeps_the_edit_once(platform: Platform) {
+    for fault in [Fault::HangBefore, Fault::HangAfter] {
+        let mut world = World::with_real_clock_on(platform).await;
+        world.env.insert("NOD_APPROVALS__UNDO".to_owned(), "1m".to_owned());
+        let nod = world.start_program(NOD).await;
+        world.connect_google("ana").await;
+        world.make_mail_address_known("bo").await;
+        let thread = world.say("ana", "general", "@nod draft a mail to Bo saying I'm late").await;
+        world.reply("ana", "general", &thread, "send it").await;
+        world.edit_request("ana", "general", &[("Body", TEXT)]).await;
+        wait_for_text(&world, "edited").await;
+        click_approve(&world);
+        wait_for_text(&world, "[Undo]").await;
+        let at = CrashPoint::Google(UPDATE, fault);
+        plan(&world, &at);
+        let card = world.find_message_with_button("general", "Undo");
+        world.chat.click_without_waiting("ana", "general", &card, "Undo");
+        wait_for_crash_point(&world, &at, 1).await;
+        world.kill_program(nod).await;
+        let nod = world.start_program(NOD).await;
+        wait_for_text(&world, "The draft has your edit").await;
+        world.wait_until_idle().await;
+        let drafts = world.google.drafts("ana@acme.test");
+        let [draft] = &drafts[..] else { panic!("not one draft: {drafts:#?}") };
+        assert_eq!(draft.body.trim_end(), TEXT);
+        assert!(world.google.list_sent("ana@acme.test").is_empty());
+        let read = world.read_new("general");
+        assert_eq!(read.matches("The draft has your edit").count(), 1, "{read}");
+        world.kill_program(nod).await;
+        world.finish().await;
+    }
 }
 
 async fn assert_edited_mail_sent(mut world: World, nod: nod_tests::Program) {

@@ -115,7 +115,7 @@ fn span_in_zone(gathering: &EventDetails, zone: &TimeZone) -> (Zoned, Zoned) {
 }
 
 /// Returns the name on one line, at most as long as names can be.
-fn name(guest: &Colleague) -> String {
+pub(super) fn name(guest: &Colleague) -> String {
     let name = guest.name.split_whitespace().collect::<Vec<_>>().join(" ");
     name.chars().take(MAX_NAME_CHARS).collect()
 }

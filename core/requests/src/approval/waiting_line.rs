@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
-use super::Approval;
 use super::sql::{self, PendingFilter};
+use super::{Approval, guests};
 use nod_contract::ids::TenantId;
 use nod_people::people::colleagues;
 
@@ -32,6 +32,6 @@ pub async fn waiting_line(
         return Ok(None);
     };
     let known = colleagues::find_by_emails(conn, tenant, std::slice::from_ref(one)).await?;
-    let name = known.into_values().next().map_or_else(|| one.clone(), |colleague| colleague.name);
+    let name = known.into_values().next().map_or_else(|| one.clone(), |colleague| guests::name(&colleague));
     Ok(Some(format!("Another {noun} to {name} is waiting")))
 }
