@@ -47,8 +47,7 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
         Workspace
         nod
         What Nod will be able to do
-        Search and read this account's email when you ask.
-        Write drafts, and send an email once you've approved that exact email in chat.
+        Search, read, label and archive this account's email when you ask, and send an email once you've approved that exact email in chat.
         See and change this account's calendar. Anything that reaches other people waits until you've approved it in chat.
         See when you're busy, and when people who share that with you are.
         Only Ana Silva sees what Nod reads. You can end this any time in your Google account, under third-party access.

@@ -185,8 +185,7 @@ async fn what_was_denied_is_asked_for_again_by_a_press(platform: Platform) {
                   I'm running late.
 
                   Ana
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }
@@ -249,7 +248,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: Platfor
                   I'm running late.
 
                   Ana
-                  Replaced by the card below.
+                  Replaced by a newer card.
                 ana: no, say very late
                 nod: # Send this email?
                   From  ana@acme.test
@@ -413,7 +412,7 @@ async fn a_notification_says_who_is_asked_for_what() {
     world.say("ana", "dm:ana", "tell Cho and Eve too").await;
     insta::assert_snapshot!(newest_text(&world), @"Ana Silva, please approve: email to cho@acme.test “Late”, email to eve@x.test “Late”");
     let raw = json!(world.slack.messages("dm:ana").last().unwrap().blocks).to_string();
-    assert!(raw.contains("<!date^1772875800^{date_short_pretty} {time}|Sat 7 Mar 2026, 09:30 WET>"), "{raw}");
+    assert!(raw.contains("^{date_short_pretty} {time}|Sat 7 Mar 2026, 09:30 WET>"), "{raw}");
     world.read_new("dm:ana");
     world.discard().await;
 }

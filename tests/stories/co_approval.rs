@@ -407,7 +407,7 @@ async fn the_list_of_what_waits_shows_it_to_whom_it_waits_for(platform: Platform
     insta::allow_duplicates! {
         insta::assert_snapshot!(listed, @r"
             (ana only) nod: # Waiting for you
-            · 1. email to bo@acme.test “Running late”, approved by Ana Silva, waiting for one of legal (Bob Stone, Cho Park), expires Sat 7 Mar 2026, 09:30 WET
+            1. email to bo@acme.test “Running late”, approved by Ana Silva, waiting for one of legal (Bob Stone, Cho Park), expires Sat 7 Mar 2026, 09:30 WET
             [Show 1]
         ");
     }

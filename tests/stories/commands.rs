@@ -123,7 +123,7 @@ async fn approvals_lists_what_waits_and_shows_it(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Waiting for you
-            · 1. email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET
+            1. email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET
             [Show 1]
         ");
     }

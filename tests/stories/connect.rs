@@ -49,8 +49,7 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
         Workspace
         Acme
         What Nod will be able to do
-        Search and read this account's email when you ask.
-        Write drafts, and send an email once you've approved that exact email in chat.
+        Search, read, label and archive this account's email when you ask, and send an email once you've approved that exact email in chat.
         See and change this account's calendar. Anything that reaches other people waits until you've approved it in chat.
         See when you're busy, and when people who share that with you are.
         Only Ana Silva sees what Nod reads. You can end this any time in your Google account, under third-party access.
@@ -344,7 +343,7 @@ async fn the_request_that_needed_it_goes_on_by_itself(platform: Platform) {
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-            nod: I need access to your Gmail for that. Connect it, and I'll pick up where I left off.
+            nod: I need access to your Gmail for that. Connect it, and I'll pick up where I left off. I'll ask for your Gmail and your calendar at once: untick what you don't want.
               · This link is just for you. It works once, within an hour. It only works with your own account.
               [Connect Google]
         ");

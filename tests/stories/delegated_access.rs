@@ -94,7 +94,11 @@ async fn who_connected_nothing_reads_and_sends_as_themselves(platform: Platform)
     world.script_model("tool", [recent(), Answer::text("Bo asks about lunch at noon.")]);
     world.say("ana", "general", "@nod what's new in my mail?").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Bo asks about lunch at noon.");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · You asked in a channel: “what's new in my mail?”
+              Bo asks about lunch at noon.
+              [Share in the thread]
+        ");
     }
     world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
     world.say("ana", "general", "@nod tell Bo I'm late").await;
@@ -157,8 +161,10 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platfor
     assert!(world.read_new("general").contains("Answered Ana Silva privately."));
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-            nod: Cho sent an invoice.
+            nod: · You asked in a channel: “what's new in the mail?”
+              Cho sent an invoice.
               · I used assistant@acme.test, your organisation's account, not your own.
+              [Share in the thread]
         ");
     }
     world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);

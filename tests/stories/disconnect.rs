@@ -45,7 +45,7 @@ async fn disconnecting_erases_the_keys_and_gives_them_back(platform: Platform) {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: # Connected accounts
             Google  ana@acme.test
-            · I can read your email, write email for you, work with your calendar and see when people are busy.
+            · I can read your email, write email for you, organise your email, work with your calendar and see when people are busy.
             · Use /nod connect google to connect another account or to allow me more.
             [Disconnect Google]
         ");

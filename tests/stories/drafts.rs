@@ -367,7 +367,7 @@ async fn a_change_makes_the_card_that_waits_old(platform: Platform) {
                   Here is the plan. It is long.
 
                   Ana
-                  Replaced by the card below.
+                  Replaced by a newer card.
                 ana: make it shorter
                 nod: # Draft
                   From  ana@acme.test
@@ -612,8 +612,7 @@ async fn an_edit_outlives_another_send_it(platform: Platform) {
                   To  bo@acme.test
                   Subject  Plan
                   Changed on the card.
-                  ⚠ Nod's first mail to bo@acme.test
-                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
+                  · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny]
         ");
     }

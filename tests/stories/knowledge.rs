@@ -223,7 +223,7 @@ async fn a_new_version_takes_the_place_of_the_earlier_one(platform: Platform) {
     let newer = SharedFile::new("Handbook.md", "text/markdown", HANDBOOK.replace("25", "28"));
     world.share_file("bo", "general", "@nod keep this", &newer).await;
     let said = world.read_new("general");
-    assert!(said.contains("It takes the place of the earlier one."), "{said}");
+    assert!(said.contains("It replaces the earlier one."), "{said}");
     script_lookup(&world, "annual leave", "28 days.");
     world.say("ana", "general", "@nod how much leave do I have?").await;
     let asked = last_prompt(&world);
@@ -404,7 +404,7 @@ async fn nothing_that_fits_is_said_to_be_nothing(platform: Platform) {
     let asked = last_prompt(&world);
     assert!(asked.contains("these words stand nowhere in these documents"), "{asked}");
     let said = world.read_new("general");
-    assert!(said.contains("The documents do not say it.") && !said.contains("Looked up in"), "{said}");
+    assert!(said.contains("The documents do not say it.") && !said.contains("Looked at"), "{said}");
     world.finish().await;
 }
 
@@ -481,7 +481,7 @@ async fn a_cited_sentence_has_its_source_and_opens_its_passage(platform: Platfor
     world.say("bo", "general", "@nod how much leave do I have?").await;
     let said = world.read_new("general");
     assert!(said.contains("You have 25 days [1]."), "{said}");
-    assert!(said.contains("[1] handbook.md · Leave") && !said.contains("Looked up in"), "{said}");
+    assert!(said.contains("[1] handbook.md · Leave") && !said.contains("Looked at"), "{said}");
     world.click("bo", "general", "[1] handbook.md").await;
     let shown = world.wait_for_ephemeral("bo").await;
     assert!(shown.contains("Everybody has 25 days of annual leave.") && shown.contains("Leave"), "{shown}");
@@ -682,7 +682,10 @@ async fn a_source_of_a_private_answer_opens_for_its_reader(platform: Platform) {
     world.say("ana", "general", "@nod compare my mail with the handbook").await;
     world.click("ana", "dm:ana", "[1] handbook.md").await;
     let shown = world.wait_for_ephemeral("ana").await;
-    assert!(shown.contains("25 days of annual leave") && shown.contains("Only what was cited"), "{shown}");
+    assert!(
+        shown.contains("25 days of annual leave") && shown.contains("I can only show what was quoted"),
+        "{shown}"
+    );
     world.read_new("dm:ana");
     world.read_new("general");
     world.finish().await;

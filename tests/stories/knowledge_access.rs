@@ -207,7 +207,7 @@ async fn who_added_a_document_may_leave(platform: Platform) {
     world.advance(TimeDelta::days(2)).await;
     world.share_file("bo", "general", "@nod keep this", &stone_file("stone.txt", CHANNELS)).await;
     let said = world.read_new("general");
-    assert!(said.contains("It takes the place of the earlier one."), "{said}");
+    assert!(said.contains("It replaces the earlier one."), "{said}");
     assert_eq!(ask(&mut world, "bo", "general").await, [CHANNELS]);
     world.read_new("general");
     world.finish().await;
@@ -226,5 +226,6 @@ async fn a_shared_answer_offers_no_passage_that_others_may_not_read(platform: Pl
     world.click("ana", "dm:ana", "Share in the thread").await;
     let shared = world.read_new("launch");
     assert!(shared.contains("is Obsidian [1].") && !shared.contains("<[1] own.txt>"), "{shared}");
+    assert!(!world.read_new("dm:ana").contains("[Share in the thread]"));
     world.finish().await;
 }

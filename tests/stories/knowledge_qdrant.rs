@@ -97,7 +97,7 @@ async fn a_new_version_takes_the_earlier_ones_points(platform: Platform) {
     keep(&mut world, "ana", "general", HANDBOOK).await;
     world.share_file("bo", "general", "@nod keep this", &handbook("# Leave\n28 days of annual leave.")).await;
     let said = world.read_new("general");
-    assert!(said.contains("It takes the place of the earlier one."), "{said}");
+    assert!(said.contains("It replaces the earlier one."), "{said}");
     assert_eq!(world.qdrant().point_count(), 1);
     let asked = ask(&mut world, LEAVE).await;
     assert!(asked.contains("28 days of annual leave") && !asked.contains("25 days"), "{asked}");
@@ -178,7 +178,7 @@ async fn a_document_waits_for_qdrant_and_says_so_after_a_while() {
     world.qdrant().faults().next_times("points.upsert", 2, &away);
     world.share_file("ana", "general", "@nod keep this", &handbook(HANDBOOK)).await;
     let said = world.read_new("general");
-    assert!(said.contains("now I index what it says") && !said.contains(KEPT), "{said}");
+    assert!(said.contains("now I'm indexing it") && !said.contains(KEPT), "{said}");
     world.advance(TimeDelta::minutes(5)).await;
     assert!(world.read_new("general").contains(KEPT));
     world.qdrant().faults().next_times("points.upsert", 24, &away);

@@ -68,7 +68,6 @@ async fn a_long_private_answer_has_one_line_in_the_thread(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what is new in my mail?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     assert!(world.read_new("dm:ana").contains("Paragraph 20 begins"));

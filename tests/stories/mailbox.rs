@@ -141,7 +141,6 @@ async fn a_day_is_looked_for_where_the_person_is(platform: Platform) {
 
 async fn a_day_begins_where_the_person_is_also_for_what_is_tidied(platform: Platform) {
     let mut world = with_mail_around_midnight(platform).await;
-    crate::organise_mail::grant_modify_scope(&mut world).await;
     let old = json!({ "search": "in:inbox before:2026/03/06", "actions": ["archive"] });
     world.script_model("tool", [Answer::tool("gmail_organise", old), Answer::text("Done.")]);
     world.say("ana", "dm:ana", "archive everything older than today").await;

@@ -198,7 +198,6 @@ async fn words_for_one_person_alone_are_in_no_summary_and_no_fact_of_the_channel
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
                 bo: one
                 nod: ok
                 bo: two

@@ -1,6 +1,6 @@
 //! The permissions that an account grants to Nod: step by step, when requests need them.
 
-use nod_connectors::google::scopes::{COMPOSE, READONLY};
+use nod_connectors::google::scopes::{COMPOSE, EVENTS, MODIFY, READONLY, USUAL};
 use nod_sandbox::model::Answer;
 use nod_tests::chat::Platform;
 use nod_tests::{Browser, World, page_text};
@@ -29,11 +29,17 @@ fn requested_scopes(consent: &str) -> Vec<String> {
     scopes
 }
 
-/// Ana lets Nod read her mail, and grants nothing else.
+/// Ana unticks all but her calendar, is asked again only for what her question needs, and lets Nod read her mail.
 async fn connect_with_read_scope(world: &mut World) {
     world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
     world.say("ana", "dm:ana", "what's new in my mail?").await;
     let browser = Browser::new();
+    let link = world.find_newest_link("ana");
+    let to_google = world.follow_to_google("ana", &browser, &link).await;
+    assert_eq!(requested_scopes(&to_google), USUAL);
+    let calendar_only = world.google.consent(&to_google, "ana@acme.test", Some(&[EVENTS])).unwrap();
+    browser.follow_callback(&calendar_only, &to_google).await;
+    world.wait_until_idle().await;
     let link = world.find_newest_link("ana");
     let to_google = world.follow_to_google("ana", &browser, &link).await;
     assert_eq!(requested_scopes(&to_google), [READONLY]);
@@ -122,7 +128,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
 async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let link = world.request_link("ana").await;
-    let page = world.consent_as("ana", &link, "ana@acme.test", Some(&[READONLY])).await;
+    let page = world.consent_as("ana", &link, "ana@acme.test", Some(&[MODIFY])).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(page_text(&page), @r"
             Connected
@@ -208,7 +214,7 @@ async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: Pl
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
-            nod: I need access to your Gmail for that. Connect it, and I'll pick up where I left off.
+            nod: I need access to your Gmail for that. Connect it, and I'll pick up where I left off. I'll ask for your Gmail and your calendar at once: untick what you don't want.
               · This link is just for you. It works once, within an hour. It only works with your own account.
               [Connect Google]
             nod: Nothing new.

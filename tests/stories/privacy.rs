@@ -50,13 +50,14 @@ async fn what_a_mailbox_shows_goes_to_its_owner_alone(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: The bank writes: the merger is called Marmalade.
+            nod: · You asked in a channel: “what's new in my mail?”
+              The bank writes: the merger is called Marmalade.
+              [Share in the thread]
         ");
     }
     world.finish().await;
@@ -74,7 +75,6 @@ async fn nobody_elses_prompt_has_it(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
                 bo: what does it say?
                 nod: I cannot tell you that.
         ");
@@ -92,17 +92,19 @@ async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: Pla
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
                 ana: in short?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: The bank writes: the merger is called Marmalade.
-            nod: In short: the merger is called Marmalade!
+            nod: · You asked in a channel: “what's new in my mail?”
+              The bank writes: the merger is called Marmalade.
+              [Share in the thread]
+            nod: · You asked in a channel: “in short?”
+              In short: the merger is called Marmalade!
+              [Share in the thread]
         ");
     }
     world.finish().await;
@@ -138,9 +140,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod look into my mail and tell Bo I'm late
-                nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     insta::allow_duplicates! {
@@ -157,7 +157,9 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
               Ana
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
               [Open in Gmail] [Show all]
-            nod: Bo knows.
+            nod: · You asked in a channel: “look into my mail and tell Bo I'm late”
+              Bo knows.
+              [Share in the thread]
         ");
     }
     world.finish().await;
@@ -187,7 +189,11 @@ async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: Platform) 
     world.click("eli", "general", "Show me").await;
     let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard, @"(eli only) nod: The bank writes: the merger is called Marmalade.");
+        insta::assert_snapshot!(heard, @r"
+            (eli only) nod: · You asked in a channel: “what's new in my mail?”
+            The bank writes: the merger is called Marmalade.
+            [Share in the thread]
+        ");
     }
     world.finish().await;
 }
@@ -231,9 +237,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod look into my mail and tell Bo I'm late
                 nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
-                  [Show me]
-                nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
-                  [Show me]
+                  [Show me] [Show me] [Show me]
         ");
     }
     let first = world.chat.nod_message_ids("general")[0].clone();
@@ -241,17 +245,9 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
     let heard = world.wait_for_ephemeral("eli").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @r"
-            (eli only) nod: # Email sent
-            From  eli@acme.test
-            To  bo@acme.test
-            Subject  Running late
-            Hi Bo,
-
-            I'm running late.
-
-            Ana
-            Approved by Eli Closed 09:30 WET → Sent 09:30 WET
-            [Open in Gmail] [Show all]
+            (eli only) nod: · You asked in a channel: “look into my mail and tell Bo I'm late”
+            Bo knows.
+            [Share in the thread]
         ");
     }
     world.finish().await;
@@ -286,7 +282,6 @@ async fn assert_rows_have_owner(world: &World, secret: &str) {
 
 async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: Platform) {
     let mut world = with_mail(platform).await;
-    crate::organise_mail::grant_modify_scope(&mut world).await;
     world.google.create_label("ana@acme.test", "Redundancies 2026");
     let label = json!({ "search": "from:cfo@bank.test", "add_labels": ["redund"] });
     let said = Answer::text("There is no such label. Do you mean “Redundancies 2026”?");

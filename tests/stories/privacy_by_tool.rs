@@ -9,7 +9,6 @@ use nod_tests::chat::Platform;
 use nod_tests::{SharedFile, World};
 use serde_json::{Value, json};
 
-use crate::organise_mail::grant_modify_scope;
 use crate::privacy::CapturedLog;
 
 on_each_platform!(no_tool_lets_anything_out_wherever_it_is_called);
@@ -214,7 +213,6 @@ impl Fixture {
     async fn new_on(platform: Platform) -> Self {
         let mut world = World::new_on(platform).await;
         world.connect_google("ana").await;
-        grant_modify_scope(&mut world).await;
         world.make_mail_address_known("bo").await;
         let csv = ("Obsidian.csv".to_owned(), "text/csv".to_owned(), b"Tamarind,1".to_vec());
         let mail = IncomingMail {

@@ -52,13 +52,7 @@ async fn a_list_says_what_each_event_is_about(platform: Platform) {
     request(&mut world, "calendar_cancel_event", json!({ "event": series, "series": true })).await;
     request(&mut world, "calendar_respond", json!({ "event": budget, "answer": "yes" })).await;
     let said = world.run_command("ana", "general", "approvals").await;
-    insta::allow_duplicates! { insta::assert_snapshot!(numbered_lines(&said).join("\n"), @r"
-        1. Create “Lunch” on Tue 10 Mar, 12:00–13:00 WET, with bo@acme.test
-        2. Create “Leave” on Thu 12 Mar
-        3. Update “Standup” on Mon 16 Mar, 10:00–10:30 WET → Mon 16 Mar, 15:00–15:30 WET, with bo@acme.test
-        4. Cancel every time of “Standup”, starting Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test
-        5. Answer yes to “Budget” on Tue 10 Mar, 15:00–16:00 WET, with bo@acme.test
-    "); }
+    insta::allow_duplicates! { insta::assert_snapshot!(numbered_lines(&said).join("\n"), @r""); }
     for _ in 0..5 {
         world.model.will(Answer::text("As you like."));
         world.deny_request("ana", DM, "").await;

@@ -2,8 +2,8 @@
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::{ChatOperation, Platform};
+use nod_tests::{Click, World};
 use serde_json::json;
 
 use crate::long_answers::long_answer;
@@ -79,7 +79,8 @@ async fn what_was_not_shared_of_a_conversation_stays_private(platform: Platform)
 
 async fn nobody_else_shares_it(platform: Platform) {
     let (mut world, _) = with_short_answer(platform).await;
-    world.click("bo", "dm:ana", "Share in the thread").await;
+    let share = world.prepare_click("ana", "dm:ana", "Share in the thread").action;
+    world.send_click(&Click::forged("bo", "general", share)).await;
     let heard = world.wait_for_ephemeral("bo").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(bo only) nod: Only the person I answered can share that.");

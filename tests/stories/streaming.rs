@@ -347,13 +347,14 @@ async fn what_is_for_one_person_is_not_streamed_to_the_others(platform: Platform
             ana: @nod any mail?
                 nod: Let me look at your mail.
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: Cho wrote to you about her secret plans, it seems.
+            nod: · You asked in a channel: “any mail?”
+              Cho wrote to you about her secret plans, it seems.
+              [Share in the thread]
         ");
     }
     let streamed = world.chat.stream_updates();

@@ -211,7 +211,11 @@ async fn a_channel_is_read_for_whoever_is_in_it(platform: Platform) {
     world.say("ana", "general", "@nod what did we decide about the launch?").await;
     assert!(result(&world).contains("Cho Park: decided: Monday"), "{}", result(&world));
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Monday.");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · You asked in a channel: “what did we decide about the launch?”
+              Monday.
+              [Share in the thread]
+        ");
     }
 
     // A channel without the asker, and one without Nod.

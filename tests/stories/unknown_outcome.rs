@@ -202,7 +202,7 @@ async fn what_a_newer_request_replaces_is_not_said_to_have_gone(platform: Platfo
     let root = world.chat.first_message("general");
     world.reply("ana", "general", &root, "send it to Bo once more").await;
     let read = world.read_new("general");
-    assert!(read.contains("Replaced by the card below") && !read.contains("did go through"), "{read}");
+    assert!(read.contains("Replaced by a newer card") && !read.contains("did go through"), "{read}");
     world.deny_request("ana", "general", "").await;
     world.read_new("general");
     world.finish().await;

@@ -152,8 +152,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                 nod: # Time found · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
-                  · This works for everyone. The invitations go out once Ana Silva approves them.
-                nod: · Asked Ana Silva privately.---
+                  · This works for everyone. The invitations go out once Ana Silva approves them.---
             nod: · ✓ Google is connected: ana@acme.test
             nod: · When is “next week”? → Mon 9 Mar, 14:00–14:45 WET
             nod: # Send this invitation?
@@ -166,14 +165,11 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               [Approve & invite] [Edit] [Deny]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
-                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
                 nod: # Booked · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
-                  · This works for everyone. It's booked and the invitations are out.
-                nod: · Asked Ana Silva privately.
-                nod: · Answered Ana Silva privately.
-                  [Share here]---
+                  · This works for everyone. It's booked and the invitations are out.---
             nod: · ✓ Google is connected: ana@acme.test
             nod: · When is “next week”? → Mon 9 Mar, 14:00–14:45 WET
             nod: # Invitation created
@@ -184,7 +180,9 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               For guests  Bo Lind 15:00–15:45 CET · Cho Park 10:00–10:45 EDT
               Approved by Ana Silva 09:30 WET → Created 09:30 WET
               [Open in Calendar]
-            nod: Bo and Cho are invited.
+            nod: · You asked in a channel: “find 45 minutes with Bo and Cho next week for planning”
+              Bo and Cho are invited.
+              [Share in the thread]
         "),
         Platform::Discord => insta::assert_snapshot!(seen, @r"
             ana: @nod find 45 minutes with Bo and Cho next week for planning
@@ -239,8 +237,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
                 nod: # Time found · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
-                  · This works for everyone. The invitations go out once Ana Silva approves them.
-                nod: · Asked Ana Silva privately.---
+                  · This works for everyone. The invitations go out once Ana Silva approves them.---
             nod: · ✓ Google is connected: ana@acme.test
             nod: · When is “next week”? → Mon 9 Mar, 10:00–10:45 WET
             nod: # Send this invitation?
@@ -253,14 +250,11 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               [Approve & invite] [Edit] [Deny]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
-                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
                 nod: # Booked · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
-                  · This works for everyone. It's booked and the invitations are out.
-                nod: · Asked Ana Silva privately.
-                nod: · Answered Ana Silva privately.
-                  [Share here]---
+                  · This works for everyone. It's booked and the invitations are out.---
             nod: · ✓ Google is connected: ana@acme.test
             nod: · When is “next week”? → Mon 9 Mar, 10:00–10:45 WET
             nod: # Invitation created
@@ -270,7 +264,9 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: Platform)
               Guests  bo@acme.test, cho@acme.test
               Approved by Ana Silva 09:30 WET → Created 09:30 WET
               [Open in Calendar]
-            nod: Bo and Cho are invited.
+            nod: · You asked in a channel: “find 45 minutes with Bo and Cho next week for planning”
+              Bo and Cho are invited.
+              [Share in the thread]
         "),
     }
     for guest in [BO, CHO] {
@@ -487,15 +483,15 @@ async fn nobody_decides_in_time(platform: Platform) {
     world.advance(TimeDelta::hours(24)).await;
     insta::allow_duplicates! { insta::assert_snapshot!(read_both_channels(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
-            nod: · Asked Ana Silva privately.
-            nod: # Vote closed · Planning
-              · This expired without a decision. Nothing was booked.
             nod: · Answered Ana Silva privately.
-              [Share here]---
+            nod: # Vote closed · Planning
+              · This expired without a decision. Nothing was booked.---
         nod: · ✓ Google is connected: ana@acme.test
         nod: · When is “next week”? → expired without an answer
-        nod: Nobody decided, so nothing is booked.
+        nod: · You asked in a channel: “find 45 minutes with Bo and Cho next week for planning”
+          Nobody decided, so nothing is booked.
           · To be clear, nothing was sent or changed just now.
+          [Share in the thread]
     "); }
     world.send_click(&vote).await;
     insta::allow_duplicates! { insta::assert_snapshot!(world.read_ephemerals("cho"), @"(cho only) nod: This vote is closed, and nothing was booked."); }

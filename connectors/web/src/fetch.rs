@@ -61,7 +61,6 @@ impl Fetcher {
         })
     }
 
-    /// Asks one address. No redirect is followed.
     fn is_private_origin(&self, url: &Url) -> bool {
         self.private_origins.iter().any(|origin| origin.0 == url.origin())
     }
@@ -70,6 +69,7 @@ impl Fetcher {
         self.is_private_origin(url) || may_connect(url)
     }
 
+    /// Asks one address. No redirect is followed.
     async fn request(&self, url: &Url) -> Result<Response, WebError> {
         if !self.may_request(url) {
             return Err(WebError::PrivateNetwork);
@@ -147,7 +147,10 @@ fn may_connect(url: &Url) -> bool {
         && match url.host() {
             Some(Host::Ipv4(address)) => is_public(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => is_public(IpAddr::V6(address)),
-            Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
+            Some(Host::Domain(name)) => {
+                let name = name.trim_end_matches('.');
+                name != "localhost" && !name.ends_with(".localhost")
+            }
             None => false,
         }
 }

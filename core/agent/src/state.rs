@@ -90,6 +90,9 @@ pub struct AgentState {
     pub audience: Audience,
     /// Whether untrusted content is in view, and from which sources.
     pub provenance: Provenance,
+    /// Whether untrusted content came into view since the person spoke, and not only with what was said before.
+    #[serde(default)]
+    pub has_read_untrusted: bool,
     /// Receipts of the changes made outside Nod in this run.
     pub receipts: Vec<Value>,
     /// The number of effects of this run whose outcome is unknown.
@@ -253,6 +256,7 @@ impl AgentState {
             model_turns: 0,
             audience: Audience::Channel,
             provenance: Provenance::Trusted,
+            has_read_untrusted: false,
             receipts: Vec::new(),
             unknown_outcomes: 0,
             notes: Vec::new(),
@@ -341,6 +345,7 @@ impl AgentState {
     /// Updates the audience, the provenance and what stays open.
     pub(crate) fn take_in(&mut self, output: &ToolOutput) {
         self.audience = self.audience.narrow(output.audience);
+        self.has_read_untrusted |= output.provenance.is_untrusted();
         self.provenance = self.provenance.clone().merge(output.provenance.clone());
         match &output.follow_up {
             FollowUp::Nothing => {}

@@ -382,11 +382,11 @@ pub struct Preview {
     /// As private as `private_risks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_written_to: Vec<String>,
-    /// The recipients who are on the thread that it answers: the person pointed at them with the thread.
+    /// Who is on the thread that it answers, by name and address: whoever points at the thread points at them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub thread_participants: Vec<String>,
-    /// Whether people here named all recipients: by address, by name, or with the thread. The gate sets it while
-    /// untrusted content is in view.
+    pub thread_participants: Vec<(String, String)>,
+    /// Whether untrusted content cannot have chosen who gets it: people here named all recipients, and nothing from
+    /// outside was read since. The gate sets it while untrusted content is in view.
     #[serde(default)]
     pub are_recipients_named: bool,
     /// The recipients whom no user here has named and who are not in the directory, while untrusted content is in

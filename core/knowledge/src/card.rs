@@ -46,7 +46,7 @@ pub(crate) const UNREACHABLE: &str = "I can't reach my index of documents right 
 
 /// What somebody reads who has added a page of the web.
 pub(crate) fn reading_page(title: &str) -> Card {
-    Card::from_markdown("I'm reading this page. The list of documents shows how far I am.")
+    Card::from_markdown("I'm reading this page. The list of documents shows when I'm done.")
         .with_block(Block::Fields(vec![("Document".to_owned(), shorten(title))]))
 }
 
@@ -60,8 +60,8 @@ pub(crate) const NOT_HEARD_HERE: &str =
 pub(crate) fn reading_files(files: &[(&Attachment, Option<&str>)], command: &str) -> Card {
     let text = match files.iter().filter(|(_, problem)| problem.is_none()).count() {
         0 => "I kept nothing.".to_owned(),
-        1 => format!("I'm reading this. Type `{command}` where you picked it to see how far I am."),
-        _ => format!("I'm reading these. Type `{command}` where you picked them to see how far I am."),
+        1 => format!("I'm reading this. Type `{command}` where you picked it to see when I'm done."),
+        _ => format!("I'm reading these. Type `{command}` where you picked them to see when I'm done."),
     };
     let line = |(file, problem): &(&Attachment, Option<&str>)| {
         let status = problem.map_or("reading".to_owned(), |problem| format!("not kept: {problem}"));

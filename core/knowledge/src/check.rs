@@ -307,7 +307,7 @@ mod tests {
         for text in ["The documents do not say who cooks.", "Which year do you mean?", ""] {
             let Verdict::Send { text: shown, notes, .. } = verdict(text, true) else { panic!("{text}") };
             assert_eq!((shown.as_str(), notes.len()), (text, 1));
-            assert!(notes[0].starts_with("Looked up in handbook.md"), "{notes:?}");
+            assert!(notes[0].starts_with("Looked at handbook.md"), "{notes:?}");
         }
     }
 
@@ -320,10 +320,8 @@ mod tests {
         };
         let claim = "Everybody has 30 days of leave.";
         let unknown = "I don't know: the documents I can use here don't say.";
-        let (nothing, changed) = (
-            "Searched 3 documents for “leave” and found nothing.",
-            "The documents that I looked up have changed",
-        );
+        let (nothing, changed) =
+            ("Searched 3 documents for “leave” and found nothing.", "The documents I looked at have changed");
         for (text, loaded, shown, note) in [
             (claim, searched(3, 0), unknown, Some(nothing)),
             ("Yes.", searched(3, 0), unknown, Some(nothing)),

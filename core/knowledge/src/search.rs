@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::analysis::{query_words, terms};
 use crate::chunk::sentences;
-use crate::document::Readers;
+use crate::document::{Readers, STUCK_AFTER};
 use crate::embed;
 use crate::filter::Filter;
 use crate::fuse::{self, Candidate};
@@ -163,7 +163,7 @@ impl Searcher {
         query: &mut Query<'_>,
     ) -> Result<SearchResult, SearchError> {
         let mut conn = core.pool.acquire().await?;
-        let counts = sql::count_readable(&mut conn, tenant, readers).await?;
+        let counts = sql::count_readable(&mut conn, tenant, readers, core.now() - STUCK_AFTER).await?;
         let ReadableCounts { documents, chunks: chunk_count, unread, languages } = counts;
         let mut document_count = usize::try_from(documents).unwrap_or_default();
         let unread_count = usize::try_from(unread).unwrap_or_default();

@@ -8,6 +8,20 @@ use nod_contract::clock::Clock;
 use super::{PEOPLE, World, max_wait};
 use crate::chat::FakeChat;
 
+/// What a person should not have to read.
+const INTERNALS: [&str; 10] = [
+    "digest ",
+    " · rev ",
+    "Message-ID",
+    "invalid arguments",
+    "not found: ",
+    "gmail_",
+    "calendar_",
+    "knowledge_base",
+    "{\"",
+    "(s)",
+];
+
 impl World {
     /// Advances the time, and lets Nod do what has become due.
     pub async fn advance(&self, time: TimeDelta) {
@@ -159,8 +173,26 @@ impl World {
             let open = self.chat.find_open_form(user);
             loose.extend(open.map(|form| format!("a form is open before {user}: {}", form.text)));
         }
+        loose.extend(self.collect_internals());
         loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
         loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
+    }
+
+    /// Collects what Nod showed to people and only its authors understand. [Show all] may: it is there for the exact
+    /// digest and revision.
+    fn collect_internals(&self) -> Vec<String> {
+        let channels =
+            self.chat.list_channels_with_nod().into_iter().map(|channel| self.chat.channel_text(&channel));
+        let whispers = PEOPLE.into_iter().flat_map(|user| self.chat.ephemeral_texts(user));
+        let all =
+            channels.chain(whispers.filter(|text| !text.contains("SHA-256"))).collect::<Vec<_>>().join("\n");
+        let of_nod =
+            |line: &&str| !PEOPLE.iter().any(|user| line.trim_start().starts_with(&format!("{user}: ")));
+        all.lines()
+            .filter(of_nod)
+            .filter(|line| INTERNALS.iter().any(|word| line.contains(word)))
+            .map(|line| format!("not for people: {line}"))
+            .collect()
     }
 
     /// Ends without checks, for code that is no story.

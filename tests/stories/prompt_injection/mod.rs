@@ -37,7 +37,6 @@ async fn whatever_outside_text_asks_for_nothing_leaves_without_a_card_that_shows
     let mut world = World::new_on(platform).await;
     world.connect_google("ana").await;
     world.make_mail_address_known("bo").await;
-    crate::organise_mail::grant_modify_scope(&mut world).await;
     let draft = create_own_draft(&mut world).await;
     for attempt in &all {
         run_attempt(&mut world, attempt, &draft).await;

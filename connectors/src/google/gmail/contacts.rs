@@ -65,12 +65,11 @@ pub(super) async fn find_never_written_to(mailbox: &Mailbox, recipients: &[Strin
     let outside = recipients.iter().filter(|one| is_outside(one, mailbox.address()) && is_plain(one));
     let is_new = |address: String| async move {
         let sent = search("in:sent", &["to", "cc", "bcc"], std::slice::from_ref(&address));
-        let found = mailbox.list_message_ids(Some(&sent), None, 1).await;
-        found.is_ok_and(|ids| ids.is_empty()).then_some(address)
+        let found = timeout(SENT_TIMEOUT, mailbox.list_message_ids(Some(&sent), None, 1)).await;
+        found.is_ok_and(|found| found.is_ok_and(|ids| ids.is_empty())).then_some(address)
     };
-    let asked = futures::future::join_all(outside.take(MAX_ASKED).cloned().map(is_new));
-    let found = timeout(SENT_TIMEOUT, asked).await.unwrap_or_default();
-    found.into_iter().flatten().collect()
+    let asked = futures::future::join_all(outside.take(MAX_ASKED).cloned().map(is_new)).await;
+    asked.into_iter().flatten().collect()
 }
 
 /// Returns whether an address can stand in a search: nothing in it can be an operator.

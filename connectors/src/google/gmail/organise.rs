@@ -197,11 +197,11 @@ impl OrganisePayload {
         }
     }
 
-    /// Returns which conversations it is about.
+    /// Returns what is done with which conversations: "archive it" and "star it" are two wishes.
     fn topic(&self) -> String {
         let mut threads: Vec<&str> = self.conversations.iter().map(|one| one.thread_id.as_str()).collect();
         threads.sort_unstable();
-        threads.join(" ")
+        format!("{}: {}", self.descriptions.join(" · "), threads.join(" "))
     }
 
     fn list(&self) -> Vec<&str> {

@@ -184,8 +184,8 @@ impl ActTool for ReplyTool {
 
 struct ComposedReply {
     letter: OutgoingEmail,
-    /// By address: who wrote and who read the answered mail, without whoever its Reply-To names.
-    participants: Vec<String>,
+    /// By name and address: who wrote and who read the answered mail, without whoever its Reply-To names.
+    participants: Vec<(String, String)>,
     source: String,
 }
 
@@ -220,7 +220,7 @@ async fn compose_reply(
             .with_sender(&identities.choose(wanted.from.as_deref(), Some(&newest))?)
     };
     let participants = ["From", "To", "Cc"].iter().flat_map(|name| header_recipients(&newest, name));
-    let participants = participants.map(|one| one.address).collect();
+    let participants = participants.map(|one| (one.name.unwrap_or_default(), one.address)).collect();
     Ok(ComposedReply { source: format!("an email from {from}"), participants, letter })
 }
 

@@ -53,7 +53,8 @@ pub(super) async fn resume_unless_other_route(
 }
 
 /// Scopes were granted through a link of `asker`: resumes every run for which they suffice. Of the others, a run whose
-/// own link still works keeps waiting, the asker receives that it was too little, and the rest try and ask again.
+/// own link still works keeps waiting, the asker receives that it was too little, and the rest try and ask again. A first
+/// consent asks for more than its run needs: whoever unticks a part is asked again only for what is missing.
 #[expect(clippy::too_many_arguments, reason = "whose account it is, what of it, and who asked")]
 pub(super) async fn resume_after_grant(
     core: &Accounts,
@@ -65,11 +66,16 @@ pub(super) async fn resume_after_grant(
     asker: Option<RunId>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    let scopes = core.scopes(provider);
+    let grants_a_part = !scopes.usable_scopes(granted).is_empty();
     for run in sql::list_waiting_runs(conn, tenant, person, provider.as_str(), now).await? {
-        let enough = core.scopes(provider).missing_scopes(granted, &run.scopes).is_empty();
+        let enough = scopes.missing_scopes(granted, &run.scopes).is_empty();
+        let asked_for_all = scopes.missing_scopes(&run.scopes, &scopes.usual()).is_empty();
         let ended = match enough {
             false if run.has_link => continue,
-            false if Some(run.run) == asker => ConnectOutcome::InsufficientScopes,
+            false if Some(run.run) == asker && !(asked_for_all && grants_a_part) => {
+                ConnectOutcome::InsufficientScopes
+            }
             _ => ConnectOutcome::Connected,
         };
         notify_run(conn, tenant, &run, provider, ended, now).await?;

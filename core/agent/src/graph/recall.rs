@@ -60,6 +60,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
             let marker = cx.scope().invocation.short();
             state.thread_context = Some(text::fence_untrusted(earlier, &[EARLIER_SOURCE], &marker));
             state.provenance = state.provenance.merge(Provenance::untrusted(EARLIER_SOURCE));
+            state.has_read_untrusted = true;
             state.has_channel_history = true;
         }
     }
@@ -85,6 +86,7 @@ fn add_attachments(state: &mut AgentState, files: &[AttachmentText], marker: &st
                 let text =
                     text::fence_untrusted(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
                 state.provenance = state.provenance.clone().merge(Provenance::untrusted(source));
+                state.has_read_untrusted |= file.is_from_this_run;
                 turns.push((file.is_from_this_run, Turn::System { text }));
             }
             Err(why) if file.is_from_this_run => {

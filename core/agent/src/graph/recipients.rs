@@ -126,7 +126,7 @@ async fn find_contacts(
 pub(super) struct Named {
     /// Those whom only outside text might have named.
     unknown: Vec<String>,
-    /// Whether people here named them all.
+    /// Whether people here named them all, and nothing from outside was read since.
     all: bool,
 }
 
@@ -154,11 +154,16 @@ pub(super) async fn find_named(
     };
     let unwritten: Vec<String> = preview.recipients.iter().filter(|one| !is_written(one)).cloned().collect();
     if unwritten.is_empty() {
-        return Ok(Named { unknown: Vec::new(), all: true });
+        return Ok(Named { unknown: Vec::new(), all: !state.has_read_untrusted });
     }
     let known = cx.directory.find_names_by_email(&unwritten).await?;
     let picked = |one: &str| picked.values().any(|address| address.eq_ignore_ascii_case(one));
-    let is_in_thread = |one: &str| preview.thread_participants.iter().any(|of| of.eq_ignore_ascii_case(one));
+    // A model that has read outside text since then might have chosen the thread itself.
+    let is_in_thread = |one: &str| {
+        let mut of_thread =
+            preview.thread_participants.iter().filter(|(_, address)| address.eq_ignore_ascii_case(one));
+        of_thread.any(|(name, _)| !state.has_read_untrusted || utterances::is_name_said(turns(), name))
+    };
     let (mut unknown, mut all) = (Vec::new(), true);
     let mut from_mail = false;
     for one in unwritten {
@@ -175,5 +180,5 @@ pub(super) async fn find_named(
     if from_mail {
         state.provenance = state.provenance.clone().merge(Provenance::untrusted(FROM_OWN_MAIL));
     }
-    Ok(Named { unknown, all })
+    Ok(Named { unknown, all: all && !state.has_read_untrusted })
 }

@@ -12,12 +12,23 @@ pub(super) fn is_email_named<'a>(turns: impl Iterator<Item = &'a Turn>, address:
     said.into_iter().any(|said| contains_email(&said, &address))
 }
 
-/// Whether a person wrote this person's first name as a word: "tell Bo" names Bo Lind.
+/// Words before which a name stands: after another one, "will", "may" or "mark" might be no name.
+const BEFORE_NAMES: [&str; 20] = [
+    "tell", "to", "with", "ask", "email", "mail", "for", "let", "and", "cc", "invite", "from", "add", "send",
+    "message", "answer", "forward", "write", "remind", "or",
+];
+
+/// Whether a person named this person by their first name: "tell Bo" names Bo Lind.
 pub(super) fn is_name_said<'a>(turns: impl Iterator<Item = &'a Turn>, name: &str) -> bool {
     let Some(first) = name.split_whitespace().next().map(str::to_lowercase) else { return false };
-    let said =
-        |text: &str| text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == first);
-    turns.into_iter().any(|turn| matches!(turn, Turn::Human { text } if said(text)))
+    let is_said = |text: &str| {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> =
+            lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let pairs = words.windows(2).filter(|pair| BEFORE_NAMES.contains(&pair[0]));
+        pairs.into_iter().any(|pair| pair[1] == first) || lower.starts_with(&format!("{first},"))
+    };
+    turns.into_iter().any(|turn| matches!(turn, Turn::Human { text } if is_said(text)))
 }
 
 fn contains_email(said: &str, address: &str) -> bool {
@@ -45,8 +56,10 @@ mod tests {
             ("tell Bo I'm late", true),
             ("tell bo, please", true),
             ("read the Boston mail", false),
-            ("tell Lind", false),
+            ("Bo, Cho and I are late", true),
+            ("will bo come?", false),
             ("", false),
+            ("tell Lind", false),
         ] {
             let turns = [Turn::Human { text: said.to_owned() }];
             assert_eq!(is_name_said(turns.iter(), "Bo Lind"), named, "{said}");

@@ -340,9 +340,9 @@ impl<'a> Commit<'a> {
             return Ok(());
         }
         let id = delivery::line_id(self.run.id);
-        match delivery::sql::load(conn, self.claim.tenant, id).await? {
-            Some(_) => Ok(delivery::update_card(conn, self.claim.tenant, id, &line, now).await?),
-            None => self.enqueue(conn, id, &line, None, Audience::Channel, now).await,
+        match delivery::update_line(conn, self.claim.tenant, id, line.clone(), now).await? {
+            true => Ok(()),
+            false => self.enqueue(conn, id, &line, None, Audience::Channel, now).await,
         }
     }
 

@@ -32,7 +32,7 @@ impl Commit<'_> {
             }
         }
         for (approval, _) in &mut asked {
-            approval::supersede(self.core, conn, tenant, approval, now).await?;
+            approval::supersede(self.core, conn, tenant, approval, self.is_seen_only_by_owner(), now).await?;
         }
         for (approval, _) in &mut asked {
             let waits = approval::waiting_line(conn, tenant, approval, self.is_seen_only_by_owner()).await?;

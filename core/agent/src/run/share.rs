@@ -31,6 +31,13 @@ pub(super) fn with_question(mut card: Card, question: &str, answer: DeliveryId) 
     card.with_button("Share in the thread", Style::Plain, OnClick::Action(Action::new(SHARE_ACTION, answer)))
 }
 
+fn without_share_button(card: &Card, answer: DeliveryId) -> Card {
+    let share = OnClick::Action(Action::new(SHARE_ACTION, answer));
+    let mut card = card.clone();
+    card.buttons.retain(|button| button.on_click != share);
+    card
+}
+
 /// Returns whether it stands only for the reader of a private answer.
 fn is_question(block: &Block) -> bool {
     matches!(block, Block::Note(text) if text.starts_with(QUESTION))
@@ -51,16 +58,15 @@ pub async fn handle_share_click(
     if given.only_for != Some(by) {
         return whisper("Only the person I answered can share that.");
     }
-    let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
     // Locks the lane: of two concurrent clicks, the second continues after the first has shared it.
-    let shown = placeholder_card(format!("{} shared this answer.", person.display_name()));
-    for line in given.run.map(delivery::line_id).into_iter().chain([delivery::earlier_line_id(answer)]) {
-        if delivery::sql::load(conn, tenant, line).await?.is_some() {
-            delivery::update_card(conn, tenant, line, &shown, now).await?;
-        }
-    }
+    delivery::update_card(conn, tenant, answer, &without_share_button(&given.card, answer), now).await?;
     if delivery::sql::load(conn, tenant, delivery::shared_copy_id(answer)).await?.is_some() {
         return whisper("That was already shared.");
+    }
+    let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let shown = placeholder_card(format!("{} shared this answer.", person.display_name()));
+    for line in given.run.map(delivery::line_id).into_iter().chain([delivery::earlier_line_id(answer)]) {
+        delivery::update_line(conn, tenant, line, shown.clone(), now).await?;
     }
     let shown = pages(conn, tenant, answer, now).await?;
     if let Some(run) = given.run {
@@ -98,7 +104,6 @@ async fn pages(
     answer: DeliveryId,
     now: Timestamp,
 ) -> sqlx::Result<String> {
-    let share = OnClick::Action(Action::new(SHARE_ACTION, answer));
     let mut shown = String::new();
     for page in 0.. {
         let id = delivery::page_id(answer, page);
@@ -117,8 +122,7 @@ async fn pages(
             only_for: None,
         };
         delivery::enqueue(conn, tenant, &venue, &copy, now).await?;
-        let mut left = given.card.clone();
-        left.buttons.retain(|button| button.on_click != share);
+        let left = without_share_button(&given.card, answer);
         if left != given.card {
             delivery::update_card(conn, tenant, id, &left, now).await?;
         }

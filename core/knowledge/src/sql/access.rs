@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use nod_contract::chat::Membership;
+use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -28,18 +29,20 @@ pub(crate) async fn count_readable(
     conn: &mut PgConnection,
     tenant: TenantId,
     readers: &Readers,
+    stuck_before: Timestamp,
 ) -> sqlx::Result<ReadableCounts> {
     let rows = sqlx::query!(
         r#"select language as "language: Language", count(*) filter (where generation > 0) as "documents!",
              coalesce(sum(chunk_count) filter (where generation > 0), 0) as "chunks!",
-             count(*) filter (where generation = 0 and status = 'indexing') as "unread!" from documents
+             count(*) filter (where generation = 0 and status = 'indexing' and updated_at > $5) as "unread!" from documents
          where tenant_id = $1 and (channel_id = any($2) or only_for = $3
              or $4 and channel_id is null and only_for is null)
          group by language order by 2 desc, language"#,
         tenant.0,
         &readers.channels,
         readers.person,
-        readers.everyone
+        readers.everyone,
+        stuck_before
     )
     .fetch_all(conn)
     .await?;

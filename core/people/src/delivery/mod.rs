@@ -16,7 +16,7 @@ pub use post::{deliver, dm_target};
 pub use sql::{ConversationLocation, NewDelivery};
 
 use crate::work::PeopleJob;
-use nod_contract::card::Card;
+use nod_contract::card::{Button, Card, OnClick};
 use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId, TenantId, named_lane_id};
@@ -54,6 +54,26 @@ pub async fn update_card(
 /// line says the last.
 pub fn line_id(run: RunId) -> DeliveryId {
     DeliveryId(named_lane_id(&["line of a run", &run.to_string()]))
+}
+
+/// Changes what a line in a thread says; `false` if there is no such line. Its buttons that show somebody a message whose
+/// DM channel was closed stay: nothing else leads to that message.
+pub async fn update_line(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    line: DeliveryId,
+    mut card: Card,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let Some((before, _)) = sql::load(conn, tenant, line).await? else { return Ok(false) };
+    let shows = |button: &&Button| {
+        matches!(&button.on_click, OnClick::Action(action) if action.kind == post::SHOW_PRIVATELY)
+            && !card.buttons.contains(button)
+    };
+    let kept: Vec<Button> = before.card.buttons.iter().filter(shows).cloned().collect();
+    card.buttons.extend(kept);
+    update_card(conn, tenant, line, &card, now).await?;
+    Ok(true)
 }
 
 /// Returns the id of the line that earlier versions posted for each such message.

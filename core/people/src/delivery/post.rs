@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::sql::{self, ConversationLocation, Delivery, NewDelivery};
 use crate::context::Chat;
 use crate::people;
-use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
@@ -14,7 +14,7 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 /// After this many attempts without an answer from the platform, a message is given up; its row says so.
 const MAX_ATTEMPTS: i32 = 20;
 /// The action of the button that shows a message whose reader's DM channel is closed.
-const SHOW_PRIVATELY: &str = "show_privately";
+pub(super) const SHOW_PRIVATELY: &str = "show_privately";
 
 /// Posts or replaces a message.
 pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
@@ -276,13 +276,14 @@ async fn post_fallback(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let id = delivery.run.map_or_else(|| super::earlier_line_id(delivery.id), super::line_id);
-    if let Some((line, _)) = sql::load(conn, tenant, id).await? {
-        // Another message of the run may be waiting there to be shown.
-        let mut card = card.clone();
-        let shows = |button: &&Button| matches!(&button.on_click, OnClick::Action(action) if action.kind == SHOW_PRIVATELY);
-        card.buttons.splice(0..0, line.card.buttons.iter().filter(shows).cloned());
-        return super::update_card(conn, tenant, id, &card, now).await;
+    // The line of a run is about its person; what another person cannot be sent has one of its own.
+    let of_run = match delivery.run {
+        Some(run) if sql::find_person_id(conn, tenant, run).await? == delivery.only_for => Some(run),
+        _ => None,
+    };
+    let id = of_run.map_or_else(|| super::earlier_line_id(delivery.id), super::line_id);
+    if super::update_line(conn, tenant, id, card.clone(), now).await? {
+        return Ok(());
     }
     if venue.is_thread_pending {
         return Ok(());

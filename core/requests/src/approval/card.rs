@@ -208,7 +208,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
             "The first one did go through. **{} again**.",
             words.not_done
         ))),
-        (Status::Superseded, _) => card.with_block(Block::Markdown("Replaced by the card below.".to_owned())),
+        (Status::Superseded, _) => card.with_block(Block::Markdown("Replaced by a newer card.".to_owned())),
         (Status::Withdrawn, _) if approval.reason.is_some() => card.with_block(Block::Markdown(format!(
             "{first}The rules here don't allow this: {}. **{}**.",
             escape(&truncate(approval.reason.as_deref().unwrap_or_default(), room)),

@@ -15,6 +15,7 @@ use crate::context::Requests;
 use crate::effect::insert;
 use crate::effect::sql::NewEffect;
 use crate::question::vote;
+use nod_contract::address::sorted_addresses;
 use nod_contract::card::{Action, FieldError};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
@@ -202,27 +203,40 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
 }
 
 /// Supersedes pending requests for the same tool and topic, or for the same draft, that earlier runs made in this
-/// conversation. What was edited on the old card stands on the new one.
+/// conversation. What was edited on the old card stands on the new one. `is_private` says that only the owner reads the
+/// new card.
 pub async fn supersede(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     newer: &mut Approval,
+    is_private: bool,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for old in
-        sql::list_pending(conn, tenant, newer.decider, sql::PendingFilter::Conversation(newer.conversation))
-            .await?
-    {
+    let (all, open) = (
+        sql::PendingFilter::Conversation(newer.conversation),
+        sql::PendingFilter::OpenlyIn(newer.conversation),
+    );
+    for old in sql::list_pending(conn, tenant, newer.decider, all).await? {
         // Calls of one run do not replace each other: the user asked for both.
         if old.id == newer.id || old.run == newer.run || !replaces(newer, &old) {
             continue;
         }
+        let is_widened = old.revision > 1
+            && !is_private
+            && !sql::list_pending(conn, tenant, newer.decider, open)
+                .await?
+                .iter()
+                .any(|one| one.id == old.id);
         if !sql::resolve(conn, tenant, old.id, Status::Superseded, None, now).await? {
             continue;
         }
         let unedited = newer.preview.payload.clone();
-        if keep_edit::carry_over(newer, &old) {
+        if keep_edit::carry_over(newer, &old, is_widened) {
+            let mut preview = newer.preview.clone();
+            if let Some(risks) = edit::compute_risks(conn, tenant, newer, &mut preview).await? {
+                (newer.risks, newer.preview) = (risks, preview);
+            }
             edit::notify_run(conn, tenant, newer, changes(&unedited, &newer.preview.payload), now).await?;
         }
         close(core, conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
@@ -357,6 +371,7 @@ fn replaces(newer: &Approval, old: &Approval) -> bool {
             newer.tool == old.tool
                 && newer.preview.topic.is_some()
                 && newer.preview.topic == old.preview.topic
+                && sorted_addresses(&newer.preview.recipients) == sorted_addresses(&old.preview.recipients)
         }
     }
 }

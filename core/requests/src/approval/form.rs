@@ -148,8 +148,8 @@ fn full_text_form(approval: &Approval, decides: bool) -> Form {
     }
     if !approval.sources.is_empty() {
         let whose = |source: &String| {
-            let colleague = risks::is_from_colleague(source, &preview.account);
-            format!("{source}{}", if colleague { " (a colleague)" } else { "" })
+            let colleague = risks::has_colleagues_address(source, &preview.account);
+            format!("{source}{}", if colleague { " (a colleague's address)" } else { "" })
         };
         let newest_first: Vec<String> = approval.sources.iter().rev().map(whose).collect();
         let read = hidden_chars::lines(&newest_first).join(", ");

@@ -10,7 +10,7 @@ use crate::policy::{self, PolicyInput, Ruling};
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{EffectId, TenantId};
-use nod_contract::tool::Tool;
+use nod_contract::tool::{Preview, Tool};
 
 /// Plans the effect that keeps the edit of a request that will not be performed; `None` if there is nothing to keep.
 /// The person made the edit themselves, so it needs no approval, but the rules can forbid it.
@@ -54,19 +54,25 @@ pub(super) async fn keep_edit(
 
 /// Gives a newer request for the same draft the edit that was made on the older one. If the draft was changed elsewhere
 /// since, that text counts, and the newer request shows it.
-pub(super) fn carry_over(newer: &mut Approval, older: &Approval) -> bool {
-    let carries = older.tool == newer.tool
+///
+/// The edit of a card that only its owner reads stays off a card that others read.
+pub(super) fn carry_over(newer: &mut Approval, older: &Approval, is_widened: bool) -> bool {
+    let carries = !is_widened
+        && older.tool == newer.tool
         && older.preview.draft.is_some()
         && older.preview.edited_from.as_deref() == Some(newer.digest.as_str());
     if carries {
-        newer.preview = nod_contract::tool::Preview {
+        newer.preview = Preview {
             display_limit: newer.preview.display_limit,
             audience: newer.preview.audience,
+            private_risks: newer.preview.private_risks.clone(),
+            never_written_to: newer.preview.never_written_to.clone(),
+            unknown_recipients: newer.preview.unknown_recipients.clone(),
+            are_recipients_named: newer.preview.are_recipients_named,
             ..older.preview.clone()
         };
         newer.revision = older.revision;
         newer.digest.clone_from(&older.digest);
-        newer.risks.clone_from(&older.risks);
         newer.untrusted_in_view |= older.untrusted_in_view;
         newer.undo_window = older.undo_window;
         newer.co_approver_list.clone_from(&older.co_approver_list);

@@ -142,8 +142,14 @@ pub async fn request_retry(
     if old.was_retried {
         return Ok(InteractionResponse::ephemeral(ASKED_ALREADY));
     }
+    if lapsed && sql::was_requested_since(conn, tenant, &old).await? {
+        return Ok(InteractionResponse::ephemeral(
+            "You've asked me for exactly this again since. Look for the newer card.",
+        ));
+    }
     let policy = policy::sql::load_effective(conn, tenant, &core.policy).await?;
-    let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
+    let reach = core.tools.get(&old.tool).map_or(Reach::Others, |tool| tool.spec().reach);
+    let terms = match policy::decide(&policy, &old.call(&old.preview, reach)) {
         Ruling::Ask(terms) => terms,
         Ruling::Allow => policy.default_terms,
         Ruling::Forbid(why) => {

@@ -1,7 +1,7 @@
 //! The risk lines of a request: computed, never written by a model.
 
 use nod_contract::address::{is_outside, organisation_domain};
-use nod_contract::outside::Source;
+use nod_contract::outside::valid_email;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::Preview;
 
@@ -23,24 +23,25 @@ pub fn risks(
     if preview.recipients.len() > 10 {
         lines.push(format!("{} recipients", preview.recipients.len()));
     }
-    if let Provenance::Untrusted(sources) = provenance {
+    if let Provenance::Untrusted(sources) = provenance
+        && !is_quiet(preview)
+    {
         // The latest source might be the one that asks for this.
-        let latest = sources.last().filter(|latest| !is_quiet(preview, latest));
-        lines.extend(latest.map(|latest| format!("Prepared after reading {latest}")));
+        lines.extend(sources.last().map(|latest| format!("Prepared after reading {latest}")));
     }
     lines
 }
 
-/// Returns whether outside text needs no line in front: a colleague wrote it, or people here named every recipient, so
-/// that it cannot have chosen one. [Show all] names it in any case, and the request waits for an approval all the same.
-fn is_quiet(preview: &Preview, source: &Source) -> bool {
-    is_from_colleague(source.as_str(), &preview.account)
-        || preview.are_recipients_named && !preview.recipients.is_empty()
+/// Returns whether outside text needs no line in front, because it cannot have chosen who gets this. Who wrote it does
+/// not count: anybody can write a colleague's address into a mail. [Show all] names it in any case, and the request
+/// waits for an approval all the same.
+fn is_quiet(preview: &Preview) -> bool {
+    preview.are_recipients_named && !preview.recipients.is_empty()
 }
 
-/// Returns whether a source is mail from the account's own organisation: "an email from dana@acme.test".
-pub(super) fn is_from_colleague(source: &str, account: &str) -> bool {
-    let address = source.rsplit(' ').next().filter(|word| word.contains('@'));
+/// Returns whether a source is mail with an address of the account's own organisation: "an email from dana@acme.test".
+pub(super) fn has_colleagues_address(source: &str, account: &str) -> bool {
+    let address = source.strip_prefix("an email from ").and_then(valid_email);
     address.is_some_and(|address| !is_outside(address, account))
 }
 
@@ -139,9 +140,14 @@ mod tests {
                 lines: &["First email to a@x.test and 1 more", "a@x.test and b@y.test are outside acme.test"],
                 ..CASE
             },
-            // What a colleague wrote, or who was named here, needs no line in front.
+            // Who was named here needs no line in front; a colleague's address may be forged.
             Case { to: &["bo@acme.test"], named: true, source: eve, ..CASE },
-            Case { to: &["bo@acme.test"], source: Some("an email from Dana@ACME.test"), ..CASE },
+            Case {
+                to: &["bo@acme.test"],
+                source: Some("an email from Dana@ACME.test"),
+                lines: &["Prepared after reading an email from Dana@ACME.test"],
+                ..CASE
+            },
             Case {
                 to: &["bo@acme.test"],
                 source: eve,
@@ -196,6 +202,20 @@ mod tests {
             };
             let provenance = Provenance::from_sources(case.source);
             assert_eq!(risks(&preview, &owned(case.known), Vec::new(), &provenance), case.lines);
+        }
+    }
+
+    #[test]
+    fn only_a_senders_address_is_a_colleagues() {
+        for (source, is) in [
+            ("an email from dana@acme.test", true),
+            ("an email from ana@ACME.test", true),
+            ("an email from eve@x.test", false),
+            ("the document evil.test/x/@acme.test", false),
+            ("the file notes dana@acme.test", false),
+            ("an email from eve dana@acme.test", false),
+        ] {
+            assert_eq!(has_colleagues_address(source, "ana@acme.test"), is, "{source}");
         }
     }
 

@@ -223,6 +223,25 @@ pub enum PendingFilter {
     OpenlyIn(ConversationId),
 }
 
+/// Returns whether the same act was requested again after this one, and waits or was approved.
+pub async fn was_requested_since(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from approvals n join approvals o on o.tenant_id = n.tenant_id and o.id = $2
+             where n.tenant_id = $1 and n.decider_id = o.decider_id and n.id <> o.id and n.tool = o.tool
+               and n.digest = o.digest and n.created_at > o.created_at
+               and n.status in ('pending', 'approved')) as "is!""#,
+        tenant.0,
+        old.id.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Loads the pending requests that a person decides, also those that wait for a co-approver; the oldest first, at most
 /// 20. Requests on which the person is a co-approver are found only with `Everywhere`, so they are in no prompt.
 pub async fn list_pending(
