@@ -126,12 +126,11 @@ impl Visitor {
     /// Comes to the guide's way with this name, as somebody who went those before it.
     pub(super) async fn skip_to(&self, way: &str) {
         const SKIP: &str = "const [way] = arguments; return Promise.all([import('/reload.js'), import('/guide.js')]) \
-            .then(([{keep}, {WAYS}]) => { \
+            .then(([{keep}, {WAYS, recallGuide, renderGuide}]) => { \
                 const gone = WAYS.slice(0, WAYS.findIndex(({name}) => name === way)); \
                 const done = gone.flatMap(({name, steps}) => steps.map((_, at) => `${name}/${at}`)); \
-                keep('nod-demo-guide', {done, tried: [], folded: true}); return true })";
+                keep('nod-demo-guide', {done, tried: []}); recallGuide(); renderGuide() })";
         self.browser.run(SKIP, json!([way])).await;
-        self.browser.go(self.demo.page.as_str()).await;
     }
 
     /// Leaves. A page that complained in its console was not in order, whatever it showed.
