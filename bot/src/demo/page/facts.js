@@ -8,7 +8,7 @@ const ENDS = [
   ["undone", /Undone by /],
   ["denied", /Denied by /],
   ["expired", /Expired without an answer/],
-  ["replaced", /Replaced by a newer request/],
+  ["replaced", /Replaced by /],
   ["unknown", /→ Unknown\b/],
   ["failed", /Approved by [^]*→ Not /],
 ];

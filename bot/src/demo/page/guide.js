@@ -23,6 +23,7 @@ export const WAYS = [
   discordWay,
   { name: "A document on Discord", steps: documentSteps(onDiscord) },
 ];
+const END = { words: "That was the tour. There's more to try, and you can ask Nod anything." };
 const done = new Set();
 const tried = new Set();
 let parts;
@@ -41,7 +42,8 @@ const key = (way, at) => `${way}/${at}`;
 
 // What can be done now. A way with facts is told by them; a document's steps tell themselves.
 function current(way, facts, at) {
-  if (!facts) return store.away ? step({ away: true }) : way.steps[at].now();
+  const { away, lost } = store;
+  if (!facts) return away || lost ? step({ away, lost }) : way.steps[at].now();
   const found = step(facts, way);
   return { ...found, go: found.go && (() => way.acts[found.go](found)) };
 }
@@ -55,7 +57,7 @@ export function renderGuide() {
   const open = WAYS.findIndex(({ name, steps }) => steps.some((_, at) => !done.has(key(name, at))));
   const way = WAYS[open];
   const now = way?.steps.findIndex((_, at) => !done.has(key(way.name, at)));
-  const next = way && current(way, facts[open], now);
+  const next = way ? current(way, facts[open], now) : END;
   // Seconds pass, and patience ends, without any news.
   clearTimeout(timer);
   if (next?.again) timer = setTimeout(renderGuide, next.again);
@@ -65,7 +67,7 @@ export function renderGuide() {
   remember();
   const gone = WAYS.slice(0, open < 0 ? WAYS.length : open).map(({ name }) => ({ id: name, title: name, sign: "✓", state: "done" }));
   const state = (at) => (done.has(key(way.name, at)) ? "done" : at === now ? "now" : "later");
-  const steps = (way?.steps ?? []).map(({ title }, at) => ({ id: key(way.name, at), title, sign: state(at) === "done" ? "✓" : at + 1, state: state(at), next: state(at) === "now" && next }));
+  const steps = !way ? [{ id: "end", title: "Done", sign: "✓", state: "now", next }] : way.steps.map(({ title }, at) => ({ id: key(way.name, at), title, sign: state(at) === "done" ? "✓" : at + 1, state: state(at), next: state(at) === "now" && next }));
   parts ??= build();
   document.body.classList.toggle("begun", done.size > 0);
   const sign = ({ next, ...one }) => JSON.stringify([one, next && [next.words, next.label, next.note?.at]]);

@@ -14,7 +14,7 @@ const agreed = (facts) => told(/This works for everyone|picked this one|Send thi
 const asked = (facts) => told(/When works for you\?/) || agreed(facts);
 
 const fullName = (handle) => people().find((one) => one.name === handle).real_name;
-const hasVoted = ({ words }, name) => new RegExp(`(✓|None of these:)[^\\n]*${name}`).test(words);
+const hasVoted = ({ words }, name) => new RegExp(`(✓|None of these work:)[^\\n]*${name}`).test(words);
 const next = ({ vote }) => VOTERS.find((one) => !hasVoted(vote, fullName(one)));
 const HOW = "press the number of every time that works for you (times are in your time zone)";
 

@@ -35,6 +35,7 @@ export const names = () => Object.fromEntries(people().map((one) => [one.name, f
 // What is the same in both windows.
 export const shared = () => ({
   now: Date.now(),
+  lost: Boolean(store.lost),
   away: store.away,
   visitor: store.facts.me,
   names: names(),

@@ -37,6 +37,7 @@ const ENDS = {
 };
 
 const ROWS = [
+  ["lost", (facts) => facts.lost, () => ({ words: "The demo isn't answering. Is it still running?" })],
   ["away", (facts) => facts.away, () => ({ words: "Nod is stopped. It's back in a few seconds." })],
   ["other", (facts, way) => facts.me !== turn(facts, way), become],
   ["question", (facts) => facts.question, ({ question }) => point("Nod asks which one you mean. Pick one.", "Go to the question", question)],

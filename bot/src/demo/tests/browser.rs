@@ -104,6 +104,34 @@ async fn newcomer_sends_the_first_mail_on_discord() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn guide_leads_three_people_to_a_time() {
+    let Some(ana) = Visitor::arrive(WIDE).await else { return };
+    ana.read("#guide", "Type it for me").await;
+    ana.skip_to("A meeting").await;
+    ana.read("#guide", "Find a time").await;
+    ana.watch_guide("slack").await;
+    ana.follow_guide("Type it for me").await;
+    ana.press(".slack .composer button", "Send").await;
+    ana.follow_guide("Connect Google").await;
+    ana.give_consent(&[("button", "Continue to Google")]).await;
+    ana.follow_guide("Go to the times").await;
+    ana.press(".slack .message button", "Ask the others").await;
+    for (who, next) in [("Ana", "Switch to Bo"), ("Bo", "Switch to Cho"), ("Cho", "Switch to Ana")] {
+        ana.read("#guide", &format!("As {who}, press the number")).await;
+        ana.follow_guide("Go to the vote").await;
+        ana.press(".slack .message button", "2").await;
+        ana.follow_guide(next).await;
+    }
+    ana.follow_guide("Go to the card").await;
+    ana.press(".slack .message button", "Approve & invite").await;
+    ana.follow_guide("Open a guest's calendar").await;
+    ana.read(".mail .event", "Planning").await;
+    ana.read("#guide", "Ask on Discord").await;
+    ana.told_truth().await;
+    ana.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn guide_says_what_the_facts_are() {
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
     assert_eq!(ana.browser.run(include_str!("browser/way_table.js"), json!([])).await, json!([]));

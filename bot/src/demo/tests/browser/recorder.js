@@ -9,8 +9,10 @@ return Promise.all([import("/store.js"), import("/discord/guild.js")]).then(([{ 
   const NEEDS = [
     [/then press Approve/, (on) => seen(/"approve:/, on)],
     [/It goes out/, (on) => seen(/"undo:/, on)],
+    [/free at these times/, (on) => seen(/"open_vote:/, on)],
+    [/press the number/, (on) => seen(/"vote:/, on)],
     [/asks which one/, (on) => seen(/"answer_question:/, on)],
-    [/needs your account/, (on) => seen(/"Connect /, on)],
+    [/needs your account|your calendar yet/, (on) => seen(/"Connect /, on)],
     [/It's sent/, sent],
     [/took it back/, (on) => seen(/Undone by/, on)],
   ];

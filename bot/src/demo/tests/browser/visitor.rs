@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::super::{DemoFixture, list};
 use super::webdriver::Browser;
@@ -23,24 +24,29 @@ fn report_unchecked(what: &str) {
     }
 }
 
+/// Not more at once: each would be too slow to press Undo in time.
+static SCREENS: Semaphore = Semaphore::const_new(2);
+
 /// A visitor at a screen.
 pub(super) struct Visitor {
     pub(super) demo: DemoFixture,
     pub(super) browser: Browser,
     /// How often something was pressed.
     pub(super) presses: AtomicU32,
+    _screen: SemaphorePermit<'static>,
 }
 
 impl Visitor {
     /// Opens the page of a fresh demo; `None` where there is no browser to open it with.
     pub(super) async fn arrive((width, height): (u32, u32)) -> Option<Self> {
+        let screen = SCREENS.acquire().await.unwrap();
         let Some(browser) = Browser::open(width, height).await else {
             report_unchecked("the demo in a browser (no chromedriver)");
             return None;
         };
         let demo = DemoFixture::start().await;
         browser.go(demo.page.as_str()).await;
-        Some(Self { demo, browser, presses: AtomicU32::new(0) })
+        Some(Self { demo, browser, presses: AtomicU32::new(0), _screen: screen })
     }
 
     pub(super) async fn press(&self, within: &str, words: &str) {
@@ -120,12 +126,11 @@ impl Visitor {
     /// Comes to the guide's way with this name, as somebody who went those before it.
     pub(super) async fn skip_to(&self, way: &str) {
         const SKIP: &str = "const [way] = arguments; return Promise.all([import('/reload.js'), import('/guide.js')]) \
-            .then(([{keep}, {WAYS}]) => { \
+            .then(([{keep}, {WAYS, recallGuide, renderGuide}]) => { \
                 const gone = WAYS.slice(0, WAYS.findIndex(({name}) => name === way)); \
                 const done = gone.flatMap(({name, steps}) => steps.map((_, at) => `${name}/${at}`)); \
-                keep('nod-demo-guide', {done, tried: [], folded: true}); return true })";
+                keep('nod-demo-guide', {done, tried: []}); recallGuide(); renderGuide() })";
         self.browser.run(SKIP, json!([way])).await;
-        self.browser.go(self.demo.page.as_str()).await;
     }
 
     /// Leaves. A page that complained in its console was not in order, whatever it showed.

@@ -12,6 +12,8 @@ const [card, undo, other] = [{ approve: "Approve & send" }, { left: 7 }, "what's
 const TABLE = [
   // what holds, the way, the state, and words of it
   [{}, mail, "idle", "Send “@nod tell Bo I'm late”"],
+  [{ lost: true, away: true }, mail, "lost", "isn't answering"],
+  [{ lost: true, card }, mail, "lost", "isn't answering"],
   [{ away: true }, mail, "away", "stopped"],
   [{ away: true, card }, mail, "away", "stopped"],
   [{ away: true, me: "bo" }, mail, "away", "stopped"],
@@ -65,6 +67,7 @@ const ENDS = [
   ["Approved by Ana Silva → Undone by Ana Silva 23:25 WET. Not sent.", "undone"],
   ["Denied by Ana Silva 23:25 WET (too early…). Not sent.", "denied"],
   ["Expired without an answer. Not sent.", "expired"],
+  ["Replaced by the card below.", "replaced"],
   ["Approved by Ana Silva 23:25 WET → Unknown 23:26 WET. I can't tell yet", "unknown"],
   ["Approved by Ana Silva 23:25 WET → Not sent 23:26 WET", "failed"],
   ["Send this email?\nHi Bo… → soon", undefined],
