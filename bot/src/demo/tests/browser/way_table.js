@@ -67,7 +67,7 @@ const ENDS = [
   ["Approved by Ana Silva → Undone by Ana Silva 23:25 WET. Not sent.", "undone"],
   ["Denied by Ana Silva 23:25 WET (too early…). Not sent.", "denied"],
   ["Expired without an answer. Not sent.", "expired"],
-  ["Replaced by the card below.", "replaced"],
+  ["Replaced by a newer card.", "replaced"],
   ["Approved by Ana Silva 23:25 WET → Unknown 23:26 WET. I can't tell yet", "unknown"],
   ["Approved by Ana Silva 23:25 WET → Not sent 23:26 WET", "failed"],
   ["Send this email?\nHi Bo… → soon", undefined],
