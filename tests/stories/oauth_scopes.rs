@@ -60,9 +60,11 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
+              I can work with your calendar, but I can't organise your email or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+            nod: · ✓ Now I can also read your email: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: I can read your email, but I can't write email for you yet. Allow that too, and I'll pick up where I left off.
+            nod: I can read your email and work with your calendar, but I can't write email for you yet. Allow that too, and I'll pick up where I left off.
               · This link is just for you. It works once, within an hour. Sign in as ana@acme.test.
               [Connect Google]
         ");
@@ -81,6 +83,8 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
+              I can work with your calendar, but I can't organise your email or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+            nod: · ✓ Now I can also read your email: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
             nod: · ✓ Now I can also write email for you: ana@acme.test
@@ -104,6 +108,8 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: Platfor
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
+              I can work with your calendar, but I can't organise your email or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+            nod: · ✓ Now I can also read your email: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
             nod: · ✓ Now I can also write email for you: ana@acme.test
@@ -133,7 +139,7 @@ async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
         insta::assert_snapshot!(page_text(&page), @r"
             Connected
             Nod can now use ana@acme.test for you.
-            Nod can't write email for you, work with your calendar or see when people are busy: that box wasn't ticked. If you want it, ask Nod again in chat and tick it.
+            Nod can't work with your calendar or see when people are busy: that box wasn't ticked. If you want it, ask Nod again in chat and tick it.
             You can close this page. Nod is already carrying on in your chat.
         ");
     }
@@ -141,7 +147,7 @@ async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-              I can read your email, but I can't write email for you, work with your calendar or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+              I can read your email, write email for you and organise your email, but I can't work with your calendar or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
         ");
     }
     world.script_model("tool", [recent(), Answer::text("Nothing new.")]);
@@ -149,7 +155,7 @@ async fn unticked_scope_is_reported_and_the_rest_is_used(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-              I can read your email, but I can't write email for you, work with your calendar or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+              I can read your email, write email for you and organise your email, but I can't work with your calendar or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
             ana: what's new in my mail?
             nod: Nothing new.
         ");
@@ -182,10 +188,12 @@ async fn missing_scope_is_reported_and_nothing_is_lost(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: what's new in my mail?
             nod: · ✓ Google is connected: ana@acme.test
+              I can work with your calendar, but I can't organise your email or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+            nod: · ✓ Now I can also read your email: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
             nod: · ✓ Google is still connected: ana@acme.test
-              I can read your email, but I can't write email for you: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+              I can read your email and work with your calendar, but I can't write email for you: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
             nod: I may not write email for you, so Bo was not told.
               · To be clear, nothing was sent or changed just now.
         ");
@@ -261,6 +269,8 @@ async fn a_request_for_more_takes_the_connected_account_alone() {
     insta::assert_snapshot!(world.read_new("dm:ana"), @r"
         ana: what's new in my mail?
         nod: · ✓ Google is connected: ana@acme.test
+          I can work with your calendar, but I can't organise your email or see when people are busy: that box wasn't ticked on Google's page. Ask me again and tick it if you want me to.
+        nod: · ✓ Now I can also read your email: ana@acme.test
         nod: Nothing new.
         ana: tell Bo I'm late
         nod: · You signed in as ana.private@mail.test, but ana@acme.test is the one that's connected. Nothing changed. Ask me again and sign in as ana@acme.test.

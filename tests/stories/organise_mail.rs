@@ -65,15 +65,12 @@ async fn what_was_asked_for_happens_at_once_and_is_told_privately(platform: Plat
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod archive what Kim sent and label it invoices
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            ana: archive everything about nothing
-            nod: · ✓ Now I can also organise your email: ana@acme.test
-            nod: There was nothing.
-              · To be clear, nothing was sent or changed just now.
-            nod: Both are archived under Invoices.
+            nod: · You asked in a channel: “archive what Kim sent and label it invoices”
+              Both are archived under Invoices.
+              [Share in the thread]
         ");
     }
     world.finish().await;
@@ -94,10 +91,6 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
         ");
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            ana: archive everything about nothing
-            nod: · ✓ Now I can also organise your email: ana@acme.test
-            nod: There was nothing.
-              · To be clear, nothing was sent or changed just now.
             nod: # Star this email?
               Account  ana@acme.test
               What happens  star
@@ -112,17 +105,15 @@ async fn once_a_mail_was_read_it_asks(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            ana: archive everything about nothing
-            nod: · ✓ Now I can also organise your email: ana@acme.test
-            nod: There was nothing.
-              · To be clear, nothing was sent or changed just now.
             nod: # Change done
               Account  ana@acme.test
               What happens  star
               “Invoice 1” from kim@northwind.test
               Approved by Ana Silva 09:30 WET → Done 09:30 WET
               [Show all]
-            nod: It has a star now.
+            nod: · You asked in a channel: “read Kim's first mail and star it if it matters”
+              It has a star now.
+              [Share in the thread]
         ");
     }
     world.read_new("general");
@@ -166,24 +157,22 @@ async fn a_newer_request_about_the_same_mail_says_nothing_under_the_old_one(plat
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            ana: archive everything about nothing
-            nod: · ✓ Now I can also organise your email: ana@acme.test
-            nod: There was nothing.
-              · To be clear, nothing was sent or changed just now.
             ana: read mail 0 and star it if it matters
-            nod: # Replaced: change not done
+            nod: # Star this email?
               Account  ana@acme.test
               What happens  star
               “Invoice 1” from kim@northwind.test
-              Replaced by a newer card.
+              ⚠ Prepared after reading an email from kim@northwind.test
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve] [Deny] [Show all]
             ana: read mail 0 and archive it if it matters
             nod: # Archive this email?
               Account  ana@acme.test
               What happens  archive
               “Invoice 1” from kim@northwind.test
               ⚠ Prepared after reading an email from kim@northwind.test
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve] [Deny]
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve] [Deny] [Show all]
         ");
     }
     world.model.will(Answer::text("All right."));
@@ -231,10 +220,6 @@ async fn several_wishes_of_one_sentence_are_done_side_by_side(platform: Platform
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            ana: archive everything about nothing
-            nod: · ✓ Now I can also organise your email: ana@acme.test
-            nod: There was nothing.
-              · To be clear, nothing was sent or changed just now.
             ana: archive the lunch mail and star Invoice 2
             nod: Both are done.
         ");

@@ -492,6 +492,7 @@ async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: Platform) {
                   Subject  Sales
                   Attached  sales.csv (26 bytes)
                   See the file.
+                  ⚠ Prepared after reading the file sales.csv
                   · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny] [Show all]
         ");

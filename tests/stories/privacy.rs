@@ -132,6 +132,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: Pl
               I'm running late.
 
               Ana
+              ⚠ Prepared after reading an email from cfo@bank.test
               · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny] [Show all]
         ");
@@ -225,6 +226,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
             I'm running late.
 
             Ana
+            ⚠ Prepared after reading an email from cfo@bank.test
             · Only Eli Closed can approve this. Expires Sat 7 Mar 2026, 09:30 WET
             [Approve & send] [Edit] [Deny] [Show all]
         ");
@@ -237,7 +239,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             eli: @nod look into my mail and tell Bo I'm late
                 nod: · Eli Closed, I have something just for you, but I can't send you direct messages.
-                  [Show me] [Show me] [Show me]
+                  [Show me] [Show me]
         ");
     }
     let first = world.chat.nod_message_ids("general")[0].clone();
@@ -292,7 +294,6 @@ async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: Platform)
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod label the bank's mail redund
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     assert!(world.read_new("dm:ana").contains("Redundancies 2026"));

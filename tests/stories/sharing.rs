@@ -87,7 +87,6 @@ async fn nobody_else_shares_it(platform: Platform) {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
-                  [Share here]
         ");
     }
     world.read_new("dm:ana");

@@ -129,6 +129,7 @@ async fn what_others_said_is_outside_text(platform: Platform) {
                   I'm running late.
 
                   Ana
+                  ⚠ Prepared after reading earlier messages in this thread
                   · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
                   [Approve & send] [Edit] [Deny] [Show all]
         ");

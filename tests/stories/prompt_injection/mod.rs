@@ -94,8 +94,10 @@ async fn whose_text_came_last_is_named_and_everything_is_on_the_card_or_behind_a
     );
     world.say("ana", "dm:ana", "read my mail and tell Bo").await;
     let card = world.read_new("dm:ana");
-    // Ana named Bo herself, so what was read is no warning; it is told all the same.
-    assert!(!card.contains("⚠") && !card.contains("more characters)"), "{card}");
+    // Ana named Bo herself, but what was read since then may have written the letter.
+    let warning = card.lines().find(|line| line.contains('⚠')).unwrap_or_default();
+    assert!(warning.contains("⚠ Prepared after reading an email from aaa"), "{card}");
+    assert!(warning.ends_with("bbb.evil.test") && !card.contains("more characters)"), "{card}");
     let shown = world.show_all("ana", "dm:ana", "SHA-256").await;
     let read = shown.split_once("Preparedafterreading,latestfirst:").map_or("", |(_, read)| read);
     assert!(shown.contains("theendofit"), "{shown}");
