@@ -72,6 +72,19 @@ impl fmt::Display for Source {
     }
 }
 
+/// The outside text that asked for a request which nobody here asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedBy {
+    /// Whose text it is: "an email from eve@x.test".
+    pub source: Source,
+    /// Its subject or title, if it has one.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Whether a recipient's address stands in this text and in nothing else that was read.
+    #[serde(default)]
+    pub is_only_place: bool,
+}
+
 /// Returns an outsider's address if it is valid: at most 64 characters before the @ and 254 in total.
 #[must_use]
 pub fn valid_email(written: &str) -> Option<&str> {

@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
 use crate::ids::PersonId;
+use crate::outside::AskedBy;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
 use crate::scope::Scope;
@@ -394,6 +395,9 @@ pub struct Preview {
     #[serde(default)]
     #[serde(alias = "unnamed")]
     pub unknown_recipients: Vec<String>,
+    /// The outside text that asked for it, if it names recipients and people here named none of them. The gate sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<AskedBy>,
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
@@ -455,6 +459,7 @@ impl Preview {
             thread_participants: Vec::new(),
             are_recipients_named: false,
             unknown_recipients: Vec::new(),
+            asked_by: None,
             draft: None,
             edited_from: None,
             display_limit: default_display_limit(),

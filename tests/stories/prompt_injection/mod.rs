@@ -4,6 +4,7 @@
 mod actions;
 mod attempts;
 mod own_data;
+mod stopped;
 
 use std::collections::BTreeSet;
 
@@ -150,6 +151,9 @@ async fn run_attempt(world: &mut World, attempt: &Attempt, draft: &str) {
     if asks {
         assert!(newest.contains("[Deny]"), "{name}: nobody was asked:\n{newest}");
         assert!(newest.contains("⚠ "), "{name}: no warning:\n{newest}");
+        // Where a text asked for it, its card is no question that invites a yes.
+        let invites = newest.contains("[Approve");
+        assert!(newest.contains("# Stopped: ") != invites, "{name}: what does it ask?\n{newest}");
     }
     let newest = newest.to_owned();
     let whole =

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Next, NodeContext, NodeError, NodeOutput, Step, act, drafts, recipients, think, times};
+use super::{
+    Next, NodeContext, NodeError, NodeOutput, Step, act, asked_by, drafts, recipients, think, times,
+};
 use crate::state::{AgentState, Node, PendingCall, WaitReason};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
@@ -111,7 +113,11 @@ async fn examine(
         Ok(preview) => recipients::find_named(preview, &pending.picked_values, state, cx).await?,
         Err(_) => recipients::Named::default(),
     };
-    match previewed.map(|preview| named.add_to(preview)) {
+    let stated = |preview: Preview| {
+        let preview = named.add_to(preview);
+        Preview { asked_by: asked_by::find(tool.spec(), &addressed, &preview, seen, state), ..preview }
+    };
+    match previewed.map(stated) {
         Ok(preview) => {
             match (
                 load_ruling(tool.spec(), &preview, overwrites, state, seen, cx).await?,

@@ -2,6 +2,7 @@
 //! anything: each node output is an [`NodeOutput`], which the runner stores.
 
 mod act;
+mod asked_by;
 mod check;
 pub(crate) mod claim_check;
 mod converse;

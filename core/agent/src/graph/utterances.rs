@@ -31,7 +31,8 @@ pub(super) fn is_name_said<'a>(turns: impl Iterator<Item = &'a Turn>, name: &str
     turns.into_iter().any(|turn| matches!(turn, Turn::Human { text } if is_said(text)))
 }
 
-fn contains_email(said: &str, address: &str) -> bool {
+/// Whether a text, in lower case, has this address and not only a longer one.
+pub(super) fn contains_email(said: &str, address: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || "@_-+%".contains(c);
     said.match_indices(address).any(|(at, _)| {
         let before = said[..at].chars().next_back();

@@ -81,6 +81,10 @@ impl Commit<'_> {
         if !self.is_seen_only_by_owner() {
             preview.never_written_to.clear();
         }
+        // Whom the person had Nod write to before is no stranger whom only a text brought up.
+        if !known.is_empty() {
+            preview.asked_by = None;
+        }
         let called = person.display_name();
         let guests =
             approval::guests::add_guest_times(conn, tenant, &mut preview, run.person, called).await?;
@@ -139,11 +143,15 @@ impl Commit<'_> {
 }
 
 /// Puts all requests on one card if it shows them in full, otherwise each on its own. If one of them needs a
-/// co-approver, each gets its own card, because the co-approver must see nothing else.
+/// co-approver, each gets its own card, because the co-approver must see nothing else. What outside text asked for
+/// stands alone in any case, so that no press about another request decides it.
 fn group_into_cards(
-    mut asked: Vec<(Approval, Terms)>,
+    asked: Vec<(Approval, Terms)>,
     shows: impl Fn(&Card) -> bool,
 ) -> Vec<Vec<(Approval, Terms)>> {
+    let (stopped, mut asked): (Vec<_>, Vec<_>) =
+        asked.into_iter().partition(|(approval, _)| approval.preview.asked_by.is_some());
+    let stopped = stopped.into_iter().map(|one| vec![one]);
     let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
     let alone = asked.iter().any(|(approval, _)| approval.co_approver_list.is_some());
     if let [first, _, ..] = own[..]
@@ -152,9 +160,9 @@ fn group_into_cards(
         asked.iter_mut().for_each(|(approval, _)| approval.delivery = first);
         let all: Vec<Approval> = asked.iter().map(|(approval, _)| approval.clone()).collect();
         if approval::fits_on_one_card(&all, shows) {
-            return vec![asked];
+            return std::iter::once(asked).chain(stopped).collect();
         }
         asked.iter_mut().zip(own).for_each(|((approval, _), own)| approval.delivery = own);
     }
-    asked.into_iter().map(|one| vec![one]).collect()
+    asked.into_iter().map(|one| vec![one]).chain(stopped).collect()
 }

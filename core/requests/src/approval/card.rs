@@ -3,7 +3,7 @@
 use super::co_approval::{self, Role};
 use super::form::MAX_REASON_CHARS;
 use super::headline::headline;
-use super::{Approval, EffectState, Status, batch, display_limits};
+use super::{Approval, EffectState, Status, batch, display_limits, stopped};
 use crate::busy::wait_sentence;
 use nod_contract::card::reconnect::with_reconnect;
 use nod_contract::card::{Action, Block, Card, Deadline, OnClick, Style, truncate};
@@ -42,7 +42,11 @@ pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
 
 /// Renders the card of one request, for its owner or a co-approver.
 pub(super) fn single(approval: &Approval, reader: Role) -> Card {
-    let card = add_details(Card::default().with_title(title(approval)), approval);
+    let card = Card::default().with_title(title(approval));
+    if let Some(by) = stopped::asked_by(approval) {
+        return stopped::card(card, approval, by);
+    }
+    let card = add_details(card, approval);
     let card = match approval.status {
         Status::Pending if reader == Role::CoApprover => co_approval::add_decision_buttons(card, approval),
         Status::Pending => add_decision_buttons(card, approval),

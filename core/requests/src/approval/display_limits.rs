@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::stopped;
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::tool::{MAX_BODY_CHARS, Preview};
 
@@ -106,7 +107,8 @@ fn fields_cost(preview: &Preview) -> usize {
     let field = |(name, value): &(String, String)| {
         FIELD + escaped_length(name) + escaped_length(value) + marks(value)
     };
-    preview.fields.iter().map(field).sum()
+    let asked_by = preview.asked_by.as_ref().map_or(0, |by| line_cost(&stopped::wish(preview, by)));
+    preview.fields.iter().map(field).sum::<usize>() + asked_by
 }
 
 /// The length as JSON in UTF-16: some platforms count the one, some the other.

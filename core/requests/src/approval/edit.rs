@@ -66,13 +66,16 @@ pub async fn save(
         Ok(preview) if errors.is_empty() => {
             // New recipients were named by the user in the form.
             let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
-            let unnamed = approval.preview.unknown_recipients.iter().filter(stays).cloned().collect();
+            let unnamed: Vec<String> =
+                approval.preview.unknown_recipients.iter().filter(stays).cloned().collect();
+            let is_unknown = |one: &String| unnamed.iter().any(|r| r.eq_ignore_ascii_case(one));
             let was = &approval.preview;
             let first = was.never_written_to.iter().filter(stays).cloned().collect();
             let mut preview = Preview {
                 never_written_to: first,
                 are_recipients_named: was.are_recipients_named,
                 display_limit: was.display_limit,
+                asked_by: was.asked_by.clone().filter(|_| preview.recipients.iter().all(is_unknown)),
                 unknown_recipients: unnamed,
                 is_organisation_account: was.is_organisation_account,
                 edited_from: was.edited_from.clone().or_else(|| Some(approval.digest.clone())),

@@ -1,14 +1,17 @@
 //! The first line of a request's card: the question, and later the outcome, so that nobody has to read further to know
 //! it.
 
-use super::{Approval, Status};
+use super::{Approval, Status, stopped};
 use nod_contract::tool::{ActionLabels, ToolError};
 
 /// Returns "Send this email?", later "Email sent".
 pub(super) fn headline(approval: &Approval) -> String {
     let words = &approval.preview.labels;
     match approval.status {
-        Status::Pending => approval.preview.question.clone(),
+        Status::Pending => match stopped::asked_by(approval) {
+            Some(by) => stopped::headline(by),
+            None => approval.preview.question.clone(),
+        },
         Status::Superseded if !approval.original_done => {
             format!("Replaced: {} {}", words.noun, words.not_done.to_lowercase())
         }

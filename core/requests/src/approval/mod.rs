@@ -18,6 +18,7 @@ mod retry_unknown;
 mod revalidate;
 mod risks;
 pub mod sql;
+mod stopped;
 mod typed_yes;
 mod undo;
 mod waiting_line;

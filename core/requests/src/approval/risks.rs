@@ -1,5 +1,6 @@
 //! The risk lines of a request: computed, never written by a model.
 
+use super::stopped;
 use nod_contract::address::{is_outside, organisation_domain};
 use nod_contract::outside::valid_email;
 use nod_contract::privacy::Provenance;
@@ -15,8 +16,13 @@ pub fn risks(
     provenance: &Provenance,
 ) -> Vec<String> {
     let knows = |r: &&str| known.iter().any(|k| k.eq_ignore_ascii_case(r));
-    let unknown = distinct(&preview.unknown_recipients).into_iter().filter(|r| !knows(r)).collect();
-    let mut lines: Vec<String> = unknown_recipients_text(unknown).into_iter().collect();
+    let unknown: Vec<&str> =
+        distinct(&preview.unknown_recipients).into_iter().filter(|r| !knows(r)).collect();
+    let first = match &preview.asked_by {
+        Some(by) => stopped::risk(&unknown, by),
+        None => unknown_recipients_text(&unknown),
+    };
+    let mut lines: Vec<String> = first.into_iter().collect();
     lines.extend(preview.risks.iter().cloned());
     lines.extend(outside_lines(preview));
     lines.extend(minor);
@@ -66,8 +72,8 @@ fn outside_lines(preview: &Preview) -> Vec<String> {
 }
 
 /// Returns the line about recipients whom no user here has named.
-fn unknown_recipients_text(unnamed: Vec<&str>) -> Option<String> {
-    match unnamed[..] {
+fn unknown_recipients_text(unnamed: &[&str]) -> Option<String> {
+    match *unnamed {
         [] => None,
         [one] => Some(format!("{one} came from something I read, not from you")),
         [first, ..] => {

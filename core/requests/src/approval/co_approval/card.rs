@@ -94,6 +94,7 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &CoApprover) -> Appro
         ..approval.clone()
     };
     seen.preview.display_limit = reader.display_limit;
+    seen.preview.asked_by = None;
     seen
 }
 
@@ -103,7 +104,7 @@ fn public_risk_lines(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // The line that it might happen twice comes first; it is about the request.
     let mut lines: Vec<String> = retry_unknown::duplicate_risk(approval).cloned().into_iter().collect();
-    let public = Preview { never_written_to: Vec::new(), ..preview.clone() };
+    let public = Preview { never_written_to: Vec::new(), asked_by: None, ..preview.clone() };
     lines.extend(risks(&public, &[], Vec::new(), &Provenance::Trusted));
     if approval.untrusted_in_view {
         lines.push("Prepared after reading text from outside".to_owned());
