@@ -24,7 +24,7 @@ export const MORE = [
   { title: "Edit before you send", say: MAIL, then: "press Edit and change what will be sent", is: () => told(/ · edited/) },
   { title: "Undo", say: MAIL, then: "approve it, then press Undo within ten seconds", is: () => told(/Undone by /) },
   { title: "Deny with a reason", say: "@nod tell Dana I'm late", then: "press Deny and say why", is: () => told(/Denied by [^"]*\(.+\)/) },
-  { title: "Three at once", say: "@nod tell Bo, Cho and Dana each that lunch is at one", then: "approve all, or untick some", is: () => told(/\d (emails|requests)"/) },
+  { title: "Three at once", say: "@nod tell Bo, Cho and Dana each that lunch is at one", then: "approve all, or untick some", is: () => told(/\d (emails|requests)( to approve)?"/) },
   { title: "Let one expire", say: "@nod tell Cho I'm late", then: "do nothing. Here a request expires after five minutes, with a reminder after three", is: () => told(/Expired without an answer/) },
   { title: "A draft", say: "@nod draft an email to Bo about the launch", then: "then reply “make it shorter” and “send it” in the thread", is: () => told(/"Draft"/) },
   { title: "Private email in a channel", say: "@nod what's new in my email?", then: "only you see the answer", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
@@ -41,6 +41,7 @@ export const MORE = [
   },
   { title: "Link Slack and Discord", say: "/nod connect chat", then: "then enter the code with “/connect” on Discord", is: () => told(/You're linked/) },
   { title: "What nobody wrote down", say: "@nod where can I park?", then: "no page of the handbook says it, so Nod says that it does not know", is: () => told(/I don.t know|do(es)? not say|found nothing/) },
+  { title: "An email that tries to trick Nod", say: "@nod read the mail about “Action needed”", then: "the demo's model obeys any email, and Nod stops it: look at the card in your direct messages, and at who asked for what", is: () => told(/Stopped: an email asked for this/) },
   { title: "Remember", say: "@nod remember that the launch is on Friday", then: "then ask “@nod when is the launch?” or type “/nod memory”", is: () => told(/I will remember that/) },
 ];
 
