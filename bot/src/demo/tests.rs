@@ -15,6 +15,7 @@ use super::*;
 
 mod browser;
 mod documents;
+mod hostile;
 mod meeting;
 
 /// Long, because a machine that builds at the same time is slow.
@@ -118,7 +119,7 @@ impl DemoFixture {
         tokio::time::timeout(TIMEOUT, seen).await.unwrap()
     }
 
-    /// Follows Nod's page and Google's, as a browser would.
+    /// Follows Nod's page and Google's, and Discord's in between, as a browser would.
     async fn connect(&self, link: &str) {
         let page = self.client.get(link).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
@@ -127,9 +128,21 @@ impl DemoFixture {
         let begun = self.client.post(link.join("/oauth/google/start").unwrap()).form(&[("t", token)]);
         let begun = begun.send().await.unwrap();
         assert_eq!(begun.status(), StatusCode::SEE_OTHER);
-        let header = |name| begun.headers().get(name).unwrap().to_str().unwrap().to_owned();
-        let cookie = header(SET_COOKIE).split(';').next().unwrap().to_owned();
-        let back = self.google.consent(&header(LOCATION), "ana@acme.test", None).unwrap();
+        let header = |answer: &reqwest::Response, name| {
+            answer.headers().get(name).unwrap().to_str().unwrap().to_owned()
+        };
+        let cookie =
+            |answer: &reqwest::Response| header(answer, SET_COOKIE).split(';').next().unwrap().to_owned();
+        let begun = match header(&begun, LOCATION) {
+            to if to.contains("/oauth2/authorize?") => {
+                let agreed = self.client.get(format!("{to}&as=ana")).send().await.unwrap();
+                let back = self.client.get(header(&agreed, LOCATION)).header(COOKIE, cookie(&begun));
+                back.send().await.unwrap()
+            }
+            _ => begun,
+        };
+        let cookie = cookie(&begun);
+        let back = self.google.consent(&header(&begun, LOCATION), "ana@acme.test", None).unwrap();
         let done = self.client.get(back).header(COOKIE, cookie).send().await.unwrap();
         assert_eq!(done.status(), StatusCode::OK);
         assert!(done.text().await.unwrap().contains("ana@acme.test"));

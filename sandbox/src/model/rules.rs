@@ -5,6 +5,7 @@
 mod calendar_plan;
 mod documents;
 mod events;
+mod gullible;
 mod mails;
 mod memory;
 mod people;
@@ -61,6 +62,9 @@ fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
 
 fn reason(asked: &RequestContext<'_>) -> Answer {
     let wish = &asked.intent;
+    if let Some(obeyed) = gullible::obey(asked) {
+        return obeyed;
+    }
     if let (Intent::Open(change), Some(draft)) = (wish, asked.draft()) {
         return change_draft(asked, change, &draft);
     }

@@ -28,7 +28,7 @@ fn whispered_button(state: &Value, action: &str) -> Option<(Value, Value)> {
 }
 
 /// Returns a button of a message in Discord, wherever it is in its parts.
-fn discord_button(parts: &Value, action: &str) -> Option<String> {
+pub(super) fn discord_button(parts: &Value, action: &str) -> Option<String> {
     list(parts).find_map(|part| {
         let id = part["custom_id"].as_str().filter(|id| id.starts_with(action)).map(str::to_owned);
         id.or_else(|| discord_button(&part["components"], action))
@@ -36,7 +36,7 @@ fn discord_button(parts: &Value, action: &str) -> Option<String> {
 }
 
 /// Returns Nod's messages in Discord that Ana sees, and what it said to her alone.
-fn discord_messages(state: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn discord_messages(state: &Value) -> impl Iterator<Item = &Value> {
     let messages = list(&state["channels"]).flat_map(|place| list(&place["messages"]));
     messages.filter(|message| message["by_bot"] == true).chain(list(&state["ephemerals"]))
 }
@@ -63,7 +63,7 @@ impl DemoFixture {
         self.post("slack/slash", command).await;
     }
 
-    async fn press_in_discord(&self, (message, button): &(Value, String)) {
+    pub(super) async fn press_in_discord(&self, (message, button): &(Value, String)) {
         let at = json!({
             "user": "ana", "channel": message["channel"], "ts": message["id"], "custom_id": button,
         });
