@@ -44,7 +44,9 @@ pub(super) fn card(card: &Card, numbers: &[usize], look: TextStyle) -> String {
     };
     for part in &card.body {
         lines.push(match part {
-            Block::Row(row) => format!("{}   {}", strip_control_chars(&row.text), buttons(&row.buttons)),
+            Block::Row(row) if !row.buttons.is_empty() => {
+                format!("{}   {}", strip_control_chars(&row.text), buttons(&row.buttons))
+            }
             part => block(part, look),
         });
     }

@@ -133,6 +133,8 @@ impl Kind {
 mod tests {
     use serde_json::json;
 
+    use super::super::card::single;
+    use super::super::co_approval::Role;
     use super::super::rejection::tests::approval;
     use super::*;
 
@@ -191,8 +193,10 @@ mod tests {
         one.owner_approved_at = one.decided_at;
         assert!(asked_by(&one).is_none(), "its owner agreed, and it waits for a second person");
         one.owner_approved_at = None;
-        one.status = Status::Denied;
-        assert!(asked_by(&one).is_none());
+        for status in [Status::Denied, Status::Expired, Status::Withdrawn] {
+            one.status = status;
+            assert_eq!(single(&one, Role::Owner).title.as_deref(), Some("Email not sent"));
+        }
     }
 
     #[test]
