@@ -401,8 +401,8 @@ async fn a_notification_says_who_is_asked_for_what() {
     world.connect_google("ana").await;
     world.make_mail_address_known("bo").await;
     let newest_text = |world: &World| {
-        let all = world.slack.messages("dm:ana").into_iter().filter(|message| message.is_from_bot);
-        all.last().map(|message| message.text.lines().next().unwrap_or_default().to_owned()).unwrap()
+        let mut all = world.slack.messages("dm:ana").into_iter().filter(|message| message.is_from_bot);
+        all.next_back().map(|message| message.text.lines().next().unwrap_or_default().to_owned()).unwrap()
     };
     let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "I'm late." }));
     world.script_model("tool", [Answer::tools(vec![mail("Bo")])]);

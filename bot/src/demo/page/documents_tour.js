@@ -11,8 +11,8 @@ const UNKNOWN = /I don.t know|do(es)? not say|found nothing/i;
 
 const READING = /I'm reading this|I've read this, and now/;
 const READ = /I've read this( again)?\. Ask me|replaces the earlier one/;
-const FAILED = /I could not read this/;
-const REMOVED = /This was removed/;
+const FAILED = /I couldn't read this/;
+const REMOVED = /I've forgotten what it said/;
 const CARD = new RegExp([READING, READ, FAILED, REMOVED].map((one) => one.source).join("|"));
 
 const newest = (all) => all.reduce((last, one) => (last && last.order > one.order ? last : one), undefined);

@@ -126,7 +126,7 @@ async fn the_guide_is_walked_in_slack() {
     visit.command_in_slack("knowledge remove offer.pdf").await;
     let sure = visit.wait_in_slack(|state| whispered_button(state, "knowledge_remove")).await;
     visit.press("ana", &sure).await;
-    visit.wait_in_slack(|state| message_with(state, &["This was removed", "offer.pdf"])).await;
+    visit.wait_in_slack(|state| message_with(state, &["I've forgotten what it said", "offer.pdf"])).await;
     visit.ask_on("slack", ABOUT_OFFER).await;
     visit.wait_in_slack(|state| message_with(state, &[UNKNOWN])).await;
     visit.shut_down().await;
@@ -154,7 +154,7 @@ async fn the_guide_is_walked_in_discord() {
     assert_eq!(visit.post("discord/slash", remove).await["state"], "acknowledged");
     let sure = visit.wait_for_discord_button("knowledge_remove", "offer.pdf").await;
     visit.press_in_discord(&sure).await;
-    visit.wait_for_discord_message(&["This was removed", "offer.pdf"]).await;
+    visit.wait_for_discord_message(&["I've forgotten what it said", "offer.pdf"]).await;
     visit.ask_on("discord", ABOUT_OFFER).await;
     visit.wait_for_discord_message(&[UNKNOWN]).await;
     visit.shut_down().await;
