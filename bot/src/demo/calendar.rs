@@ -248,7 +248,9 @@ mod tests {
         for account in company::accounts() {
             let zone = TimeZone::get(&account.time_zone).unwrap();
             let all = google.events_between(&account.email, chrono(&saturday), chrono(&end));
-            assert!(!all.is_empty(), "{}", account.email);
+            // Who tries to trick Nod has mailboxes and no meetings.
+            let has_calendar = ![company::SWINDLER.0, company::LOOT.0].contains(&account.email.as_str());
+            assert_eq!(!all.is_empty(), has_calendar, "{}", account.email);
             for event in all {
                 let start: Timestamp = event.start.to_rfc3339().parse().unwrap();
                 let day = start.to_zoned(zone.clone()).weekday();

@@ -59,10 +59,16 @@ const RENAMED: &[(&str, &str)] = &[
     ("whole", "show_full_text"),
 ];
 
+/// Fields that nothing reads any more: what a recipient gets ("mail") was only in a warning that is gone.
+const RETIRED: [&str; 1] = ["brings"];
+
 /// Returns every string, number and boolean of a value, in order.
 fn leaves(value: &Value) -> Vec<String> {
     let mut leaves = match value {
-        Value::Object(fields) => fields.values().flat_map(leaves).collect(),
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, _)| !RETIRED.contains(&name.as_str()));
+            kept.flat_map(|(_, value)| leaves(value)).collect()
+        }
         Value::Array(list) => list.iter().flat_map(leaves).collect(),
         Value::Null => Vec::new(),
         Value::String(text) => vec![text.clone()],

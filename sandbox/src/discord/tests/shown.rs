@@ -15,8 +15,8 @@ async fn a_card_reads_as_on_the_other_platform() {
         text("### Send this email?"),
         text("**From**  ana@acme.test\n**To**  bo@acme.test\n**Subject**  Running \\*late\\*"),
         text("```\nHi **Bo**,\n\nI'm running late.\n```"),
-        text("⚠ Nod's first mail to bo@acme.test"),
-        text("-# Only Ana Silva can approve this. Expires <t:1772874000:f>."),
+        text("⚠ First email to bo@acme.test"),
+        text("-# Only Ana Silva can approve this. Expires <t:1772874000:R>"),
         row,
     ]});
     raw.call("POST", &format!("/channels/{root}/messages"), v2(json!([card]))).await;
@@ -33,7 +33,7 @@ async fn a_card_reads_as_on_the_other_platform() {
       Hi **Bo**,
 
       I'm running late.
-      ⚠ Nod's first mail to bo@acme.test
+      ⚠ First email to bo@acme.test
       · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:00 UTC
       [Approve & send] [Edit] [Deny]
     nod: Hello Ana, 2 * 3.
