@@ -40,9 +40,12 @@ impl Visitor {
     /// Opens the page of a fresh demo; `None` where there is no browser to open it with.
     pub(super) async fn arrive((width, height): (u32, u32)) -> Option<Self> {
         let screen = SCREENS.acquire().await.unwrap();
-        let Some(browser) = Browser::open(width, height).await else {
-            report_unchecked("the demo in a browser (no chromedriver)");
-            return None;
+        let browser = match Browser::open(width, height).await {
+            Ok(browser) => browser,
+            Err(why) => {
+                report_unchecked(&format!("the demo in a browser ({why})"));
+                return None;
+            }
         };
         let demo = DemoFixture::start().await;
         browser.go(demo.page.as_str()).await;

@@ -26,9 +26,10 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Opens a window of this size in CSS pixels; `None` if there is no chromedriver.
-    pub(super) async fn open(width: u32, height: u32) -> Option<Self> {
-        let (process, driver) = chromedriver::start(chromedriver::find()?).await;
+    /// Opens a window of this size in CSS pixels; the error says why there is no browser: no chromedriver, or one without
+    /// its Chromium.
+    pub(super) async fn open(width: u32, height: u32) -> Result<Self, String> {
+        let (process, driver) = chromedriver::start(chromedriver::find().ok_or("no chromedriver")?).await;
         // Fails if another test was first, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
@@ -41,10 +42,11 @@ impl Browser {
         });
         let asked = json!({"capabilities": {"alwaysMatch": wanted}});
         let began = browser.call(Method::POST, "", asked).await;
-        let began = began.unwrap_or_else(|why| panic!("no session with Chromium: {why}"));
+        let began =
+            began.map_err(|why| format!("no Chromium: {}", why.lines().next().unwrap_or_default()))?;
         browser.session = format!("/{}", began["sessionId"].as_str().unwrap());
         browser.resize(width, height).await;
-        Some(browser)
+        Ok(browser)
     }
 
     /// Calls a command of the session; the error is the driver's, as `code: message`.
