@@ -45,7 +45,7 @@ fn without_times(shown: &str) -> String {
         let written = part.split_once('>').filter(|(token, _)| {
             token.len() == 12
                 && token[..10].bytes().all(|b| b.is_ascii_digit())
-                && [":f", ":t", ":R"].contains(&&token[10..])
+                && [":f", ":t", ":R", ":r"].contains(&&token[10..])
         });
         match written {
             Some((_, after)) => rest.push_str(after),
