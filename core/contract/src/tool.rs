@@ -383,8 +383,9 @@ pub struct Preview {
     /// As private as `private_risks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_written_to: Vec<String>,
-    /// Who is on the thread that it answers, by name and address: whoever points at the thread points at them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Who is on the thread that it answers, by name and address: whoever points at the thread points at them. Only the
+    /// gate reads it; no row keeps it.
+    #[serde(skip)]
     pub thread_participants: Vec<(String, String)>,
     /// Whether untrusted content cannot have chosen who gets it: people here named all recipients, and nothing from
     /// outside was read since. The gate sets it while untrusted content is in view.

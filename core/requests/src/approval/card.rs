@@ -18,7 +18,7 @@ use nod_when::when::{local_second, local_time};
 /// The longest name in a receipt, in characters; a longer one was chosen to clutter it.
 const MAX_NAME_CHARS: usize = 40;
 /// The longest notification; phones show no more of one.
-const MAX_NOTICE_CHARS: usize = 200;
+pub(super) const MAX_NOTICE_CHARS: usize = 200;
 /// Shown to the requester of what expired and cannot be repeated unchanged.
 pub(super) const ASK_AGAIN: &str = "Ask me again and I'll prepare a new one.";
 

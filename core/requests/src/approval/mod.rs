@@ -127,7 +127,7 @@ pub struct Approval {
     pub untrusted_in_view: bool,
     /// The message that reminded its owner.
     pub reminder: Option<DeliveryId>,
-    /// Ticked for [Approve selected], if several requests share a card.
+    /// Ticked, if several requests share a card.
     pub selected: bool,
     /// The request that this one repeats, because its outcome is unknown or it expired.
     pub retry_of: Option<ApprovalId>,

@@ -1,15 +1,12 @@
 //! The card of a request that outside text asked for and nobody here did: what came from where stands first, [Deny]
 //! comes first, and what it would do is shown in full all the same. Whatever a sender wrote in it is literal and short.
 
-use super::card::{add_details, by_whom, deadline, line, with_show_all_button};
+use super::card::{MAX_NOTICE_CHARS, add_details, by_whom, deadline, line, with_show_all_button};
 use super::{Approval, Status, co_approval};
 use nod_contract::card::{Action, Block, Card, OnClick, Row, Style, truncate};
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::outside::{AskedBy, Source};
 use nod_contract::tool::{Preview, quote_title};
-
-/// The longest notification; phones show no more of one.
-const MAX_NOTICE_CHARS: usize = 200;
 
 /// Returns the text that asked for it, while nobody here has agreed to it.
 pub(super) fn asked_by(approval: &Approval) -> Option<&AskedBy> {
