@@ -83,23 +83,34 @@ impl FakeChat {
         }
     }
 
-    /// Clicks this button on the user's newest ephemeral message that has it, and waits until it was acknowledged.
+    /// Clicks this button on the user's newest ephemeral message that has it, and waits until it was acknowledged. Slack
+    /// shows what a click answers only after the click's acknowledgement, so the message may still be on its way.
     pub async fn click_ephemeral(&self, user: &str, label: &str) {
-        let label_of = format!("\"{label}\"");
-        let none = || panic!("nothing was whispered to {user} with [{label}]:\n{}", self.dump());
-        let (channel, message) = match self {
+        let until = tokio::time::Instant::now() + max_wait();
+        let (channel, message) = loop {
+            if let Some(found) = self.find_ephemeral_with_button(user, label) {
+                break found;
+            }
+            let late = tokio::time::Instant::now() > until;
+            assert!(!late, "nothing was whispered to {user} with [{label}]:\n{}", self.dump());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        self.click(user, &channel, &message, label).await;
+    }
+
+    /// Returns the channel and the id of the user's newest ephemeral message with this button.
+    fn find_ephemeral_with_button(&self, user: &str, label: &str) -> Option<(String, String)> {
+        let label = format!("\"{label}\"");
+        match self {
             Self::Slack(fake) => {
                 let mut all = fake.ephemerals(user).into_iter().rev();
-                let found = all.find(|e| json!(e.blocks).to_string().contains(&label_of));
-                found.map(|e| (e.channel, e.ts)).unwrap_or_else(none)
+                all.find(|e| json!(e.blocks).to_string().contains(&label)).map(|e| (e.channel, e.ts))
             }
             Self::Discord(fake) => {
                 let mut all = fake.ephemerals(user).into_iter().rev();
-                let found = all.find(|e| json!(e.components).to_string().contains(&label_of));
-                found.map(|e| (e.channel, e.id)).unwrap_or_else(none)
+                all.find(|e| json!(e.components).to_string().contains(&label)).map(|e| (e.channel, e.id))
             }
-        };
-        self.click(user, &channel, &message, label).await;
+        }
     }
 
     /// Clicks a button if it still exists, and waits until the click was acknowledged.
