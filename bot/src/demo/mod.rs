@@ -7,6 +7,7 @@ mod calendar;
 mod company;
 mod data_dir;
 mod handbook;
+mod linked_chats;
 mod mail;
 mod page;
 mod page_facts;
@@ -97,6 +98,7 @@ impl Demo {
             ready(&client, &self.nod).await;
             let first = announce.lock().ok().and_then(|mut announce| announce.take());
             if let Some(announce) = first {
+                linked_chats::link_colleagues(&self.sandbox).await;
                 announce(&address);
             }
         };

@@ -295,6 +295,15 @@ impl Slack {
         self.change(|w| w.upload(name, kind, bytes.into()))
     }
 
+    /// Forgets what was said in a channel, as if it had never been.
+    pub fn forget_messages(&self, channel: &str) {
+        self.change(|w| {
+            if let Ok(channel) = w.channel_id(channel) {
+                w.messages.remove(&channel);
+            }
+        });
+    }
+
     /// Forgets all files: their addresses have expired.
     pub fn forget_files(&self) {
         self.change(|w| w.files.clear());

@@ -25,11 +25,13 @@ export function connects(event, url, label) {
   if (isPlain && isOffer({ url, label }) && openConnect(url)) event.preventDefault();
 }
 
-// Told again and again when an account was connected last. What went wrong stands in the window, which stays then.
+// Told again and again when an account was connected last; true once it was connected in the window. What went wrong
+// stands in the window, which stays then.
 export function noteConnected(at) {
   latest = Math.max(latest, at ?? 0);
-  if (!opened || latest <= before) return;
+  if (!opened || latest <= before) return false;
   const done = opened;
   opened = null;
   setTimeout(() => done.close(), GLANCE);
+  return true;
 }

@@ -29,6 +29,8 @@ const tried = new Set();
 let parts;
 let shown = "";
 let timer;
+// Whoever comes back from connecting is shown the card that they connected for, wherever it is.
+let returns = false;
 
 // What was ticked before a reload, once it is known which start of the demo this is.
 export function recallGuide() {
@@ -51,13 +53,17 @@ function current(way, facts, at) {
 export function renderGuide() {
   if (!store.slack || !here.guild) return;
   const facts = WAYS.map((way) => way.facts?.());
-  noteConnected(Math.max(...facts.map((one) => one?.connectedAt ?? 0)));
+  returns ||= noteConnected(Math.max(...facts.map((one) => one?.connectedAt ?? 0)));
   WAYS.forEach(({ name, steps }, nth) => steps.forEach((one, at) => one.is(facts[nth]) && done.add(key(name, at))));
   triedNow().forEach((title) => tried.add(title));
   const open = WAYS.findIndex(({ name, steps }) => steps.some((_, at) => !done.has(key(name, at))));
   const way = WAYS[open];
   const now = way?.steps.findIndex((_, at) => !done.has(key(way.name, at)));
   const next = way ? current(way, facts[open], now) : END;
+  if (returns && facts[open]?.card && next?.note === facts[open].card) {
+    returns = false;
+    next.go();
+  }
   // Seconds pass, and patience ends, without any news.
   clearTimeout(timer);
   if (next?.again) timer = setTimeout(renderGuide, next.again);

@@ -30,7 +30,7 @@ export const MORE = [
   { title: "Private email in a channel", say: "@nod what's new in my email?", then: "only you see the answer", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
   { title: "Someone else's button", say: MAIL, then: "then switch to Bo (top left) and press Approve", is: pressedByOthers },
   { title: "Move a meeting", say: "@nod move planning to next Thursday at 15:00", then: "Nod asks which Thursday you mean. Guests only hear about it once you approve", is: () => told(/Event updated/) },
-  { title: "A meeting on Discord", on: "discord", say: FIND, then: "Nod asks Bo and Cho where it knows them: in Slack, unless they've linked both", is: () => toldOnDiscord(/When works for you\?/) },
+  { title: "A meeting on Discord", on: "discord", say: FIND, then: "Nod asks Bo here, who has linked both chats, and Cho in Slack, where it knows her", is: () => toldOnDiscord(/When works for you\?/) },
   { title: "A command on Discord", on: "discord", say: "/memory ", then: "then send it. Typing “/” shows every command", is: () => commanded() },
   {
     title: "Nod in the message menu (Discord)",
@@ -39,7 +39,7 @@ export const MORE = [
     go: () => show("discord"),
     is: () => commanded("Ask Nod"),
   },
-  { title: "Link Slack and Discord", say: "/nod connect chat", then: "then enter the code with “/connect” on Discord", is: () => told(/You're linked/) },
+  { title: "Link Slack and Discord", say: "/nod connect chat", then: "as Cho (top left), then enter the code with “/connect” on Discord. Ana and Bo have done so", is: () => told(/You're linked/) },
   { title: "What nobody wrote down", say: "@nod where can I park?", then: "no page of the handbook says it, so Nod says that it does not know", is: () => told(/I don.t know|do(es)? not say|found nothing/) },
   { title: "An email that tries to trick Nod", say: "@nod read the mail about “Action needed”", then: "the demo's model obeys any email, and Nod stops it: look at the card in your direct messages, and at who asked for what", is: () => told(/Stopped: an email asked for this/) },
   { title: "Remember", say: "@nod remember that the launch is on Friday", then: "then ask “@nod when is the launch?” or type “/nod memory”", is: () => told(/I will remember that/) },

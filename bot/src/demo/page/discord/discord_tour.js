@@ -1,4 +1,4 @@
-// The third way: the first one on Discord, which tells no addresses. And how any way acts in the Discord window.
+// The third way: the first one on Discord. And how any way acts in the Discord window.
 
 import { openConnect } from "../connect.js";
 import { store } from "../store.js";
@@ -16,7 +16,7 @@ export const discordWay = {
   connect: "/connect ",
   words: {
     where: " in the Discord window",
-    link: ({ names, visitor, email }) => `Nod needs your account for that. First confirm on Discord that you're ${names[visitor]}, then press Allow for ${email}.`,
+    link: ({ email }) => `Nod needs your account for that, and sent you a link. Connect it: press Continue, then Allow for ${email}.`,
   },
   steps: [
     { title: "Ask on Discord", is: ({ link, connected, stood }) => Boolean(link) || connected || stood },
