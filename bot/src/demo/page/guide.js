@@ -9,21 +9,24 @@ import { documentSteps } from "./documents_tour.js";
 import { documents as onDiscord } from "./discord/documents.js";
 import { documents } from "./slack_documents.js";
 import { el, reconcile } from "./dom.js";
+import { showEnd } from "./end.js";
 import { meetingWay } from "./meeting_tour.js";
 import { MORE, renderMore, triedNow } from "./suggestions.js";
 import { ask, mailWay } from "./mail_tour.js";
 import { store } from "./store.js";
+import { trickWay } from "./trick_tour.js";
 import { step } from "./way.js";
 
 const GUIDE = "nod-demo-guide";
 export const WAYS = [
   mailWay,
+  trickWay,
   { name: "A document", steps: documentSteps(documents) },
   meetingWay,
   discordWay,
   { name: "A document on Discord", steps: documentSteps(onDiscord) },
 ];
-const END = { words: "That was the tour. There's more to try, and you can ask Nod anything." };
+const END = { words: "That was the tour. There's more to try, and you can ask Nod anything.", label: "What you saw", go: showEnd };
 const done = new Set();
 const tried = new Set();
 let parts;

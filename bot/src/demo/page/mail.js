@@ -13,6 +13,8 @@ const at = { account: null, folder: "inbox", open: null };
 let parts = null;
 
 export const openedMail = () => at.open && { account: at.account, id: at.open };
+// Whose mailbox is looked at.
+export const openedBox = () => (isShown("mail") ? at.account : undefined);
 // Whose calendar is looked at.
 export const openedCalendar = () => (at.folder === CALENDAR && isShown("mail") ? at.account : undefined);
 

@@ -44,7 +44,7 @@ function goTo(channel) {
   show("slack");
 }
 
-function write(channel, words) {
+export function write(channel, words) {
   if (channel) goTo(channel);
   setTimeout(() => fill(words));
 }

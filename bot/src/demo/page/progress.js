@@ -50,7 +50,7 @@ export const shared = () => ({
 export const onSlack = () =>
   facts({ ...shared(), notes: notes(), me: me().name, name: me().real_name, thinking: store.slack.statuses.length > 0 });
 
-const sent = () => [...store.boxes.values()].flatMap((box) => box.sent);
+export const sent = () => [...store.boxes.values()].flatMap((box) => box.sent);
 
 // Where what was sent last lies: with who got it, else with who sent it.
 function arrived() {

@@ -28,6 +28,7 @@ export const MORE = [
   { title: "Let one expire", say: "@nod tell Cho I'm late", then: "do nothing. Here a request expires after five minutes, with a reminder after three", is: () => told(/Expired without an answer/) },
   { title: "A draft", say: "@nod draft an email to Bo about the launch", then: "then reply “make it shorter” and “send it” in the thread", is: () => told(/"Draft"/) },
   { title: "Private email in a channel", say: "@nod what's new in my email?", then: "only you see the answer", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
+  { title: "Tidy up from the answer", say: "@nod what's new in my email?", then: "then, in your direct messages, press Archive beside an email, and Undo", is: () => told(/Archived · /) },
   { title: "Someone else's button", say: MAIL, then: "then switch to Bo (top left) and press Approve", is: pressedByOthers },
   { title: "Move a meeting", say: "@nod move planning to next Thursday at 15:00", then: "Nod asks which Thursday you mean. Guests only hear about it once you approve", is: () => told(/Event updated/) },
   { title: "A meeting on Discord", on: "discord", say: FIND, then: "Nod asks Bo here, who has linked both chats, and Cho in Slack, where it knows her", is: () => toldOnDiscord(/When works for you\?/) },

@@ -45,17 +45,18 @@ const ROWS = [
   ["refused", (facts) => facts.failed, (facts, way) => write(`Nothing was connected. Ask for a new link and choose ${facts.email}.`, way.connect)],
   ["times", (facts, way) => way.votes && facts.times, (facts, way) => point(way.words.times, "Go to the times", facts.times)],
   ["vote", (facts, way) => way.votes && facts.vote && !facts.card, (facts, way) => point(way.words.vote(facts), "Go to the vote", facts.vote)],
-  ["card", (facts) => facts.card, ({ card }) => point(`Read exactly what will go out, then press ${card.approve}.`, "Go to the card", card)],
+  ["card", (facts) => facts.card, ({ card }, way) => point(way.words.card ?? `Read exactly what will go out, then press ${card.approve}.`, "Go to the card", card)],
   ["undo", (facts) => facts.undo, ({ undo }) => ({ ...point(leaves(undo.left), "Go to the card", undo), again: 1000 })],
   ["leaving", (facts) => facts.leaving, () => ({ words: "It's being sent." })],
   ["arrived", (facts, way) => facts[way.result], (facts, way) => ({ words: way.words.arrived, label: way.words.open, go: "open", result: facts[way.result] })],
   ["sent", (facts, way) => facts.done && isAsked(facts, way), () => ({ words: "It's done." })],
+  ["denied", (facts, way) => way.words.denied && facts.ended === "denied" && isAsked(facts, way), (_, way) => ({ words: way.words.denied, label: way.words.open, go: "open" })],
   ["ended", (facts, way) => facts.ended && isAsked(facts, way), ({ ended }, way) => again(ENDS[ended], way)],
   ["busy", (facts) => isOpen(facts) && (facts.thinking || waited(facts) < PATIENCE), (facts) => waiting(PATIENCE - waited(facts))],
   ["silent", isOpen, (_, way) => again("There's no answer yet.", way)],
   // A run says something and goes on: from a picked name to the card, from the last vote to the invitation.
   ["between", (facts, way) => isAsked(facts, way) && still(facts) < PAUSE, (facts) => waiting(PAUSE - still(facts))],
-  ["idle", () => true, (_, way) => write(`Send “${way.say}”${way.words.where ?? ""}.`, way.say)],
+  ["idle", () => true, (_, way) => write(way.words.idle ?? `Send “${way.say}”${way.words.where ?? ""}.`, way.say)],
 ];
 
 function become(facts, way) {

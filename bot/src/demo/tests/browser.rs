@@ -101,6 +101,38 @@ async fn newcomer_sends_the_first_mail_on_discord() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn guide_shows_a_trick_being_stopped() {
+    let Some(ana) = Visitor::arrive(WIDE).await else { return };
+    ana.read("#guide", "Type it for me").await;
+    ana.skip_to("A trick").await;
+    ana.read("#guide", "Read an email").await;
+    ana.watch_guide("slack").await;
+    ana.follow_guide("Type it for me").await;
+    ana.press(".slack .composer button", "Send").await;
+    ana.follow_guide("Connect Google").await;
+    ana.give_consent(&[("button", "Continue to Google")]).await;
+    ana.read(".slack .message", "Stopped: an email asked for this, not you").await;
+    ana.read("#guide", "Press Deny").await;
+    ana.check_barriers().await;
+    ana.draw("stopped", ".slack .message", "Stopped: an email asked for this").await;
+    ana.press(".slack .message button", "Deny").await;
+    ana.press("dialog button", "Deny").await;
+    ana.follow_guide("Look into that mailbox").await;
+    ana.read(".mail", "Nothing here").await;
+    ana.read("#guide", "A document").await;
+    let sent = ana.demo.get("sandbox/google/mailbox?account=ana@acme.test").await;
+    assert_eq!(sent["sent"], json!([]), "it was sent all the same");
+    ana.told_truth().await;
+
+    ana.skip_to("the end").await;
+    ana.follow_guide("What you saw").await;
+    ana.read("#end", "a trick stopped").await;
+    ana.read("#end", "nod doctor").await;
+    ana.check_barriers().await;
+    ana.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn guide_leads_three_people_to_a_time() {
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
     ana.read("#guide", "Type it for me").await;

@@ -26,7 +26,10 @@ export function buildSide(switchTo) {
 export function renderSide() {
   const direct = isDirect(place());
   const waiting = unread(line());
-  parts.home.replaceChildren("DM", waiting && !direct ? el("span", { class: "badge" }, waiting) : "");
+  const news = waiting && !direct ? waiting : 0;
+  // The number is drawn by the style: what is read aloud is the label.
+  parts.home.replaceChildren("DM", news ? el("span", { class: "badge", "data-count": news }) : "");
+  parts.home.setAttribute("aria-label", `DM, direct messages${news ? `, ${news} unread` : ""}`);
   parts.home.toggleAttribute("aria-current", direct);
   parts.server.toggleAttribute("aria-current", !direct);
   parts.title.textContent = direct ? "Direct Messages" : here.guild.team.name;

@@ -13,6 +13,8 @@ return Promise.all([import("/store.js"), import("/discord/guild.js")]).then(([{ 
     [/press the number/, (on) => seen(/"vote:/, on)],
     [/asks which one/, (on) => seen(/"answer_question:/, on)],
     [/needs your account|your calendar yet/, (on) => seen(/"Connect /, on)],
+    [/press Deny/, (on) => seen(/"deny:/, on)],
+    [/Nothing left/, (on) => seen(/Denied by/, on)],
     [/It's sent/, sent],
     [/took it back/, (on) => seen(/Undone by/, on)],
   ];

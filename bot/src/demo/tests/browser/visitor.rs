@@ -126,11 +126,12 @@ impl Visitor {
         assert_eq!(lost, json!(false), "the focus is lost after {after}");
     }
 
-    /// Comes to the guide's way with this name, as somebody who went those before it.
+    /// Comes to the guide's way with this name, or to its end, as somebody who went those before it.
     pub(super) async fn skip_to(&self, way: &str) {
         const SKIP: &str = "const [way] = arguments; return Promise.all([import('/reload.js'), import('/guide.js')]) \
             .then(([{keep}, {WAYS, recallGuide, renderGuide}]) => { \
-                const gone = WAYS.slice(0, WAYS.findIndex(({name}) => name === way)); \
+                const at = WAYS.findIndex(({name}) => name === way); \
+                const gone = at < 0 ? WAYS : WAYS.slice(0, at); \
                 const done = gone.flatMap(({name, steps}) => steps.map((_, at) => `${name}/${at}`)); \
                 keep('nod-demo-guide', {done, tried: []}); recallGuide(); renderGuide() })";
         self.browser.run(SKIP, json!([way])).await;

@@ -3,6 +3,7 @@ const SAY = "tell Bo I'm late";
 const NOW = 1_000_000;
 const none = { me: "ana", visitor: "ana", names: { ana: "Ana", bo: "Bo" }, email: "ana@acme.test", now: NOW, moved: 0, answered: false };
 const mail = { say: `@nod ${SAY}`, connect: "/nod connect google", result: "mail", words: { link: () => "a link", arrived: "arrived", open: "Open" } };
+const trick = { ...mail, words: { ...mail.words, idle: "let it read", card: "press Deny", denied: "nothing left" } };
 const turnOfBo = { ...mail, votes: true, turn: () => "bo", words: { ...mail.words, times: "times", vote: () => "vote" } };
 const meeting = { ...turnOfBo, turn: undefined };
 const asked = (ago, words = SAY) => ({ asked: { words, since: NOW - ago }, moved: NOW - ago });
@@ -47,6 +48,11 @@ const TABLE = [
   [{ done: true, ...asked(60_000, other) }, mail, "silent", "no answer"],
   [{ ended: "undone", ...answered(9000, 0) }, mail, "ended", "took it back"],
   [{ ended: "denied", ...answered(9000, 0) }, mail, "ended", "denied"],
+  [{ ended: "denied", ...answered(9000, 0) }, trick, "denied", "nothing left"],
+  [{ ended: "expired", ...answered(9000, 0) }, trick, "ended", "expired"],
+  [{ ended: "denied", ...asked(9000, other), answered: true }, trick, "idle", "let it read"],
+  [{ card }, trick, "card", "press Deny"],
+  [{}, trick, "idle", "let it read"],
   [{ ended: "expired", ...answered(9000, 0) }, mail, "ended", "expired"],
   [{ ended: "unknown", ...answered(9000, 0) }, mail, "ended", "can't tell"],
   [{ ended: "failed", ...answered(9000, 0) }, mail, "ended", "didn't work"],
