@@ -60,6 +60,7 @@ mod knowledge_menu;
 mod knowledge_qdrant;
 mod knowledge_search;
 mod knowledge_web;
+mod listed_mail;
 mod lists;
 mod long_answers;
 mod mail;

@@ -57,6 +57,8 @@ async fn what_a_mailbox_shows_goes_to_its_owner_alone(platform: Platform) {
             nod: · ✓ Google is connected: ana@acme.test
             nod: · You asked in a channel: “what's new in my mail?”
               The bank writes: the merger is called Marmalade.
+              cfo@bank.test · Plans · Fri 6 Mar, 09:30 WET
+              [Reply] [Archive]
               [Share in the thread]
         ");
     }
@@ -101,6 +103,8 @@ async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: Pla
             nod: · ✓ Google is connected: ana@acme.test
             nod: · You asked in a channel: “what's new in my mail?”
               The bank writes: the merger is called Marmalade.
+              cfo@bank.test · Plans · Fri 6 Mar, 09:30 WET
+              [Reply] [Archive]
               [Share in the thread]
             nod: · You asked in a channel: “in short?”
               In short: the merger is called Marmalade!
@@ -193,6 +197,8 @@ async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: Platform) 
         insta::assert_snapshot!(heard, @r"
             (eli only) nod: · You asked in a channel: “what's new in my mail?”
             The bank writes: the merger is called Marmalade.
+            cfo@bank.test · Plans · Fri 6 Mar, 09:30 WET
+            [Reply] [Archive]
             [Share in the thread]
         ");
     }

@@ -44,6 +44,7 @@ async fn an_answer_is_shared_by_whom_it_was_given_to(platform: Platform) {
             ana: @nod what's new in my mail?
                 nod: · Ana Silva shared this answer.
                 nod: The bank writes: the merger is called Marmalade.
+                  cfo@bank.test · Plans · Fri 6 Mar, 09:30 WET
                 bo: what is it called?
                 nod: It is called Marmalade.
         ");
@@ -111,7 +112,8 @@ async fn a_long_answer_is_shared_whole_and_in_order(platform: Platform) {
     let (alone, shared) = (world.read_new("dm:ana"), world.read_new("general"));
     let lines = |said: &str| -> Vec<String> {
         let said = said.lines().map(|line| line.trim().trim_start_matches("nod: ").to_owned());
-        said.filter(|line| !line.is_empty()).collect()
+        // What can be done with an email stays with its reader.
+        said.filter(|line| !line.is_empty() && line != "[Reply] [Archive]").collect()
     };
     let (alone, shared) = (lines(&alone), lines(&shared));
     let begins = |all: &[String]| all.iter().position(|line| line.starts_with("Paragraph 1 begins")).unwrap();

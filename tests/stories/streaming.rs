@@ -354,6 +354,8 @@ async fn what_is_for_one_person_is_not_streamed_to_the_others(platform: Platform
             nod: · ✓ Google is connected: ana@acme.test
             nod: · You asked in a channel: “any mail?”
               Cho wrote to you about her secret plans, it seems.
+              cho@acme.test · Secret plans · Fri 6 Mar, 09:30 WET
+              [Reply] [Archive]
               [Share in the thread]
         ");
     }

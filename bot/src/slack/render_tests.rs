@@ -168,7 +168,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => text().prop_map(Block::Note),
         1 => (text(), ".{0,30}").prop_map(|(words, text)| Block::Deadline(Deadline { words, at: 1_700_000_000, text })),
         1 => proptest::collection::vec(time(), 0..40).prop_map(Block::TimeOptions),
-        1 => (text(), proptest::collection::vec(button(), 0..4)).prop_map(|(text, buttons)| Block::Row(Row { text, buttons })),
+        1 => (text(), proptest::collection::vec(button(), 0..4)).prop_map(|(text, buttons)| Block::Row(Row::new(text, buttons))),
         1 => "U[0-9A-Z]{8,10}".prop_map(Block::Mention),
     ]
 }

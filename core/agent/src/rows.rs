@@ -40,6 +40,14 @@ pub struct Run {
     pub streaming_message: Option<StreamingMessage>,
 }
 
+impl LoadedRun {
+    /// Whether it has not ended.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        matches!(self.run.status.as_str(), "queued" | "running" | "waiting")
+    }
+}
+
 pub struct NewRun<'a> {
     pub id: RunId,
     pub conversation: ConversationId,

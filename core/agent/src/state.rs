@@ -11,8 +11,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use nod_contract::card::Button;
-use nod_contract::ids::{ApprovalId, EffectId, QuestionId};
+use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, QuestionId};
 use nod_contract::model::{ToolCall, Turn};
+use nod_contract::offer::{self, ListedItem, Offer};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{FollowUp, Principal, ToolOutput};
@@ -141,6 +142,23 @@ pub struct AgentState {
     /// The buttons of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Button>,
+    /// What the last tool listed, if no other was called since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ListedItem>,
+    /// The offer whose button began the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_offer: Option<TakenOffer>,
+}
+
+/// An offer that a person took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenOffer {
+    /// The message in which it stands.
+    pub message: DeliveryId,
+    /// With the arguments that the person typed.
+    pub offer: Offer,
+    /// Whether its call succeeded, so that its line becomes another.
+    pub is_done: bool,
 }
 
 /// The most parts that are kept for one check.
@@ -271,7 +289,15 @@ impl AgentState {
             check_parts: BTreeMap::new(),
             check_retries: 0,
             buttons: Vec::new(),
+            items: Vec::new(),
+            taken_offer: None,
         }
+    }
+
+    /// Whether a press, and no model, chose the calls so far.
+    #[must_use]
+    pub(crate) fn follows_press(&self) -> bool {
+        self.taken_offer.is_some() && self.model_turns == 0
     }
 
     /// Sets an answer that a rule gave before any model call.
@@ -318,9 +344,12 @@ impl AgentState {
         let content = content.to_string();
         if self.close(call_id, &content) {
             // No model made the call, so none describes how it ended; but a failure goes to the model.
-            match draft::card::describe_failed_send(&content)
-                .filter(|_| self.is_routed_by_rule() && self.model_turns == 0)
-            {
+            let by_rule = self.is_routed_by_rule() && self.model_turns == 0;
+            let words = match self.taken_offer {
+                Some(_) => offer::describe_failure(&content),
+                None => draft::card::describe_failed_send(&content),
+            };
+            match words.filter(|_| by_rule) {
                 Some(words) => self.results.verbatim.push(Verbatim { is_on_card: words.is_empty(), words }),
                 None => self.results.other_count += 1,
             }
@@ -375,6 +404,23 @@ impl AgentState {
         if let Some(line) = &output.note {
             self.add_note(line);
         }
+        self.items.clone_from(&output.items);
+    }
+
+    /// Ends the call of an offer: its line says so. `false` if an answer has to.
+    pub(crate) fn settle_offer(&mut self, call_id: &str, output: &ToolOutput, content: &str) -> bool {
+        if !self.follows_press() {
+            return false;
+        }
+        let Some(taken) = self.taken_offer.as_mut().filter(|taken| taken.offer.becomes.is_some()) else {
+            return false;
+        };
+        taken.is_done = true;
+        self.take_in(output);
+        if self.close(call_id, content) {
+            self.results.verbatim.push(Verbatim { words: "Done.".to_owned(), is_on_card: true });
+        }
+        true
     }
 
     /// Answers a pending call about whose end nobody has to hear; a model reads it only if it is called anyway.

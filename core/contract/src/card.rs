@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::ids::OfferId;
+use crate::offer::Offer;
 use crate::provider::Provider;
 
 /// One message.
@@ -58,6 +59,17 @@ pub struct Row {
     pub text: String,
     /// Few; a card that does not fit loses them.
     pub buttons: Vec<Button>,
+    /// The calls that its buttons make, if they are offers: one a button. No reader sees them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<Offer>,
+}
+
+impl Row {
+    /// Creates a line.
+    #[must_use]
+    pub fn new(text: impl Into<String>, buttons: Vec<Button>) -> Self {
+        Self { text: text.into(), buttons, offers: Vec::new() }
+    }
 }
 
 /// A time that each reader sees on their own clock, after a few words.

@@ -11,6 +11,7 @@ pub mod embedding;
 pub mod hidden_chars;
 pub mod ids;
 pub mod model;
+pub mod offer;
 pub mod outside;
 pub mod privacy;
 pub mod provider;

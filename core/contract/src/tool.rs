@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
 use crate::ids::PersonId;
+use crate::offer::ListedItem;
 use crate::outside::AskedBy;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
@@ -119,6 +120,9 @@ pub struct ToolOutput {
     /// A line shown under the answer, whatever the model writes.
     #[serde(default)]
     pub note: Option<String>,
+    /// What it found, to be shown under the answer as lines with buttons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ListedItem>,
 }
 
 /// Rows of earlier versions hold a boolean here.
@@ -160,6 +164,7 @@ impl ToolOutput {
             verbatim: None,
             follow_up: FollowUp::Nothing,
             note: None,
+            items: Vec::new(),
         }
     }
 
@@ -185,6 +190,12 @@ impl ToolOutput {
     #[must_use]
     pub fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }
+    }
+
+    /// Sets what is shown under the answer as lines with buttons.
+    #[must_use]
+    pub fn with_items(self, items: Vec<ListedItem>) -> Self {
+        Self { items, ..self }
     }
 
     /// Sets what is left for the next messages of the conversation.

@@ -1,15 +1,23 @@
-//! Lists of messages for the model.
+//! Lists of messages: for the model, and as lines under the answer.
+
+use std::collections::HashSet;
 
 use google_gmail1::api::Message;
+use nod_contract::offer::{ListedItem, Offer, TypedArgument};
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 use super::mailbox::Mailbox;
-use super::message::{has_label, header, sender};
+use super::message::{BODY_CHARS, has_label, header, header_recipients, one_line, sender};
 use super::search_dates::received_at;
+use super::{organise, reply};
 
 const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
+/// The most lines under an answer: one message holds them, and nobody reads more.
+const MAX_ITEMS: usize = 8;
+const MAX_NAME_CHARS: usize = 60;
+const MAX_SUBJECT_CHARS: usize = 100;
 
 /// Lists the messages with these ids.
 pub(super) async fn list_messages(
@@ -22,7 +30,61 @@ pub(super) async fn list_messages(
         .await
         .map_err(|trouble| trouble.into_read_error("the message"))?;
     let shown: Vec<Value> = messages.iter().map(|message| summary(message, cx)).collect();
-    Ok(untrusted_output(cx, json!({"messages": shown}), &messages))
+    let items = items(cx, mailbox.address(), &messages);
+    Ok(untrusted_output(cx, json!({"messages": shown}), &messages).with_items(items))
+}
+
+/// Returns the newest mail of each conversation as a line, with what can be done about it.
+fn items(cx: &ToolContext, account: &str, messages: &[Message]) -> Vec<ListedItem> {
+    let mut seen = HashSet::new();
+    let newest = messages.iter().filter(|message| {
+        !has_label(message, "DRAFT") && message.thread_id.as_deref().is_some_and(|id| seen.insert(id))
+    });
+    newest.take(MAX_ITEMS).map(|message| item(cx, account, message)).collect()
+}
+
+fn item(cx: &ToolContext, account: &str, message: &Message) -> ListedItem {
+    let thread = message.thread_id.as_deref().unwrap_or_default();
+    let from = header_recipients(message, "From").into_iter().next();
+    let is_own = from.as_ref().is_some_and(|from| from.address.eq_ignore_ascii_case(account));
+    let name = from.map(|from| from.name.filter(|name| !name.is_empty()).unwrap_or(from.address));
+    let subject = one_line(&header(message, "Subject"), MAX_SUBJECT_CHARS);
+    let name = one_line(&name.unwrap_or_else(|| "an unknown sender".to_owned()), MAX_NAME_CHARS);
+    let subject = if subject.is_empty() { "(no subject)".to_owned() } else { subject };
+    let text = [name, subject].into_iter().chain(received_at(message, cx)).collect::<Vec<_>>().join(" · ");
+    let mut offers = Vec::new();
+    if !is_own {
+        offers.push(reply_offer(thread));
+    }
+    if has_label(message, "INBOX") {
+        offers.push(archive_offer(thread, &text));
+    }
+    ListedItem { text, offers }
+}
+
+/// What is typed is what is sent, after the person saw the whole email.
+fn reply_offer(thread: &str) -> Offer {
+    let typed = TypedArgument {
+        name: "body".to_owned(),
+        title: "Reply".to_owned(),
+        label: "Your reply (you'll see it before it's sent)".to_owned(),
+        submit: "Preview".to_owned(),
+        max_chars: BODY_CHARS,
+    };
+    let arguments = json!({ "thread_id": thread });
+    Offer { typed: Some(typed), ..Offer::new("Reply", "Reply to this email:", reply::SEND, arguments) }
+}
+
+fn archive_offer(thread: &str, text: &str) -> Offer {
+    let organise = |label: &str, words: &str, action: &str, becomes: ListedItem| {
+        let arguments = json!({ "thread_ids": [thread], "actions": [action] });
+        Offer { becomes: Some(Box::new(becomes)), ..Offer::new(label, words, organise::NAME, arguments) }
+    };
+    // Prepared lines end here; whoever wants it away again says so.
+    let back = ListedItem { text: text.to_owned(), offers: vec![reply_offer(thread)] };
+    let undo = organise("Undo", "Move it back to the inbox.", "move_to_inbox", back);
+    let archived = ListedItem { text: format!("Archived · {text}"), offers: vec![undo] };
+    organise("Archive", "Archive this email.", "archive", archived)
 }
 
 fn summary(message: &Message, cx: &ToolContext) -> Value {

@@ -27,7 +27,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         state.pending_calls.iter().filter(|p| p.waiting_for.is_none()).cloned().collect();
     let mut reads = false;
     // The provenance when the model wrote the calls: the preview of one call did not influence another.
-    let seen = state.provenance.clone();
+    // Nothing that is in view chose the call of an offer.
+    let seen = if state.follows_press() { Provenance::Trusted } else { state.provenance.clone() };
     for pending in open {
         match examine(&mut state, &pending, &seen, cx, &mut emits).await? {
             GateResult::Read => reads = true,

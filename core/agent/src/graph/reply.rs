@@ -7,6 +7,7 @@ use super::{Next, NodeOutput, Step, claim_check};
 use crate::state::{AgentState, Node};
 use nod_contract::card::{Block, Card};
 use nod_contract::model::Turn;
+use nod_contract::privacy::Audience;
 
 /// Replaces mentions that the model repeats by names, so that they notify no user and show no id.
 fn replace_mentions(text: String, known: &BTreeMap<String, String>) -> String {
@@ -73,8 +74,23 @@ pub(super) fn step(state: AgentState) -> Step {
     if !ours && has_no_receipt(&state) && ((state.acts && !waits) || claim_check::has_action_claim(&text)) {
         card = card.with_block(Block::Note("To be clear, nothing was sent or changed just now.".to_owned()));
     }
-    let emits = vec![NodeOutput::Message { card: with_notes(card, &state), audience: state.audience }];
+    let (card, state) = with_items(with_notes(card, &state), state);
+    let emits = vec![NodeOutput::Message { card, audience: state.audience }];
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
+}
+
+/// Shows what was listed, as lines with buttons, to the person alone. The history has their text, so that "the second
+/// one" can be understood.
+fn with_items(card: Card, mut state: AgentState) -> (Card, AgentState) {
+    let items = std::mem::take(&mut state.items);
+    if items.is_empty() || state.audience != Audience::Person(state.principal.person) {
+        return (card, state);
+    }
+    let lines = items.iter().enumerate().map(|(at, item)| format!("{}. {}", at + 1, item.text));
+    let text = format!("Shown below it:\n{}", lines.collect::<Vec<_>>().join("\n"));
+    state.turns.push(Turn::Ai { text, calls: Vec::new() });
+    let rows = items.into_iter().map(|item| Block::Row(item.into_row()));
+    (rows.fold(card, Card::with_block), state)
 }
 
 /// Adds Nod's own notes and the answer's buttons, whatever the model writes.
@@ -99,7 +115,8 @@ fn reply_verbatim(mut state: AgentState) -> Step {
     let audience = state.audience;
     let card = if said.is_empty() { Card::default() } else { Card::from_markdown(said.as_str()) };
     let card = with_notes(card, &state);
-    let emits = if card.is_empty() { Vec::new() } else { vec![NodeOutput::Message { card, audience }] };
+    let mut emits = if card.is_empty() { Vec::new() } else { vec![NodeOutput::Message { card, audience }] };
+    emits.extend(state.taken_offer.clone().filter(|taken| taken.is_done).map(NodeOutput::OfferTaken));
     state.reply = Some(said);
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }

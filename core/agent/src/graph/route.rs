@@ -28,6 +28,12 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         // A rule answered at ingest.
         return Ok(Step::go(state, Node::Reply));
     }
+    if let Some(taken) = state.taken_offer.as_ref() {
+        let (tool, arguments) = (taken.offer.tool.clone(), taken.offer.arguments.clone());
+        state.intent = Some(Intent::Tool);
+        state.routed_via = Some("rule:offer".to_owned());
+        return Ok(call_tool(state, tool, &arguments));
+    }
     if let Some((rule, words)) = match_rule(state.user_message(), cx) {
         state.intent = Some(Intent::Conversational);
         state.routed_via = Some(format!("rule:{rule}"));

@@ -177,7 +177,10 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             }
             let mut output = output.clone();
             output.content = with_user_edits(state, call, output.content);
-            state.apply_tool_output(call, &output, &graph::content(&output, &marker));
+            let content = graph::content(&output, &marker);
+            if !state.settle_offer(call, &output, &content) {
+                state.apply_tool_output(call, &output, &content);
+            }
         }
         // It did not happen, and what it needs is known: the gate requests the account and then another approval. If
         // the person edited it, only the approval has their text, so the model has to make a new request.

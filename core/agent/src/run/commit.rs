@@ -11,6 +11,7 @@ use crate::context::Agent;
 use crate::forget;
 use crate::graph::NodeOutput;
 use crate::rows::{self as sql, NewMessage, Run, Transition};
+use crate::state::TakenOffer;
 use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, card};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::DeliveryTarget;
@@ -207,6 +208,7 @@ impl<'a> Commit<'a> {
             NodeOutput::CheckRows { .. } => Ok(()),
             // Written together, last.
             NodeOutput::ApprovalRequest { .. } => Ok(()),
+            NodeOutput::OfferTaken(taken) => self.settle_offer(conn, taken, now).await,
             NodeOutput::Effect { effect, call_id, tool, preview } => {
                 let digest = digest(&preview.payload)?;
                 let new = effect::sql::NewEffect {
@@ -264,6 +266,23 @@ impl<'a> Commit<'a> {
         }
     }
 
+    /// Changes the line of an offer to what it becomes; not if it was changed meanwhile.
+    async fn settle_offer(
+        &self,
+        conn: &mut PgConnection,
+        taken: &TakenOffer,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let tenant = self.claim.tenant;
+        delivery::lock(conn, tenant, taken.message).await?;
+        let Some((shown, _)) = delivery::sql::load(conn, tenant, taken.message).await? else { return Ok(()) };
+        let mut card = shown.card;
+        if card.settle_offer(taken.offer.number, taken.message) {
+            delivery::update_card(conn, tenant, taken.message, &card, now).await?;
+        }
+        Ok(())
+    }
+
     async fn write_check_rows(
         &self,
         conn: &mut PgConnection,
@@ -296,8 +315,9 @@ impl<'a> Commit<'a> {
             }
             _ => card.with_mention(self.mentioned_user(conn, audience).await?.as_deref()),
         };
-        for (at, page) in delivery::split_into_messages(&card, most, fits).iter().enumerate() {
+        for (at, page) in delivery::split_into_messages(&card, most, fits).into_iter().enumerate() {
             let id = delivery::page_id(first, at);
+            let page = &page.with_numbered_offers(id);
             match audience {
                 Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
                 Audience::Person(_) if at == 0 => {

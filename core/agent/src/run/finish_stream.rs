@@ -29,9 +29,13 @@ pub(super) async fn finish_streaming_message(
             let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
             let TruncatedAnswer { card, whole } = long::truncate_answer(card);
             let pages = delivery::split_into_messages(&card, most, fits);
-            close(work, conn, pages.first(), audience).await?;
-            for page in pages.iter().skip(1) {
-                work.enqueue(conn, work.core.id(), page, None, audience, work.core.now()).await?;
+            let mut pages = pages.into_iter();
+            let first = pages.next().map(|page| page.with_numbered_offers(open.id));
+            close(work, conn, first.as_ref(), audience).await?;
+            for page in pages {
+                let id = work.core.id();
+                let page = page.with_numbered_offers(id);
+                work.enqueue(conn, id, &page, None, audience, work.core.now()).await?;
             }
             work.send_whole(conn, whole.as_ref(), audience, work.core.now()).await?;
             Ok(Some(at))

@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, copied_card, draft, message, settings, working_hours};
+use super::{InboundContext, copied_card, draft, message, offer, settings, working_hours};
 use crate::identity_link;
 use nod_accounts::connection::account_review::{self, Reviewer};
 use nod_accounts::connection::{self, disconnect};
@@ -13,6 +13,7 @@ use nod_agent::run::stop::{self, StopResult};
 use nod_contract::card::{Action, reconnect};
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
+use nod_contract::offer::TAKE_OFFER;
 use nod_people::delivery;
 use nod_requests::approval::{self, BatchDecision, Decision};
 use nod_requests::question;
@@ -47,6 +48,7 @@ enum Does {
     Reconnect,
     MergeIdentities,
     AllowAccount(bool),
+    TakeOffer,
 }
 
 /// The action name of each.
@@ -84,6 +86,7 @@ const OWN: &[(&str, Does)] = &[
     ("merge_identities", Does::MergeIdentities),
     ("allow_account", Does::AllowAccount(true)),
     ("deny_account", Does::AllowAccount(false)),
+    (TAKE_OFFER, Does::TakeOffer),
 ];
 
 /// Returns the names that no ability's button can have.
@@ -200,6 +203,7 @@ async fn dispatch_click(
         Does::MergeIdentities => {
             identity_link::confirm_merge(&arrival.identity_link_requester(person), conn, subject).await
         }
+        Does::TakeOffer => offer::handle_click(arrival, conn, verb, place, person).await,
         Does::AllowAccount(allows) => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Reviewer { person, user: &author.user, platform };

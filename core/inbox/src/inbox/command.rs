@@ -293,7 +293,7 @@ async fn handle_approvals(
             on_click: OnClick::Action(Action::new("show_privately", approval.card_for_person(person))),
         };
         let line = approval::pending_line(&approval.localized_for(person));
-        card = card.with_block(Block::Row(Row { text: format!("{number}. {line}"), buttons: vec![show] }));
+        card = card.with_block(Block::Row(Row::new(format!("{number}. {line}"), vec![show])));
     }
     if let Some(more) = waiting.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         card = card.with_block(Block::Note(format!("and {more} more")));

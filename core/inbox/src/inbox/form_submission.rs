@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{InboundContext, copied_card, working_hours};
+use super::{InboundContext, copied_card, offer, working_hours};
 use nod_contract::card::Action;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
+use nod_contract::offer::TAKE_OFFER;
 use nod_requests::approval::{self, Editor};
 
 pub(super) async fn accept(
@@ -36,6 +37,9 @@ pub(super) async fn accept(
         }
         Some(verb) if verb.kind == working_hours::EDIT_HOURS_ACTION => {
             working_hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
+        }
+        Some(verb) if verb.kind == TAKE_OFFER => {
+            offer::submit(arrival, &mut tx, verb, place, values, person).await?
         }
         _ => InteractionResponse::ephemeral("That form no longer works. Nothing was done."),
     };

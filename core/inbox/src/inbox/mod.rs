@@ -11,6 +11,7 @@ mod draft;
 mod form_submission;
 mod message;
 mod message_change;
+mod offer;
 mod runs;
 mod settings;
 mod sql;

@@ -193,6 +193,7 @@ impl HistoryReader {
             verbatim: None,
             follow_up: FollowUp::Nothing,
             note: None,
+            items: Vec::new(),
         })
     }
 }

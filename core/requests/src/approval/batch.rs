@@ -75,14 +75,12 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
 fn tickable(approval: &Approval, number: usize) -> Row {
     let (mark, label, verb) =
         if approval.selected { ("☑", "Untick", "unselect") } else { ("☐", "Tick", "select") };
-    Row {
-        text: format!("{mark} {number}. {}", title(approval)),
-        buttons: vec![Button {
-            label: format!("{label} {number}"),
-            style: Style::Plain,
-            on_click: OnClick::Action(Action::new(verb, approval.id)),
-        }],
-    }
+    let tick = Button {
+        label: format!("{label} {number}"),
+        style: Style::Plain,
+        on_click: OnClick::Action(Action::new(verb, approval.id)),
+    };
+    Row::new(format!("{mark} {number}. {}", title(approval)), vec![tick])
 }
 
 /// Returns " · bo@acme.test", short enough for a button.

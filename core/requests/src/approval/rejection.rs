@@ -183,6 +183,7 @@ pub(super) mod tests {
             verbatim: None,
             follow_up: FollowUp::default(),
             note: None,
+            items: Vec::new(),
         };
         let unknown = ToolError::UnknownOutcome { reason: String::new() };
         let yes = "Ana already approved this (Fri 6 Mar 2026, 09:30 UTC): ";

@@ -27,7 +27,7 @@ pub(super) fn card(card: Card, approval: &Approval, by: &AskedBy) -> Card {
         Some(_) => co_approval::co_approval_note(approval),
         None => by_whom(approval),
     };
-    let wish = Row { text: wish(&approval.preview, by), buttons: Vec::new() };
+    let wish = Row::new(wish(&approval.preview, by), Vec::new());
     let card = add_details(card.with_block(Block::Row(wish)), approval)
         .with_notice(truncate(&notice, MAX_NOTICE_CHARS))
         .with_block(deadline(&who, approval))

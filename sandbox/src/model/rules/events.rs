@@ -221,10 +221,10 @@ fn describe_list(result: &Value) -> Option<String> {
             list_people(&result["cannot_see"]).map(|who| format!("\nI cannot see the calendar of {who}."));
         let unseen = unseen.unwrap_or_default();
         if slots.is_empty() {
-            return Some(format!("I found no time at which everybody is free.{unseen}"));
+            return Some(format!("I found no free time.{unseen}"));
         }
         let lines = slots.iter().filter_map(|slot| Some(format!("• {}", slot["when"].as_str()?)));
-        return Some(format!("Everybody is free then:\n{}{unseen}", lines.collect::<Vec<_>>().join("\n")));
+        return Some(format!("Free times:\n{}{unseen}", lines.collect::<Vec<_>>().join("\n")));
     }
     let events = result["events"].as_array()?;
     if events.is_empty() {

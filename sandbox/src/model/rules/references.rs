@@ -40,6 +40,9 @@ pub(super) enum PriorTurn {
 /// Ends each question about which one is meant.
 pub(super) const CLARIFICATION_HINT: &str = "Say “the second one”, for example.";
 
+/// How the lines under an answer begin where Nod remembers it.
+const LISTED: &str = "Shown below it:\n";
+
 const NTH: [(&str, Reference); 7] = [
     ("first", Reference::Ordinal(0)),
     ("second", Reference::Ordinal(1)),
@@ -99,7 +102,7 @@ pub(super) fn last_referents(before: &[PriorTurn]) -> Vec<Referent> {
 /// Returns what was listed last.
 pub(super) fn last_listed(before: &[PriorTurn]) -> Vec<Referent> {
     let list = before.iter().rev().find_map(|said| match said {
-        PriorTurn::Nod(text) if text.contains("• ") => {
+        PriorTurn::Nod(text) if text.contains("• ") || text.starts_with(LISTED) => {
             parse_referents(text).filter(|things| things[..] != [Referent::Thread])
         }
         _ => None,
@@ -145,8 +148,12 @@ fn find_referents(wish: &Intent, before: &[PriorTurn]) -> Option<Vec<Referent>> 
 
 /// Returns the same for the texts that `results` and `events` wrote.
 fn parse_referents(text: &str) -> Option<Vec<Referent>> {
-    if text.starts_with('“') && text.lines().next()?.ends_with("message(s):") {
+    let first = text.lines().next()?;
+    if text.starts_with('“') && [" message:", " messages:"].iter().any(|end| first.ends_with(end)) {
         return Some(vec![Referent::Thread]);
+    }
+    if let Some(lines) = text.strip_prefix(LISTED) {
+        return Some(lines.lines().filter_map(listed_mail).collect());
     }
     let lines = text.lines().filter_map(|line| line.strip_prefix("• ")?.split_once(": "));
     let listed: Vec<Referent> = lines.map(|(what, title)| thing(what, title)).collect();
@@ -159,6 +166,13 @@ fn parse_referents(text: &str) -> Option<Vec<Referent>> {
     let is_event = when.is_some() || rest.starts_with(" is cancelled") || answered.is_some();
     let when = when.map_or("", |when| when.split(". ").next().unwrap_or_default().trim_end_matches('.'));
     is_event.then(|| vec![event(when, title)])
+}
+
+/// Parses "2. Kim Vale · Terms · Fri 6 Mar, 09:12".
+fn listed_mail(line: &str) -> Option<Referent> {
+    let mut parts = line.split_once(". ")?.1.split(" · ");
+    let (from, subject) = (parts.next()?, parts.next()?);
+    Some(Referent::Mail { from: from.to_owned(), subject: subject.to_owned() })
 }
 
 fn thing(what: &str, title: &str) -> Referent {

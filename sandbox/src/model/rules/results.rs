@@ -141,11 +141,13 @@ fn describe_draft(result: &Value) -> String {
 
 fn describe_organised(status: &str, result: &Value) -> String {
     let many = match result["conversations"].as_u64() {
-        Some(1) => "one conversation".to_owned(),
-        many => format!("{} conversations", many.unwrap_or_default()),
+        Some(1) => "1 email".to_owned(),
+        many => format!("{} emails", many.unwrap_or_default()),
     };
-    match (status, list_people(&result["did"])) {
-        ("done", Some(did)) => format!("Done with {many}: {did}."),
+    match (status, list_people(&result["did"]).as_deref()) {
+        ("done", Some("archive")) => format!("Archived {many}."),
+        ("done", Some("star")) => format!("Starred {many}."),
+        ("done", Some(did)) => format!("Done for {many}: {did}."),
         ("expired", _) => "I did not do it: nobody answered in time.".to_owned(),
         ("unknown", _) => "I do not know whether it was done. Please look in your mailbox.".to_owned(),
         _ => "I did not do it: your mailbox is as it was.".to_owned(),
@@ -163,13 +165,12 @@ fn describe_list(result: &Value) -> Option<String> {
     if mails.is_empty() {
         return Some("I found no mail.".to_owned());
     }
-    let line = |mail: &Value| {
-        let from = list_people(&mail["from"]).unwrap_or_else(|| "somebody".to_owned());
-        let subject =
-            mail["subject"].as_str().filter(|subject| !subject.is_empty()).unwrap_or("(no subject)");
-        format!("• {from}: {subject}")
-    };
-    Some(mails.iter().map(line).collect::<Vec<_>>().join("\n"))
+    let unread = mails.iter().filter(|mail| mail["unread"] == true).count();
+    let many = if mails.len() == 1 { "1 email".to_owned() } else { format!("{} emails", mails.len()) };
+    let unread = if unread == 0 { String::new() } else { format!(", {unread} unread") };
+    let from = list_people(&mails[0]["from"]).unwrap_or_else(|| "somebody".to_owned());
+    // Its lines stand below.
+    Some(format!("{many}{unread}. The latest is from {from}."))
 }
 
 fn summary(result: &Value) -> String {
@@ -184,7 +185,8 @@ fn summary(result: &Value) -> String {
         format!("• {from} wrote: {}", shorten(body))
     };
     let lines: Vec<String> = mails.iter().map(line).collect();
-    format!("“{}”, {} message(s):\n{}", subject.unwrap_or("(no subject)"), mails.len(), lines.join("\n"))
+    let many = if mails.len() == 1 { "1 message".to_owned() } else { format!("{} messages", mails.len()) };
+    format!("“{}”, {many}:\n{}", subject.unwrap_or("(no subject)"), lines.join("\n"))
 }
 
 pub(super) fn shorten(text: &str) -> String {

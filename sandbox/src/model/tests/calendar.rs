@@ -342,7 +342,7 @@ async fn a_calendar_is_told_as_it_is() {
             "when are Bo and I free next week",
             "calendar_find_free_slots",
             r#"{"slots":[{"when":"Mon 9 Mar, 09:00–09:30 WET","exact":"x"}],"cannot_see":["bo@acme.test"]}"#,
-            "Everybody is free then:\n• Mon 9 Mar, 09:00–09:30 WET\nI cannot see the calendar of bo@acme.test.",
+            "Free times:\n• Mon 9 Mar, 09:00–09:30 WET\nI cannot see the calendar of bo@acme.test.",
         ),
     ] {
         assert_eq!(message_after_tool(&world, said, tool, &[result]).await["content"], told, "{result}");

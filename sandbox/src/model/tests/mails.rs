@@ -46,7 +46,7 @@ async fn mail_is_put_away_by_what_is_said_of_it() {
     let (_, arguments) = call(&world, &format!("answer it: yes\n\n{hints}")).await;
     assert_eq!(arguments, json!({"thread_id": "19a4", "body": "Hi,\n\nYes.\n\nAna"}));
     for (result, told) in [
-        (r#"{"status":"done","did":["archive"],"conversations":2}"#, "Done with 2 conversations: archive."),
+        (r#"{"status":"done","did":["archive"],"conversations":2}"#, "Archived 2 emails."),
         (r#"{"error":"I couldn't find any email like that"}"#, "I found no such mail, and nothing was done."),
         (
             r#"{"status":"denied","detail":"the person said no; nothing was done"}"#,
@@ -75,21 +75,25 @@ async fn a_mail_of_a_list_is_found_again() {
     ];
     let list =
         message_after_tool(&world, "what's new in my mail?", "gmail_list_recent", &[&fenced(&mails)]).await;
-    let before = [user("Ana Silva: what's new in my mail?"), nod(list["content"].as_str().unwrap())];
+    assert_eq!(list["content"], "2 emails, 2 unread. The latest is from Bo Lind <bo@acme.test>.");
+    let shown = "Shown below it:\n1. Bo Lind · Launch check: at three · Wed 4 Mar, 14:00\n\
+                 2. Cho Park · Landing page, second round · Wed 4 Mar, 14:00";
+    let said = nod(list["content"].as_str().unwrap());
+    let before = [user("Ana Silva: what's new in my mail?"), said, nod(shown)];
     // Even if there was another request about the list in between.
     let asked = [
         user("Ana Silva: read the second one"),
-        nod("“Landing page, second round”, 1 message(s):\n• Cho Park <cho@acme.test> wrote: Ana, the page …"),
+        nod("“Landing page, second round”, 1 message:\n• Cho Park <cho@acme.test> wrote: Ana, the page …"),
     ];
     let told = "Which of these mails do you mean? Say “the second one”, for example.";
     assert_eq!(next(&world, &before, "archive it", &[]).await.1, told);
     let which = [&before[..], &[user("Ana Silva: archive it"), nod(told)]].concat();
     let looks = next(&world, &which, "the first one", &[]).await;
-    assert_eq!(looks.1, json!({"query": "from:bo@acme.test subject:\"Launch check: at three\""}));
+    assert_eq!(looks.1, json!({"query": "from:\"Bo Lind\" subject:\"Launch check: at three\""}));
     let before = [&before[..], &asked].concat();
     let answer = |text: &str| format!("Hi,\n\n{text}\n\nAna");
-    let first = "from:bo@acme.test subject:\"Launch check: at three\"";
-    let second = "from:cho@acme.test subject:\"Landing page, second round\"";
+    let first = "from:\"Bo Lind\" subject:\"Launch check: at three\"";
+    let second = "from:\"Cho Park\" subject:\"Landing page, second round\"";
     for (said, query, thread, tool, wanted) in [
         ("read the first one", first, 0, "gmail_read_thread", json!({"thread_id": "t-1"})),
         ("show me the last mail", second, 1, "gmail_read_thread", json!({"thread_id": "t-2"})),

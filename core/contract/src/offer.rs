@@ -1,0 +1,230 @@
+//! What a tool found, as lines that can be worked with. A press makes exactly the call that was stored with its line: no
+//! model chooses it, and nothing that somebody else wrote can change it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::card::{Action, Block, Button, Card, OnClick, Row, Style};
+use crate::ids::{DeliveryId, RunId};
+
+/// The action kind of an offer's button. Its subject is the message in which it stands, its argument the offer's number
+/// there.
+pub const TAKE_OFFER: &str = "take_offer";
+
+/// One of the things that a tool found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedItem {
+    /// One line; literal.
+    pub text: String,
+    /// What can be done with it.
+    pub offers: Vec<Offer>,
+}
+
+/// A call that a press makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The button's label.
+    pub label: String,
+    /// What the conversation records that the person said. It quotes nobody else.
+    pub words: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments, without the one that the person types.
+    pub arguments: Value,
+    /// What the person types first, if anything.
+    pub typed: Option<TypedArgument>,
+    /// What the line becomes once it is done; `None` if a card or an answer says so.
+    pub becomes: Option<Box<ListedItem>>,
+    /// Its number in the message. A number is never used again there, so that a late press finds nothing.
+    #[serde(default)]
+    pub number: u16,
+    /// The run that a press began last.
+    #[serde(default)]
+    pub taken_by: Option<RunId>,
+}
+
+/// An argument that the person types.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypedArgument {
+    /// Its name, `[a-z_]+`.
+    pub name: String,
+    /// The form's title.
+    pub title: String,
+    /// The label of its field.
+    pub label: String,
+    /// The label of its submit button.
+    pub submit: String,
+    /// The maximum number of characters.
+    pub max_chars: usize,
+}
+
+impl Offer {
+    /// Creates an offer that asks for nothing and changes no line.
+    #[must_use]
+    pub fn new(label: &str, words: &str, tool: &str, arguments: Value) -> Self {
+        Self {
+            label: label.to_owned(),
+            words: words.to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+            typed: None,
+            becomes: None,
+            number: 0,
+            taken_by: None,
+        }
+    }
+}
+
+/// Returns what the person reads if an offer's call was not done; empty if its card says so, `None` if only a model can
+/// answer. `content` is what a model would read.
+#[must_use]
+pub fn describe_failure(content: &str) -> Option<String> {
+    let content: Value = serde_json::from_str(content).unwrap_or_default();
+    if content["reason"].is_string() || content["status"] == "never" {
+        return None;
+    }
+    match (content["error"].as_str(), content["status"].as_str()) {
+        (Some(error), _) => {
+            let error = error.strip_prefix("something went wrong: ").unwrap_or(error);
+            Some(format!("That didn't work: {}.", error.trim_end_matches('.')))
+        }
+        (None, Some("unknown")) => Some("I can't tell whether that was done. Please have a look.".to_owned()),
+        (None, _) => Some(String::new()),
+    }
+}
+
+impl ListedItem {
+    /// Returns the line as a part of a card, which has no number yet.
+    #[must_use]
+    pub fn into_row(self) -> Row {
+        let button = |offer: &Offer| Button {
+            label: offer.label.clone(),
+            style: Style::Plain,
+            on_click: OnClick::Action(Action::new(TAKE_OFFER, Uuid::nil())),
+        };
+        Row { text: self.text, buttons: self.offers.iter().map(button).collect(), offers: self.offers }
+    }
+}
+
+/// Offers of the first generation of a line; what the line becomes is the next.
+const FIRST: u16 = 1;
+/// Nobody does and undoes a thing that often.
+const LAST: u16 = 63;
+
+/// Returns a number that no other offer of the message has, now or later.
+fn number(generation: u16, line: usize, at: usize) -> u16 {
+    let line = u16::try_from(line).unwrap_or_default() & 127;
+    let at = u16::try_from(at).unwrap_or_default() & 7;
+    (generation << 10) | (line << 3) | at
+}
+
+impl Card {
+    /// Numbers the offers that have no number yet, and tells all buttons of offers in which message they stand.
+    #[must_use]
+    pub fn with_numbered_offers(mut self, message: DeliveryId) -> Self {
+        for (line, row) in self.rows_mut().enumerate() {
+            for (at, (offer, button)) in row.offers.iter_mut().zip(&mut row.buttons).enumerate() {
+                if offer.number == 0 {
+                    offer.number = number(FIRST, line, at);
+                }
+                let argument = Some(offer.number);
+                button.on_click = OnClick::Action(Action { argument, ..Action::new(TAKE_OFFER, message.0) });
+            }
+        }
+        self
+    }
+
+    /// Returns the offers in reading order.
+    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+        self.body.iter().flat_map(|block| match block {
+            Block::Row(row) => &row.offers[..],
+            _ => &[],
+        })
+    }
+
+    /// Returns the same, to change them.
+    pub fn offers_mut(&mut self) -> impl Iterator<Item = &mut Offer> {
+        self.rows_mut().flat_map(|row| &mut row.offers)
+    }
+
+    /// Replaces the line with the offer of this number by what it becomes. `false` if there is no such line any more.
+    pub fn settle_offer(&mut self, settled: u16, message: DeliveryId) -> bool {
+        let found = self.rows_mut().enumerate().find_map(|(line, row)| {
+            let becomes = row.offers.iter().find(|offer| offer.number == settled)?.becomes.clone()?;
+            Some((line, row, *becomes))
+        });
+        let Some((line, row, mut becomes)) = found else { return false };
+        let generation = (settled >> 10) + 1;
+        if generation > LAST {
+            becomes.offers.clear();
+        }
+        for (at, offer) in becomes.offers.iter_mut().enumerate() {
+            offer.number = number(generation, line, at);
+        }
+        *row = becomes.into_row();
+        *self = std::mem::take(self).with_numbered_offers(message);
+        true
+    }
+
+    /// Removes all that can be pressed in its lines: what stays is text.
+    pub fn clear_offers(&mut self) {
+        for row in self.rows_mut() {
+            row.buttons.clear();
+            row.offers.clear();
+        }
+    }
+
+    fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.body.iter_mut().filter_map(|block| match block {
+            Block::Row(row) => Some(row),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(label: &str, becomes: Option<ListedItem>) -> Offer {
+        Offer {
+            becomes: becomes.map(Box::new),
+            ..Offer::new(label, "This one.", "a_tool", serde_json::json!({}))
+        }
+    }
+
+    #[test]
+    fn a_number_is_never_used_again() {
+        let message = DeliveryId(Uuid::from_u128(7));
+        let line = ListedItem {
+            text: "Terms".to_owned(),
+            offers: vec![offer("Reply", None), offer("Archive", None)],
+        };
+        let undo = offer("Undo", Some(line.clone()));
+        let archived = ListedItem { text: "Archived: Terms".to_owned(), offers: vec![undo] };
+        let mut line = line;
+        line.offers[1].becomes = Some(Box::new(archived));
+        let mut card = Card::default();
+        card.body.extend([line.clone(), line].map(|item| Block::Row(item.into_row())));
+        let mut card = card.with_numbered_offers(message);
+        let labels = |card: &Card| card.offers().map(|offer| offer.label.clone()).collect::<Vec<_>>();
+        let numbers = |card: &Card| card.offers().map(|offer| offer.number).collect::<Vec<_>>();
+        let before = numbers(&card);
+        assert!(!card.settle_offer(before[0], message), "a reply changes no line");
+        assert!(card.settle_offer(before[1], message));
+        assert_eq!(labels(&card), ["Undo", "Reply", "Archive"]);
+        assert!(!card.settle_offer(before[1], message), "a late press finds nothing");
+        let undo = numbers(&card)[0];
+        assert!(card.settle_offer(undo, message));
+        assert_eq!(labels(&card), ["Reply", "Archive", "Reply", "Archive"]);
+        let after = numbers(&card);
+        assert!(after[..2].iter().all(|number| !before.contains(number) && *number != undo));
+        assert_eq!(after[2..], before[2..]);
+        let pressed = card.all_buttons().map(|button| match &button.on_click {
+            OnClick::Action(action) => (action.subject, action.argument),
+            other => panic!("{other:?}"),
+        });
+        assert!(pressed.eq(after.into_iter().map(|number| (message.0, Some(number)))));
+    }
+}
