@@ -217,9 +217,11 @@ impl FakeChat {
     /// Waits until Nod has received everything that was sent. Slack acknowledges it; Discord does not, but dispatches
     /// in order, so an answer to this shows that everything before it was received.
     pub async fn wait_until_delivered(&self, asker: &str) {
-        if let Self::Discord(fake) = self
-            && let Ok(pending) = fake.complete(asker, "general", "memory", &json!({"forget": "~"}))
-        {
+        let Self::Discord(fake) = self else { return };
+        // Where Nod is no member, nothing is completed.
+        let direct = format!("dm:{asker}");
+        let channel = if fake.read(discord::World::is_bot_in_guild) { "general" } else { &direct };
+        if let Ok(pending) = fake.complete(asker, channel, "memory", &json!({"forget": "~"})) {
             pending.wait_for_acknowledgement(max_wait()).await;
         }
     }
@@ -254,6 +256,25 @@ impl FakeChat {
                     channel.bot_views = admitted;
                 }
             }),
+        }
+    }
+
+    /// Invites Nod to a channel: on Discord to the server, whose system channel it becomes.
+    pub fn invite_nod(&self, user: &str, channel: &str) {
+        match self {
+            Self::Slack(fake) => fake.invite_app(user, channel),
+            Self::Discord(fake) => {
+                fake.change(|w| w.config.guild.system_channel = Some(channel.to_owned()));
+                fake.add_bot();
+            }
+        }
+    }
+
+    /// Removes Nod from a channel: on Discord from the server.
+    pub fn remove_nod(&self, channel: &str) {
+        match self {
+            Self::Slack(fake) => fake.remove_app(channel),
+            Self::Discord(fake) => fake.remove_bot(),
         }
     }
 

@@ -126,6 +126,7 @@ fn discord_config(
         .user(person("eve", "Eve Elsewhere").outside_guild())
         .channel(nod_sandbox::discord::Channel::new("general", &[]))
         .channel(nod_sandbox::discord::Channel::new("backroom", &["ana", "bo"]));
+    config.guild.system_channel = Some("general".to_owned());
     config.app.redirects = vec![signed_in];
     config.clock = clock;
     config.post_limit = true;

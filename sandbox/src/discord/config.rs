@@ -11,13 +11,26 @@ use super::entities::{Channel, User};
 /// The source of the time. It is injected so that a test can pass through a week in a millisecond.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// The one server in which the app is installed.
+/// A server to which the app was added.
 #[derive(Debug, Clone)]
 pub struct Guild {
     /// A snowflake.
     pub id: String,
     /// The name that Discord shows above the channels.
     pub name: String,
+    /// The channel in which Discord welcomes newcomers, by name or id.
+    pub system_channel: Option<String>,
+    /// When the app was added.
+    pub joined_at: DateTime<Utc>,
+}
+
+impl Guild {
+    /// Returns a server without a system channel, to which the app was added long ago.
+    #[must_use]
+    pub fn new(id: &str, name: &str) -> Self {
+        let joined_at = DateTime::from_timestamp(1_704_448_800, 0).unwrap_or_default();
+        Self { id: id.to_owned(), name: name.to_owned(), system_channel: None, joined_at }
+    }
 }
 
 /// The installed app and its bot user.
@@ -80,7 +93,7 @@ impl DiscordConfig {
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
-            guild: Guild { id: "1100000000000000100".into(), name: "Acme".into() },
+            guild: Guild::new("1100000000000000100", "Acme"),
             elsewhere: None,
             app: App {
                 id: "1100000000000000001".into(),

@@ -118,6 +118,24 @@ impl Discord {
         }));
     }
 
+    /// Adds the app to the server, as somebody does who follows its invitation.
+    ///
+    /// # Panics
+    /// If it is there.
+    #[track_caller]
+    pub fn add_bot(&self) {
+        expect_allowed(self.change(World::add_bot));
+    }
+
+    /// Removes the app from the server.
+    ///
+    /// # Panics
+    /// If it is not there.
+    #[track_caller]
+    pub fn remove_bot(&self) {
+        expect_allowed(self.change(World::remove_bot));
+    }
+
     /// Adds a user to the guild.
     ///
     /// # Panics

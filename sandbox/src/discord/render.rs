@@ -19,6 +19,8 @@ const COMMANDS: u64 = 1 << 31;
 const THREADS: u64 = (1 << 35) | (1 << 38);
 /// The creator of the guild, who sees all of it; no user acts as this one.
 const OWNER: &str = "1100000000000000099";
+/// `SUPPRESS_JOIN_NOTIFICATIONS`: the system channel does not show who joined.
+const JOINS_UNTOLD: u64 = 1;
 const JOINED: &str = "2024-01-05T10:00:00.000000+00:00";
 
 /// Merges `over` into `base`, object by object.
@@ -147,6 +149,7 @@ impl World {
 
     pub(super) fn guild_json(&self) -> Value {
         let guild = &self.config.guild;
+        let system = guild.system_channel.as_ref().and_then(|channel| self.channel_id(channel).ok());
         let role = json!({
             "id": guild.id, "name": "@everyone", "color": 0, "hoist": false, "icon": null,
             "colors": {"primary_color": 0, "secondary_color": null, "tertiary_color": null},
@@ -159,7 +162,7 @@ impl World {
             "afk_channel_id": null, "afk_timeout": 300, "verification_level": 1,
             "default_message_notifications": 1, "explicit_content_filter": 0, "roles": [role],
             "emojis": [], "features": [], "mfa_level": 0, "application_id": null,
-            "system_channel_id": null, "system_channel_flags": 0, "rules_channel_id": null,
+            "system_channel_id": system, "system_channel_flags": JOINS_UNTOLD, "rules_channel_id": null,
             "max_presences": null, "max_members": 500_000, "vanity_url_code": null,
             "description": null, "banner": null, "premium_tier": 0, "premium_subscription_count": 0,
             "preferred_locale": "en-US", "public_updates_channel_id": null, "nsfw_level": 0,
@@ -179,7 +182,7 @@ impl World {
         let members: Vec<Value> = self.members().map(|u| self.member_json(&u.id)).collect();
         let mut guild = self.guild_json();
         let more = json!({
-            "joined_at": JOINED, "large": false, "unavailable": false, "member_count": members.len(),
+            "joined_at": self.config.guild.joined_at.to_rfc3339(), "large": false, "unavailable": false, "member_count": members.len(),
             "voice_states": [], "members": members, "channels": of(Channel::is_guild_channel),
             "threads": of(|c| c.kind.is_thread()), "presences": [], "stage_instances": [],
             "guild_scheduled_events": [], "soundboard_sounds": [],

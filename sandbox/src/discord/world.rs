@@ -144,6 +144,18 @@ impl World {
         &self.config.app.id
     }
 
+    /// Returns whether the bot is a member of the guild.
+    #[must_use]
+    pub fn is_bot_in_guild(&self) -> bool {
+        self.users.get(self.bot()).is_some_and(|bot| bot.is_member)
+    }
+
+    pub(super) fn set_bot_in_guild(&mut self, joined: bool) {
+        if let Some(bot) = self.users.get_mut(&self.config.app.id) {
+            bot.is_member = joined;
+        }
+    }
+
     /// Resolves a user's id from an id or handle.
     ///
     /// # Errors
@@ -208,7 +220,7 @@ impl World {
             return false;
         }
         if user == self.bot() {
-            return root.bot_views;
+            return root.bot_views && (root.kind == ChannelKind::Dm || self.is_bot_in_guild());
         }
         let listed = root.members.iter().any(|m| m == user);
         match root.kind {

@@ -35,7 +35,9 @@ impl World {
             }),
         );
         self.stranger_parts(&mut body, message);
-        let mentioned = message.text.contains(&format!("<@{}>", self.config.app.bot_user));
+        // A message of Slack's own about somebody who joined mentions nobody.
+        let joins = matches!(message.subtype.as_deref(), Some("channel_join" | "group_join"));
+        let mentioned = !joins && message.text.contains(&format!("<@{}>", self.config.app.bot_user));
         let mut bodies = vec![body.clone()];
         if mentioned && channel.kind != ChannelKind::Im && !message.is_from_bot {
             let mut mention = body;

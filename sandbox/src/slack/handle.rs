@@ -275,6 +275,24 @@ impl Slack {
         allowed(self.change(|w| w.switch_viewed_channel(user, thread, viewing)));
     }
 
+    /// Adds the app to a channel, as one of its members does with `/invite`.
+    ///
+    /// # Panics
+    /// If Slack's client would not allow it.
+    #[track_caller]
+    pub fn invite_app(&self, user: &str, channel: &str) {
+        allowed(self.change(|w| w.invite_app(user, channel)));
+    }
+
+    /// Removes the app from a channel.
+    ///
+    /// # Panics
+    /// If it is not there.
+    #[track_caller]
+    pub fn remove_app(&self, channel: &str) {
+        allowed(self.change(|w| w.remove_app(channel)));
+    }
+
     /// Chooses one of the app's message shortcuts, by its callback id.
     ///
     /// # Errors

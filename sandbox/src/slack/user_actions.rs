@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::clicks::find_button;
-use super::entities::{AssistantThread, Message};
+use super::entities::{AssistantThread, ChannelKind, Message};
 use super::envelopes::{Context, EnvelopeKind};
+use super::events::EventDelivery;
 use super::world::World;
 
 impl World {
@@ -115,6 +116,65 @@ impl World {
         if self.config.app.scopes.contains("assistant:write") {
             self.event(channel, body);
         }
+    }
+
+    /// Adds the app to a channel, as a member does with `/invite`. Slack posts a message about it.
+    pub(super) fn invite_app(&mut self, who: &str, channel: &str) -> Result<(), String> {
+        let (user, id, bot) = (self.actor(who)?, self.channel_id(channel)?, self.config.app.bot_user.clone());
+        if !self.is_member(&id, &user) {
+            return Err(format!("{who} is no member of {channel}."));
+        }
+        let team = self.config.team.id.clone();
+        let found = self.channels.get_mut(&id).ok_or("There is no such channel.")?;
+        match found.kind {
+            _ if found.archived => return Err("Nobody can be added to an archived channel.".into()),
+            _ if found.members.contains(&bot) => return Err("The app is already in this channel.".into()),
+            ChannelKind::Public | ChannelKind::Private => found.members.push(bot.clone()),
+            ChannelKind::Im | ChannelKind::Mpim => return Err("Nobody can be added to a DM.".into()),
+        }
+        let (private, ts) = (found.kind == ChannelKind::Private, self.next_ts());
+        let (letter, scope) = if private { ("G", "groups:read") } else { ("C", "channels:read") };
+        if self.config.app.scopes.contains(scope) {
+            self.event(
+                &id,
+                json!({
+                    "type": "member_joined_channel", "user": bot, "channel": id, "channel_type": letter,
+                    "team": team, "inviter": user, "event_ts": ts,
+                }),
+            );
+        }
+        let message = Message {
+            channel: id,
+            ts,
+            thread_ts: None,
+            text: format!("<@{bot}> has joined the channel"),
+            user: bot,
+            is_from_bot: false,
+            blocks: vec![],
+            attachments: vec![],
+            files: vec![],
+            metadata: None,
+            subtype: Some(if private { "group_join" } else { "channel_join" }.into()),
+            client_msg_id: None,
+            edited: None,
+            unfurl_links: None,
+            unfurl_media: None,
+            reply_broadcast: false,
+        };
+        self.insert_message(message.clone());
+        self.dispatch_message(&message, EventDelivery::Once, &json!({"inviter": user}));
+        Ok(())
+    }
+
+    /// Removes the app from a channel. The app gets no event that it subscribed to.
+    pub(super) fn remove_app(&mut self, channel: &str) -> Result<(), String> {
+        let (id, bot) = (self.channel_id(channel)?, self.config.app.bot_user.clone());
+        let found = self.channels.get_mut(&id).ok_or("There is no such channel.")?;
+        if !found.members.contains(&bot) {
+            return Err(format!("The app is not in {channel}."));
+        }
+        found.members.retain(|member| *member != bot);
+        Ok(())
     }
 
     /// Chooses one of the app's message shortcuts.

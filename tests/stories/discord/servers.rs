@@ -17,7 +17,7 @@ const SERVERS: &str = "NOD_DISCORD__SERVERS";
 async fn in_two() -> (World, Discord) {
     let world = World::without_nod_on(Platform::Discord).await;
     let discord = server(&world);
-    let elsewhere = Guild { id: ELSEWHERE.to_owned(), name: "Elsewhere".to_owned() };
+    let elsewhere = Guild::new(ELSEWHERE, "Elsewhere");
     discord.change(|w| w.config.elsewhere = Some(elsewhere));
     (world, discord)
 }
@@ -26,6 +26,12 @@ async fn in_two() -> (World, Discord) {
 async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
     let (mut world, discord) = in_two().await;
     world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
+    // Nod was added to it just now, and it is not greeted.
+    let added = discord.read(|w| w.now());
+    discord.change(|w| {
+        let elsewhere = w.config.elsewhere.as_mut().unwrap();
+        (elsewhere.joined_at, elsewhere.system_channel) = (added, Some("1100000000000000778".to_owned()));
+    });
     discord.faults().next("leave_guild", Fault::Status { code: 500, retry_after: None });
     world.start().await;
     discord.faults().wait_until_triggered("leave_guild", 1).await;

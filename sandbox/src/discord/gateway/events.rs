@@ -24,6 +24,9 @@ impl World {
     /// Same as `dispatch`, with another body for sessions without `MESSAGE_CONTENT`.
     fn dispatch_either(&mut self, name: &str, need: u64, guild: bool, body: &Value, blind: &Value) -> bool {
         self.forget_sessions();
+        if guild && !self.is_bot_in_guild() {
+            return false;
+        }
         let times = if std::mem::take(&mut self.gateway.duplicates_next) { 2 } else { 1 };
         let mut told = false;
         for at in 0..self.gateway.sessions.len() {
@@ -87,6 +90,29 @@ impl World {
         }
         let guild = self.is_in_guild(&channel.id);
         self.dispatch(name, GUILDS, guild, &body);
+    }
+
+    /// Adds the app to the server.
+    pub(in crate::discord) fn add_bot(&mut self) -> Result<(), String> {
+        if self.is_bot_in_guild() {
+            return Err("The bot is in that server.".into());
+        }
+        self.set_bot_in_guild(true);
+        self.config.guild.joined_at = self.now();
+        let whole = self.whole_guild();
+        self.dispatch("GUILD_CREATE", GUILDS, true, &whole);
+        Ok(())
+    }
+
+    /// Removes the app from the server.
+    pub(in crate::discord) fn remove_bot(&mut self) -> Result<(), String> {
+        if !self.is_bot_in_guild() {
+            return Err("The bot is not in that server.".into());
+        }
+        let gone = json!({"id": self.config.guild.id});
+        self.dispatch("GUILD_DELETE", GUILDS, true, &gone);
+        self.set_bot_in_guild(false);
+        Ok(())
     }
 
     /// Removes the app from the other server.

@@ -68,7 +68,7 @@ impl World {
             Session { id: id.clone(), shard, intents, seq: 0, buffer, connection: Some(connection), dropped };
         self.gateway.sessions.push(session);
         let at = self.gateway.sessions.len() - 1;
-        let guild = self.shard_of_guild(shard[1]) == shard[0];
+        let guild = self.is_bot_in_guild() && self.shard_of_guild(shard[1]) == shard[0];
         let (ready, whole) = (self.ready(&id, shard, guild), self.whole_guild());
         self.gateway.deliver(at, "READY", &ready);
         if guild && intents & GUILDS != 0 {
@@ -80,7 +80,8 @@ impl World {
         {
             let mut told = self.guild_json();
             let more = json!({
-                "id": other.id, "name": other.name, "joined_at": self.now().to_rfc3339(), "large": false,
+                "id": other.id, "name": other.name, "joined_at": other.joined_at.to_rfc3339(), "large": false,
+                "system_channel_id": other.system_channel,
                 "unavailable": false, "member_count": 1, "members": [], "channels": [], "threads": [],
                 "voice_states": [], "presences": [], "stage_instances": [], "guild_scheduled_events": [],
                 "soundboard_sounds": [], "roles": [],

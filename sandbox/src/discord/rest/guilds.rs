@@ -24,9 +24,13 @@ impl World {
         self.config.elsewhere.as_ref().is_some_and(|guild| guild.id == id)
     }
 
-    /// Rejects every guild but the one.
+    /// Rejects every guild but the one, and that too if the bot is not in it.
     pub(super) fn guild_ok(&self, id: &str) -> Result<(), Rejection> {
-        if id == self.config.guild.id { Ok(()) } else { Err(Rejection::unknown_resource("Guild", 10004)) }
+        match id == self.config.guild.id {
+            true if self.is_bot_in_guild() => Ok(()),
+            true => Err(Rejection::expected(403, 50001, "Missing Access")),
+            false => Err(Rejection::unknown_resource("Guild", 10004)),
+        }
     }
 }
 
@@ -56,7 +60,8 @@ pub(super) fn me(w: &mut World, request: &Request) -> Answer {
 pub(super) fn list_own(w: &mut World, request: &Request) -> Answer {
     request.limit("limit", 200, 200)?;
     let (after, before) = (request.snowflake("after")?, request.snowflake("before")?);
-    let mut all: Vec<&Guild> = std::iter::once(&w.config.guild).chain(&w.config.elsewhere).collect();
+    let mut all: Vec<&Guild> =
+        std::iter::once(&w.config.guild).filter(|_| w.is_bot_in_guild()).chain(&w.config.elsewhere).collect();
     all.retain(|guild| after.is_none_or(|id| number(&guild.id) > id));
     all.retain(|guild| before.is_none_or(|id| number(&guild.id) < id));
     all.sort_by_key(|guild| number(&guild.id));
