@@ -49,6 +49,7 @@ mod faults;
 mod files;
 mod forms;
 mod grants;
+mod hello;
 mod home;
 mod hostile;
 mod http;

@@ -64,6 +64,18 @@ pub fn parse_deletion(event: &Value, id: &Value, place: ChannelRef, identity: &I
     to_outcome(Ok(inbound(identity, format!("delete:{id}"), author, id_time(id), what)))
 }
 
+/// Parses a server (`GUILD_CREATE`): that Nod joined its system channel, where its other members are welcomed. Discord
+/// sends it at every connect, for every server. `None` if the server has no such channel, or is unavailable.
+#[must_use]
+pub fn parse_guild(guild: &Value, identity: &Identity) -> Option<Inbound> {
+    let (channel, joined_at) = (guild["system_channel_id"].as_str()?, guild["joined_at"].as_str()?);
+    let at = chrono::DateTime::parse_from_rfc3339(joined_at).ok().map(Timestamp::from)?;
+    let author = Author { user: identity.user.clone(), membership: Membership::Unknown };
+    let place = ChannelRef { channel: channel.to_owned(), is_dm: false, thread: None };
+    let what = Event::JoinedChannel { place };
+    Some(inbound(identity, format!("joined:{channel}:{joined_at}"), author, Some(at), what))
+}
+
 /// Parses a command, a click or a form (`INTERACTION_CREATE`).
 #[must_use]
 pub fn interaction(event: &Value, place: ChannelRef, identity: &Identity) -> ParseOutcome {

@@ -116,3 +116,18 @@ fn id_encodes_its_time() {
     assert_eq!(at.to_rfc3339(), "2016-04-30T11:18:25.796+00:00");
     assert_eq!(id_time(&first_id(at)), Some(at));
 }
+
+#[test]
+fn a_server_is_read_as_its_system_channel() {
+    let guild = json!({"id": "1", "system_channel_id": "2", "joined_at": "2026-03-06T09:30:00.123456+00:00"});
+    let joined = parse_guild(&guild, &identity()).unwrap();
+    assert_eq!(joined.event, Event::JoinedChannel { place: channel_ref() });
+    assert_eq!((joined.author.user.as_str(), joined.at.timestamp_micros()), ("9", 1_772_789_400_123_456));
+    for (what, guild) in [
+        ("no system channel", json!({"id": "1", "system_channel_id": null, "joined_at": guild["joined_at"]})),
+        ("unavailable", json!({"id": "1", "unavailable": true})),
+        ("no time", json!({"id": "1", "system_channel_id": "2", "joined_at": "now"})),
+    ] {
+        assert_eq!(parse_guild(&guild, &identity()), None, "{what}");
+    }
+}

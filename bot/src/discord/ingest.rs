@@ -93,6 +93,10 @@ impl Ingestor {
             "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" | "GUILD_MEMBER_REMOVE" => {
                 self.store_member_change(kind, &event).await;
             }
+            "GUILD_CREATE" => {
+                self.adapter.channel_index.apply_event(kind, &event);
+                self.store_joined_server(&event).await;
+            }
             _ => self.adapter.channel_index.apply_event(kind, &event),
         }
     }
@@ -108,6 +112,14 @@ impl Ingestor {
             IncomingPayload::Person { workspace: self.adapter.identity.application.clone(), profile };
         if let Err(error) = self.store(arrival).await {
             tracing::warn!(%error, "could not store a member update");
+        }
+    }
+
+    /// Stores that Nod is in a server. If that fails, the next connect reports it again.
+    async fn store_joined_server(&self, guild: &Value) {
+        let Some(inbound) = inbound::parse_guild(guild, &self.adapter.identity) else { return };
+        if let Err(error) = self.store(IncomingPayload::Inbound(inbound)).await {
+            tracing::warn!(%error, "could not store that Nod joined a server");
         }
     }
 

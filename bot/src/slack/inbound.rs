@@ -85,6 +85,7 @@ fn event(event: &Value, identity: &Identity, now: Timestamp) -> Read {
             Ok(ParseOutcome::Person(Box::new(profile.ok_or(ParseOutcome::Unreadable("person without id"))?)))
         }
         Some("app_home_opened") => parse_home_opened(event, identity, now),
+        Some("member_joined_channel") => parse_joined_channel(event, identity, now),
         Some(_) => Ok(ParseOutcome::Ignored("event type")),
         None => Err(ParseOutcome::Unreadable("event without type")),
     }
@@ -211,6 +212,25 @@ fn parse_home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read
         author: Author { user: user.to_owned(), membership: Membership::Unknown },
         at: instant(ts).unwrap_or(now),
         event: Event::HomeOpened,
+    })))
+}
+
+/// Parses `member_joined_channel`. Slack sends it for everyone who joins a channel that Nod is in, Nod included.
+fn parse_joined_channel(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+    if event["user"] != *identity.bot_user {
+        return Ok(ParseOutcome::Ignored("another member"));
+    }
+    let channel = text(event, "channel").ok_or(ParseOutcome::Unreadable("join without channel"))?;
+    let ts = text(event, "event_ts").ok_or(ParseOutcome::Unreadable("join without event_ts"))?;
+    Ok(ParseOutcome::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        dedup_key: format!("joined:{}:{channel}:{ts}", identity.team),
+        author: Author { user: identity.bot_user.clone(), membership: Membership::Unknown },
+        at: instant(ts).unwrap_or(now),
+        event: Event::JoinedChannel {
+            place: ChannelRef { channel: channel.to_owned(), is_dm: false, thread: None },
+        },
     })))
 }
 

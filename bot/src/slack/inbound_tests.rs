@@ -56,6 +56,7 @@ fn outcome_line(kind: PayloadKind, payload: &Value) -> String {
         }
         Event::Autocomplete { .. } => panic!("Slack completes nothing"),
         Event::HomeOpened => format!("{by} | Home"),
+        Event::JoinedChannel { place: at } => format!("{by} | {} | joined", place(at)),
         Event::MessageEdited { place: at, message, text } => {
             format!("{by} | {} | {message} now says | {text}", place(at))
         }
@@ -98,6 +99,18 @@ fn forms_are_read() {
 
 fn person(event: &str, user: Value) -> Value {
     json!({"event": {"type": event, "user": user}})
+}
+
+/// The event that Slack sends when somebody joined a channel.
+fn join_event(more: Value) -> Value {
+    let mut event = json!({
+        "type": "member_joined_channel", "channel": "C0GENERAL1", "channel_type": "C", "team": TEAM,
+        "inviter": "U0ANA00001", "event_ts": "1764842400.000100",
+    });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        event[name] = value.clone();
+    }
+    json!({"event": event})
 }
 
 #[test]
@@ -153,6 +166,10 @@ fn events_are_read() {
         (unfurl_event(), "ignored: no new words"),
         (payload!("message_deleted"), "U0ANA00001 Unknown | C0GENERAL1 - | 1764842400.000100 is gone"),
         (payload!("channel_join"), "ignored: message subtype"),
+        (join_event(json!({"user": "U0NOD00001"})), "U0NOD00001 Unknown | C0GENERAL1 - | joined"),
+        (join_event(json!({"user": "U0ANA00001"})), "ignored: another member"),
+        (join_event(json!({"user": "U0NOD00001", "channel": null})), "unreadable: join without channel"),
+        (join_event(json!({"user": "U0NOD00001", "event_ts": null})), "unreadable: join without event_ts"),
         (payload!("unknown_event"), "ignored: event type"),
         (
             person("team_join", json!({"id": "U2", "profile": {"real_name": "Dee Moss"}})),

@@ -170,6 +170,7 @@ fn event_location(what: &Event) -> Option<ChannelRef> {
         | Event::AssistantThreadOpened { place, .. } => Some(place.clone()),
         // Nod may not be a member of the message's channel.
         Event::MessageAction { .. } | Event::HomeOpened => Some(no_channel()),
+        Event::JoinedChannel { .. } => None,
         Event::FormSubmitted { place, .. } => place.clone(),
     }
 }

@@ -71,7 +71,7 @@ pub(super) const METHODS: [&Method; 23] = [
     &OPEN_CONNECTION,
 ];
 
-/// Events, each with the first of its scopes, or an empty one. The member events are requested before they are used, so
+/// Events, each with the first of its scopes, or an empty one. `member_left_channel` is requested before it is used, so
 /// that an app has to be reinstalled only once.
 pub(super) const EVENTS: [(&str, &str); 12] = [
     ("app_home_opened", ""),

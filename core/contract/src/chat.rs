@@ -151,6 +151,11 @@ pub enum Event {
     },
     /// The user opened their home page, which only they can see.
     HomeOpened,
+    /// Nod, the author, was added to a channel, when the inbound says. Platforms may report it long after.
+    JoinedChannel {
+        /// The channel.
+        place: ChannelRef,
+    },
     /// The assistant thread was opened, or the user switched channels while it is open.
     AssistantThreadOpened {
         /// The assistant thread itself.

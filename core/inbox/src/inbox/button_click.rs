@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, copied_card, draft, message, offer, settings, working_hours};
+use super::{InboundContext, copied_card, draft, hello, message, offer, settings, working_hours};
 use crate::identity_link;
 use nod_accounts::connection::account_review::{self, Reviewer};
 use nod_accounts::connection::{self, disconnect};
@@ -49,6 +49,7 @@ enum Does {
     MergeIdentities,
     AllowAccount(bool),
     TakeOffer,
+    AskFromHello,
 }
 
 /// The action name of each.
@@ -87,6 +88,7 @@ const OWN: &[(&str, Does)] = &[
     ("allow_account", Does::AllowAccount(true)),
     ("deny_account", Does::AllowAccount(false)),
     (TAKE_OFFER, Does::TakeOffer),
+    (hello::ASK_ACTION, Does::AskFromHello),
 ];
 
 /// Returns the names that no ability's button can have.
@@ -208,6 +210,10 @@ async fn dispatch_click(
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Reviewer { person, user: &author.user, platform };
             account_review::handle_click(&core.accounts, conn, tenant, subject, allows, &by, now).await
+        }
+        Does::AskFromHello => {
+            let asked = hello::handle_click(arrival, conn, place, verb, person).await?;
+            Ok(if asked { InteractionResponse::Ack } else { unknown_button() })
         }
     }
 }

@@ -187,19 +187,29 @@ async fn handle_ask(
         is_first_in_thread: !place.is_dm && thread.is_some() && !followed,
         prepared_answer: None,
     };
-    let run = message::start_run_with(arrival, conn, &said, |state| state.started_by_command = true).await?;
-    if place.is_dm {
-        return Ok(InteractionResponse::Ack);
+    ask(arrival, conn, &said).await?;
+    Ok(InteractionResponse::Ack)
+}
+
+/// Begins the run of a question that its asker wrote in no message, and posts the question where others read the answer.
+pub(super) async fn ask(
+    arrival: &InboundContext<'_>,
+    conn: &mut PgConnection,
+    said: &message::RunRequest<'_>,
+) -> sqlx::Result<()> {
+    let run = message::start_run_with(arrival, conn, said, |state| state.started_by_command = true).await?;
+    if !said.is_shared {
+        return Ok(());
     }
-    let asker = people::sql::load(conn, arrival.tenant, person).await?;
+    let asker = people::sql::load(conn, arrival.tenant, said.person).await?;
     let name =
         asker.as_ref().map_or("Somebody", |p| if p.has_profile { p.display_name() } else { "Somebody" });
     let card =
-        Card::default().with_title(format!("{name} asked")).with_block(Block::Literal(text.to_owned()));
-    let venue = delivery::sql::load_location(conn, arrival.tenant, conversation).await?;
+        Card::default().with_title(format!("{name} asked")).with_block(Block::Literal(said.text.to_owned()));
+    let venue = delivery::sql::load_location(conn, arrival.tenant, said.conversation).await?;
     let new = NewDelivery {
         id: arrival.core.id(),
-        conversation,
+        conversation: said.conversation,
         run: Some(run),
         platform: &venue.platform,
         target: None,
@@ -207,8 +217,7 @@ async fn handle_ask(
         card: &card,
         only_for: None,
     };
-    delivery::enqueue(conn, arrival.tenant, &venue, &new, arrival.now).await?;
-    Ok(InteractionResponse::Ack)
+    delivery::enqueue(conn, arrival.tenant, &venue, &new, arrival.now).await
 }
 
 async fn handle_connect(

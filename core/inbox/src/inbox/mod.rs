@@ -9,6 +9,7 @@ mod command;
 mod copied_card;
 mod draft;
 mod form_submission;
+mod hello;
 mod message;
 mod message_change;
 mod offer;
@@ -112,6 +113,7 @@ impl Inbox {
                 | Event::MessageDeleted { .. }
                 | Event::Autocomplete { .. }
                 | Event::HomeOpened
+                | Event::JoinedChannel { .. }
                 | Event::AssistantThreadOpened { .. } => InteractionResponse::Ack,
                 _ => InteractionResponse::ephemeral(people::MEMBERS_ONLY),
             });
@@ -210,6 +212,7 @@ fn is_by_hand(what: &Event) -> bool {
         | Event::MessageEdited { .. }
         | Event::MessageDeleted { .. }
         | Event::HomeOpened
+        | Event::JoinedChannel { .. }
         | Event::Autocomplete { .. } => false,
     }
 }
@@ -247,6 +250,7 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
             assistant_thread::accept_message_action(arrival, &picked).await
         }
         Event::HomeOpened => accept_home_opened(arrival).await,
+        Event::JoinedChannel { place } => hello::accept_joined_channel(arrival, place).await,
         Event::Autocomplete { place, command, typed } => {
             command::complete(arrival, place, command, typed).await
         }
