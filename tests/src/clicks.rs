@@ -173,6 +173,16 @@ impl World {
         found.unwrap_or_else(|| panic!("no button [{begins}…]:\n{}", self.chat.dump()))
     }
 
+    /// Returns the click on a button of the user's newest ephemeral message, to be sent later.
+    #[must_use]
+    pub fn newest_ephemeral_click(&self, user: &str, label: &str) -> Click {
+        let (channel, message, buttons) = self.chat.newest_ephemeral_buttons(user);
+        let action =
+            buttons.into_iter().find(|button| button.label == label).and_then(|button| button.action);
+        let action = action.unwrap_or_else(|| panic!("no button [{label}]:\n{}", self.chat.dump()));
+        Click { user: user.to_owned(), channel, message, action }
+    }
+
     /// Sends the click.
     pub async fn send_click(&self, press: &Click) {
         self.chat.send_click(press).await;

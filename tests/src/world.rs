@@ -74,7 +74,7 @@ pub struct World {
     app: Option<App>,
     beside_the_house: Vec<fn() -> Plug>,
     read_texts: BTreeMap<String, String>,
-    read_ephemerals: BTreeMap<String, usize>,
+    read_ephemerals: BTreeMap<String, Vec<String>>,
     expected_violations: BTreeSet<String>,
     data_dir: tempfile::TempDir,
 }

@@ -202,10 +202,11 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
     world.run_command("ana", "general", "approvals").await;
     world.click_newest_ephemeral("ana", "Show 1").await;
     world.read_ephemerals("ana");
+    let late = world.newest_ephemeral_click("ana", "Approve & send");
     world.click_newest_ephemeral("ana", "Approve & send").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Approved. You'll see how it goes where you asked.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.click_newest_ephemeral("ana", "Approve & send").await;
+    world.send_click(&late).await;
     insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.switch_platform();
@@ -323,7 +324,7 @@ async fn several_approved_on_a_copy_are_told_there() {
     world.read_ephemerals("ana");
     let all = world.ephemeral_button_label("ana", "Approve all");
     world.click_newest_ephemeral("ana", &all).await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Approved. You'll see how it goes where you asked.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"");
     world.switch_platform();
     world.read_new("general");
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 2);
@@ -396,7 +397,7 @@ async fn a_change_made_on_a_copy_is_shown_there() {
     world.click_newest_ephemeral("ana", "Deny").await;
     world.chat.submit_form("ana", &std::collections::BTreeMap::new()).await;
     world.wait_until_idle().await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Denied. You'll see how it goes where you asked.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"");
     world.switch_platform();
     world.read_new("general");
     world.finish().await;

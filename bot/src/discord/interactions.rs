@@ -32,6 +32,7 @@ const FORM: u64 = 5;
 const CHANNEL_MESSAGE: u64 = 4;
 const DEFERRED_CHANNEL_MESSAGE: u64 = 5;
 const DEFERRED_UPDATE_MESSAGE: u64 = 6;
+const UPDATE_MESSAGE: u64 = 7;
 const CHOICES: u64 = 8;
 const MODAL: u64 = 9;
 /// The maximum length of a choice's label.
@@ -128,6 +129,7 @@ impl Ingestor {
                 self.finish_deferred(asked).await
             }
             InteractionResponse::Ephemeral(card) => self.reply_ephemeral(asked, &card, first).await,
+            InteractionResponse::Replacement(card) => self.replace_original(asked, &card, first).await,
             InteractionResponse::FormErrors(errors) => {
                 let card = with_submitted_text(form::errors(&errors), &event["data"]);
                 self.reply_ephemeral(asked, &card, first).await;
@@ -192,7 +194,9 @@ impl Ingestor {
             }
         };
         match immediate {
-            InteractionResponse::Ephemeral(card) => self.reply_ephemeral(asked, &card, first).await,
+            InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
+                self.reply_ephemeral(asked, &card, first).await
+            }
             InteractionResponse::FormErrors(errors) => {
                 self.reply_ephemeral(asked, &form::errors(&errors), first).await
             }
@@ -231,6 +235,22 @@ impl Ingestor {
     async fn finish_deferred(&self, asked: &PendingInteraction) {
         if asked.kind != MESSAGE_COMPONENT && !asked.is_from_message {
             self.reply_ephemeral(asked, &Card::from_markdown(IN_PROGRESS), false).await;
+        }
+    }
+
+    /// Replaces the message that was clicked. If that fails, its author sees the same below it.
+    async fn replace_original(&self, asked: &PendingInteraction, card: &Card, first: bool) {
+        let body = render::message(card, None);
+        let replaced = if asked.kind != MESSAGE_COMPONENT {
+            Err(ChatError::Rejected { code: "no message was clicked".to_owned() })
+        } else if first {
+            self.post_callback(asked, UPDATE_MESSAGE, body).await
+        } else {
+            let base = format!("webhooks/{}/{}", self.adapter.identity.application, asked.token);
+            self.adapter.web.edit_response(&format!("{base}/messages/@original"), &body).await
+        };
+        if replaced.is_err() {
+            self.reply_ephemeral(asked, card, first).await;
         }
     }
 

@@ -72,6 +72,13 @@ impl Ingestor {
             // Slack has no autocomplete.
             InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => None,
             InteractionResponse::Ephemeral(card) => self.ephemeral_acknowledgement(inbound, card),
+            InteractionResponse::Replacement(card) => match payload["response_url"].as_str() {
+                Some(url) => {
+                    tokio::spawn(self.clone().replace_original(url.to_owned(), card, inbound.clone()));
+                    None
+                }
+                None => self.ephemeral_acknowledgement(inbound, card),
+            },
             InteractionResponse::FormErrors(errors) => {
                 self.ephemeral_acknowledgement(inbound, sentences(&errors))
             }
@@ -111,7 +118,7 @@ impl Ingestor {
             InteractionResponse::Ack
             | InteractionResponse::Form(_)
             | InteractionResponse::Autocomplete(_) => {}
-            InteractionResponse::Ephemeral(card) => {
+            InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
                 self.post_ephemeral(&place, &inbound.author.user, &card).await
             }
             InteractionResponse::FormErrors(errors) => {
@@ -151,6 +158,18 @@ impl Ingestor {
         None
     }
 
+    /// Replaces the ephemeral message that was clicked. If that fails, its author sees the same below it.
+    async fn replace_original(self, url: String, card: Card, inbound: Inbound) {
+        let body = json!({
+            "replace_original": true, "text": render::fallback(&card), "blocks": render::blocks(&card),
+        });
+        let Err(error) = self.adapter.web.respond(&url, &body).await else { return };
+        tracing::warn!(%error, "could not replace an ephemeral message");
+        if let Some(place) = event_location(&inbound.event) {
+            self.post_ephemeral(&place, &inbound.author.user, &card).await;
+        }
+    }
+
     async fn post_ephemeral(&self, place: &ChannelRef, user: &str, card: &Card) {
         if let Err(error) = self.adapter.post_ephemeral(place, user, card).await {
             tracing::warn!(channel = %place.channel, %user, %error, "could not post an ephemeral message");
@@ -180,7 +199,7 @@ fn view_response(immediate: InteractionResponse, view: &Value) -> Value {
     match immediate {
         InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::clear_response(),
         InteractionResponse::FormErrors(errors) => form::errors_response(view, &errors),
-        InteractionResponse::Ephemeral(card) => {
+        InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
             form::errors_response(view, &[FieldError::new("", render::fallback(&card))])
         }
         InteractionResponse::Form(next) => {

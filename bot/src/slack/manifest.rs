@@ -16,6 +16,12 @@ const SHORTCUTS: [(&str, &str, &str); 2] = [
     ("draft", "Draft a reply", "Nod drafts a reply just for you"),
 ];
 
+/// Returns the callback ids and names of the core's entries in a message's menu.
+#[cfg(feature = "demo")]
+pub(crate) fn message_shortcuts() -> [(&'static str, &'static str); 2] {
+    SHORTCUTS.map(|(id, name, _)| (id, name))
+}
+
 /// Returns the manifest of an app with that name. With a public URL it contains the routes of HTTP mode, which Slack
 /// ignores while Socket Mode is on. `entries` are the menu entries of the abilities.
 #[must_use]

@@ -49,6 +49,8 @@ pub use adapter::SlackAdapter;
 pub use inbound::{Identity, ParseOutcome, PayloadKind, parse_payload};
 pub use ingest::Ingestor;
 pub use manifest::manifest;
+#[cfg(feature = "demo")]
+pub(crate) use manifest::message_shortcuts;
 pub use probe::{Report, probe};
 pub use render::{blocks, fallback};
 pub use scopes::required_scopes;
@@ -115,7 +117,11 @@ pub struct Slack {
 /// If Slack refuses the token or does not answer.
 pub async fn connect(settings: SlackSettings) -> Result<Slack, ConnectError> {
     let client = web::client(&settings.api_url)?;
-    let web = web::WebApiClient::new(Arc::clone(&client), web::token(&settings.bot_token));
+    let web = web::WebApiClient::new(
+        Arc::clone(&client),
+        web::token(&settings.bot_token),
+        settings.api_url.clone(),
+    );
     let answer = web.call(&scopes::AUTH, &json!({})).await?;
     let identity = identity(&answer)?;
     let home = answer["url"].as_str().and_then(|url| Url::parse(url).ok());

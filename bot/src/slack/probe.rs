@@ -35,7 +35,11 @@ pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
     let missing = required_scopes().into_iter().filter(lacking).collect();
     let socket = match &settings.transport {
         Transport::Socket { app_token } => {
-            let app = WebApiClient::new(web::client(&settings.api_url)?, web::token(app_token));
+            let app = WebApiClient::new(
+                web::client(&settings.api_url)?,
+                web::token(app_token),
+                settings.api_url.clone(),
+            );
             Some(app.call(&OPEN_CONNECTION, &json!({})).await.map(|_| ()))
         }
         Transport::Http { .. } => None,

@@ -13,7 +13,10 @@ use serde_json::Value;
 use slack_morphism::api::SlackApiFilesUploadViaUrlRequest;
 use slack_morphism::errors::SlackClientError;
 use slack_morphism::hyper_tokio::{SlackClientHyperConnector, SlackHyperClient};
-use slack_morphism::{ClientResult, SlackApiToken, SlackApiTokenValue, SlackClient, SlackFileUploadUrl};
+use slack_morphism::{
+    ClientResult, SlackApiToken, SlackApiTokenValue, SlackClient, SlackClientApiCallContext,
+    SlackClientHttpConnector, SlackFileUploadUrl,
+};
 use url::Url;
 
 use super::scopes::Method;
@@ -47,11 +50,12 @@ pub(super) fn token(secret: &SecretString) -> SlackApiToken {
 pub(super) struct WebApiClient {
     client: Arc<SlackHyperClient>,
     token: SlackApiToken,
+    api_url: Url,
 }
 
 impl WebApiClient {
-    pub(super) fn new(client: Arc<SlackHyperClient>, token: SlackApiToken) -> Self {
-        Self { client, token }
+    pub(super) fn new(client: Arc<SlackHyperClient>, token: SlackApiToken, api_url: Url) -> Self {
+        Self { client, token, api_url }
     }
 
     /// Calls a method that takes JSON.
@@ -65,6 +69,30 @@ impl WebApiClient {
         let session = self.client.open_session(&self.token);
         let query: Vec<(&str, Option<&str>)> = query.iter().map(|(k, v)| (*k, Some(*v))).collect();
         run_call(session.http_session_api.http_get(method.name, &query, None)).await
+    }
+
+    /// Answers an interaction at the URL that came with it. No token goes there.
+    pub(super) async fn respond(&self, url: &str, body: &Value) -> Result<(), ChatError> {
+        let url = Url::parse(url).ok().filter(|url| self.is_response_url(url));
+        let url = url.ok_or_else(|| ChatError::Rejected { code: "not_a_response_url".to_owned() })?;
+        let context = SlackClientApiCallContext {
+            rate_control_params: None,
+            token: None,
+            tracing_span: &tracing::Span::none(),
+            is_sensitive_url: true,
+        };
+        let call = self.client.http_api.connector.http_post_uri::<_, Value>(url, body, context);
+        match tokio::time::timeout(LIMIT, call).await {
+            Err(_) => Err(ChatError::UnknownOutcome(format!("timeout of {} s", LIMIT.as_secs()))),
+            Ok(answered) => answered.map(|_| ()).map_err(classify_error),
+        }
+    }
+
+    /// Whether Slack answers there: the payload that names it can be forged where it is not signed.
+    fn is_response_url(&self, url: &Url) -> bool {
+        let api = &self.api_url;
+        let hooks = api.host_str().map(|host| format!("hooks.{host}"));
+        url.origin() == api.origin() || (url.scheme() == "https" && url.host_str() == hooks.as_deref())
     }
 
     /// Uploads a file to the URL that Slack returned.

@@ -238,6 +238,8 @@ pub enum InteractionResponse {
     Ack,
     /// A short note that only the author sees. In answer to a form it is shown inside the form, and the input stays.
     Ephemeral(Card),
+    /// What the clicked message becomes, which only the author sees. In answer to anything else it is a note.
+    Replacement(Card),
     /// A form to fill in or to read.
     Form(Box<Form>),
     /// Validation errors of the submitted form. The form stays open with all of its input.

@@ -128,11 +128,12 @@ impl World {
         }
     }
 
-    /// Returns the ephemeral messages to a user since the last call.
+    /// Returns the ephemeral messages to a user that are new or have changed since the last call.
     pub fn read_ephemerals(&mut self, user: &str) -> String {
         let all = self.chat.ephemeral_texts(user);
-        let from = self.read_ephemerals.insert(self.user_key(user), all.len()).unwrap_or_default();
-        self.normalize(all[from.min(all.len())..].join("\n"))
+        let read = self.read_ephemerals.insert(self.user_key(user), all.clone()).unwrap_or_default();
+        let new = all.iter().enumerate().filter(|(at, text)| read.get(*at) != Some(text));
+        self.normalize(new.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n"))
     }
 
     /// Returns the user's key on the current platform.
@@ -145,8 +146,8 @@ impl World {
 
     /// Waits for an ephemeral message to a user, and returns it.
     pub async fn wait_for_ephemeral(&mut self, user: &str) -> String {
-        let from = self.read_ephemerals.get(&self.user_key(user)).copied().unwrap_or_default();
-        self.wait_for("a whisper", || (self.chat.ephemeral_texts(user).len() > from).then_some(())).await;
+        let read = self.read_ephemerals.get(&self.user_key(user)).cloned().unwrap_or_default();
+        self.wait_for("a whisper", || (self.chat.ephemeral_texts(user) != read).then_some(())).await;
         self.read_ephemerals(user)
     }
 

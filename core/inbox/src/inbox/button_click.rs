@@ -114,8 +114,9 @@ pub(super) async fn accept(
     let immediate = match verb {
         Some(verb) => {
             let immediate = dispatch_click(arrival, &mut tx, place, verb, person).await?;
-            copied_card::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
-            immediate
+            let copy =
+                copied_card::load_clicked_copy(arrival, &mut tx, verb, place, person, &immediate).await?;
+            copy.map_or(immediate, InteractionResponse::Replacement)
         }
         None => unknown_button(),
     };

@@ -1,10 +1,11 @@
-//! Copies of a card. A card can be shown elsewhere too: from the list of pending approvals, or on another platform.
-//! Only the posted card is updated, so a user who clicks on a copy gets the outcome in an ephemeral message.
+//! Copies of a card. A card can be shown elsewhere too: from the list of pending approvals, or on another platform. Only
+//! the posted card is updated by its jobs. A copy on which somebody clicks becomes what the card is then; the form of a
+//! copy is answered by an ephemeral message.
 
 use sqlx::PgConnection;
 
 use super::InboundContext;
-use nod_contract::card::{Action, Card};
+use nod_contract::card::{Action, Block, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId};
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
@@ -12,25 +13,47 @@ use nod_requests::approval;
 
 const OUTCOME_IS_ON_THE_ORIGINAL: &str = "You'll see how it goes where you asked.";
 
-/// What an accepted click changed.
-enum CopyNotice {
-    /// The approval is decided.
-    Decided(&'static str),
-    /// The card has changed.
-    Changed,
+/// Whether an accepted action changes its card.
+fn changes_card(verb: &Action) -> bool {
+    const KINDS: [&str; 8] =
+        ["deny", "deny_all", "edit", "select", "unselect", "recheck", "send_again", "undo"];
+    verb.is_approval() || KINDS.contains(&verb.kind.as_str())
 }
 
-fn copy_notice(verb: &Action) -> Option<CopyNotice> {
-    match verb.kind.as_str() {
-        _ if verb.is_approval() => Some(CopyNotice::Decided("Approved")),
-        "deny" | "deny_all" => Some(CopyNotice::Decided("Denied")),
-        "edit" | "select" | "unselect" | "recheck" | "send_again" | "undo" => Some(CopyNotice::Changed),
-        _ => None,
+/// Returns what a copy shows now, if the click was made on one.
+pub(super) async fn load_clicked_copy(
+    arrival: &InboundContext<'_>,
+    conn: &mut PgConnection,
+    verb: &Action,
+    place: &ChannelRef,
+    person: PersonId,
+    immediate: &InteractionResponse,
+) -> sqlx::Result<Option<Card>> {
+    let (core, tenant) = (arrival.core, arrival.tenant);
+    let Inbound { platform, .. } = arrival.inbound;
+    // The home page is updated by its own job.
+    let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
+    if !silent || !changes_card(verb) {
+        return Ok(None);
     }
+    let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(None) };
+    if !delivery::sql::is_posted_elsewhere(conn, tenant, delivery, platform, place).await? {
+        return Ok(None);
+    }
+    let Some(card) = delivery::sql::load_card_for_reader(conn, tenant, delivery, person).await? else {
+        return Ok(None);
+    };
+    let is_decided = !card.is_approval_request();
+    let fits = core.adapters.get(platform).is_some_and(|adapter| adapter.fits_in_one_message(&card));
+    Ok(Some(match (fits, is_decided) {
+        (true, true) => card.with_block(Block::Note(OUTCOME_IS_ON_THE_ORIGINAL.to_owned())),
+        (true, false) => card,
+        (false, _) => Card::from_markdown(format!("Done. {OUTCOME_IS_ON_THE_ORIGINAL}")),
+    }))
 }
 
-/// Sends the outcome of a click if it was made on a copy.
-pub(super) async fn notify_presser(
+/// Sends what a copy shows now to whoever submitted its form.
+pub(super) async fn notify_author(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     verb: &Action,
@@ -40,29 +63,10 @@ pub(super) async fn notify_presser(
 ) -> sqlx::Result<()> {
     let (core, tenant) = (arrival.core, arrival.tenant);
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
-    // The home page is updated by its own job.
-    let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
-    let Some(echo) = copy_notice(verb).filter(|_| silent) else { return Ok(()) };
-    let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(()) };
-    if !delivery::sql::is_posted_elsewhere(conn, tenant, delivery, platform, place).await? {
+    let Some(card) = load_clicked_copy(arrival, conn, verb, place, person, immediate).await? else {
         return Ok(());
-    }
-    let card = match echo {
-        CopyNotice::Decided(verdict) => {
-            Card::from_markdown(format!("{verdict}. {OUTCOME_IS_ON_THE_ORIGINAL}"))
-        }
-        CopyNotice::Changed => match delivery::sql::load_card_for_reader(conn, tenant, delivery, person)
-            .await?
-        {
-            Some(card)
-                if core.adapters.get(platform).is_some_and(|adapter| adapter.fits_in_one_message(&card)) =>
-            {
-                card
-            }
-            Some(_) => Card::from_markdown(format!("Done. {OUTCOME_IS_ON_THE_ORIGINAL}")),
-            None => return Ok(()),
-        },
     };
+    let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(()) };
     let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, delivery).await?;
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     // The location is that of the copy, so that this delivery is in the order of that place.

@@ -44,7 +44,7 @@ pub(super) async fn accept(
         _ => InteractionResponse::ephemeral("That form no longer works. Nothing was done."),
     };
     if let (Some(verb), Some(place)) = (verb, place) {
-        copied_card::notify_presser(arrival, &mut tx, verb, place, person, &immediate).await?;
+        copied_card::notify_author(arrival, &mut tx, verb, place, person, &immediate).await?;
     }
     tx.commit().await?;
     Ok(immediate)

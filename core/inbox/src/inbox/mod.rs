@@ -123,6 +123,9 @@ impl Inbox {
             InteractionResponse::Ephemeral(card) => {
                 InteractionResponse::Ephemeral(core.links.resolve_links(card))
             }
+            InteractionResponse::Replacement(card) => {
+                InteractionResponse::Replacement(core.links.resolve_links(card))
+            }
             InteractionResponse::Form(form) => {
                 if form.fields.iter().any(|field| field.accepts_recipients) {
                     request_stale_directories(core).await;
