@@ -304,7 +304,7 @@ async fn what_gmail_refuses_is_told_on_the_card(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Google said no: Request contains an invalid argument. Nothing was sent: ask me again once that's fixed.
+              · Google said no: Request contains an invalid argument. Nothing was sent: ask me again if you still want it.
             nod: It was not sent.
               · To be clear, nothing was sent or changed just now.
         ");

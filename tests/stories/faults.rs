@@ -289,7 +289,7 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why(platform: Platform) 
 
                   Ana
                   Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · Google said no: Request contains an invalid argument. Nothing was sent: ask me again once that's fixed.
+                  · Google said no: Request contains an invalid argument. Nothing was sent: ask me again if you still want it.
                 nod: Gmail did not take the mail.
                   · To be clear, nothing was sent or changed just now.
         ");

@@ -175,7 +175,7 @@ async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("dm:ana"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · I couldn't find the email a file came with. Nothing was sent: ask me again once that's fixed.
+              · I couldn't find the email a file came with. Nothing was sent: ask me again if you still want it.
               [Show all]
             nod: It was not sent.
               · To be clear, nothing was sent or changed just now.

@@ -167,7 +167,7 @@ async fn whose_standing_is_not_known_is_not_served(platform: Platform) {
     let refused = world.run_command("dee", "general", "connect google").await;
     let served = world.run_command("dee", "general", "approvals").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
+        insta::assert_snapshot!(refused, @"(dee only) nod: I couldn't find out yet who you are here, so I did nothing. Please try again in a moment.");
         insta::assert_snapshot!(served, @"(dee only) nod: Nothing is waiting for you.");
     }
     let offers: i64 =
@@ -184,7 +184,7 @@ async fn the_press_of_somebody_who_is_not_known_changes_nothing(platform: Platfo
     world.click("dee", "general", "Approve & send").await;
     let told = world.wait_for_ephemeral("dee").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
+        insta::assert_snapshot!(refused, @"(dee only) nod: I couldn't find out yet who you are here, so I did nothing. Please try again in a moment.");
         insta::assert_snapshot!(told, @"(dee only) nod: Only Ana Silva can decide this. Nothing was done.");
     }
     assert_still_pending(world).await;
@@ -204,7 +204,7 @@ async fn the_form_of_somebody_who_is_not_known_changes_nothing(platform: Platfor
     is_not_known_any_more(&world).await;
     world.chat.faults().next(world.chat.operation_name(ChatOperation::FetchProfile), Fault::HangBefore);
     let told = world.submit_form("ana", &[("Subject", "Soon")]).await;
-    assert!(told.contains("I could not find out yet who you are here, so I did nothing."), "{told}");
+    assert!(told.contains("I couldn't find out yet who you are here, so I did nothing."), "{told}");
     assert!(!world.read_new("general").contains("Soon"));
     // Discord closes a form whatever the response is.
     if platform == Platform::Slack {

@@ -132,7 +132,7 @@ async fn exhausted_daily_quota_is_not_retried(platform: Platform) {
     world.click("ana", "general", "Approve & send").await;
     insta::allow_duplicates! { insta::assert_snapshot!(read_approval_outcome(&mut world), @r"
         Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-        · Google has asked me to wait until 10:30 WET. Nothing was sent: ask me again once that's fixed.
+        · Google has asked me to wait until 10:30 WET. Nothing was sent: ask me again if you still want it.
         nod: That is how it went.
         · To be clear, nothing was sent or changed just now.
     "); }

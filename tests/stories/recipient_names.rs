@@ -539,7 +539,7 @@ async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
     let asked = &asked[asked.find("# Which Bo?").unwrap_or_else(|| panic!("{asked}"))..];
     insta::assert_snapshot!(asked, @r"
         # Which Bo?
-              · I am reading the list of people again: there may be another one by now.
+              · I'm reading the list of people again, so there may be another one.
               [Bo Lind (bo@acme.test)] [Someone else]
     ");
     world.advance(TimeDelta::seconds(30)).await;

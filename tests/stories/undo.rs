@@ -151,7 +151,7 @@ async fn what_nod_slept_through_is_not_sent_hours_later(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
-              · I couldn't get to it within 15 minutes of your approval. Nothing was sent: ask me again once that's fixed.
+              · I couldn't get to it within 15 minutes of your approval. Nothing was sent: ask me again if you still want it.
             nod: It was not sent.
               · To be clear, nothing was sent or changed just now.
         ");
@@ -172,7 +172,7 @@ async fn what_is_altered_behind_the_nod_is_not_sent(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.read_new("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · What was about to be done is not what was approved. Nothing was sent: ask me again once that's fixed.
+              · What was about to be done is not what was approved. Nothing was sent: ask me again if you still want it.
             nod: It was not sent.
               · To be clear, nothing was sent or changed just now.
         ");

@@ -62,12 +62,13 @@ impl<'a> Rows<'a> {
             Ok(address) => {
                 let mut conn = self.pool.acquire().await?;
                 let choices = people::find_choices_by_address(&mut conn, self.tenant, &address).await?;
-                let why =
-                    "I am reading the list of people again: there may be another one by now.".to_owned();
+                let why = "I'm reading the list of people again, so there may be another one.".to_owned();
                 Err(ToolError::Ambiguous { name: name.to_owned(), choices, message: Some(why) })
             }
             Err(ToolError::NotFound { what }) => Err(ToolError::NotFound {
-                what: format!("{what}; I am reading the list of people again, ask me once more in a minute"),
+                what: format!(
+                    "{what}; I'm reading the list of people again, so ask me once more in a minute"
+                ),
             }),
             other => other,
         })

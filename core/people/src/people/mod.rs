@@ -22,7 +22,7 @@ pub const MEMBERS_ONLY: &str = "Sorry, I only work for members of this workspace
 
 /// The answer to a user whose membership is unknown while the platform does not answer.
 pub const NOT_KNOWN_YET: &str =
-    "I could not find out yet who you are here, so I did nothing. Please try again in a moment.";
+    "I couldn't find out yet who you are here, so I did nothing. Please try again in a moment.";
 
 /// A person as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

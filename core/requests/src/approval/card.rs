@@ -291,12 +291,11 @@ fn outcome(
                 {
                     "I'll ask you again once it's connected"
                 }
-                ToolError::Conflict { .. } => "ask me again if you still want it",
-                _ => "ask me again once that's fixed",
+                _ => "ask me again if you still want it",
             };
             let note = format!(
                 "{}. Nothing was {}: {then}.",
-                truncate(&failure_reason(fault), room),
+                truncate(&capitalize(&failure_reason(fault)), room),
                 words.done.to_lowercase()
             );
             let card = card.with_block(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
@@ -369,6 +368,12 @@ fn failure_reason(fault: &ToolError) -> String {
         | ToolError::AmbiguousTime { .. }
         | ToolError::RateLimited { .. } => fault.to_string(),
     }
+}
+
+/// Writes the first letter as at the beginning of a sentence.
+fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Drops the full stop that the card adds.
@@ -517,7 +522,7 @@ mod tests {
         assert_eq!(
             told(ToolError::internal("Calendar is away")),
             "Approved by Ana 09:30 UTC → **Not changed** 00:00 UTC\nCalendar is away. Nothing was changed: \
-             ask me again once that's fixed."
+             ask me again if you still want it."
         );
     }
 }
