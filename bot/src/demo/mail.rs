@@ -154,8 +154,31 @@ const LETTERS: [SeedEmail; 16] = [
     },
 ];
 
+/// A label that Ana made.
+const LABEL: &str = "Launch";
+/// What came with the offer.
+const OFFER: &[u8] = include_bytes!("offer.pdf");
+
+/// An email with a file.
+fn offer(now: DateTime<Utc>) -> IncomingMail {
+    IncomingMail {
+        to: ANA.0.to_owned(),
+        from: PRINTER.0.to_owned(),
+        from_name: PRINTER.1.to_owned(),
+        subject: "Our offer for the brochures".to_owned(),
+        body: "Hello Ana Silva,\n\nour offer for the brochures is attached. It stands until the end of the \
+               month.\n\nPaperplane Print"
+            .to_owned(),
+        files: vec![("offer.pdf".to_owned(), "application/pdf".to_owned(), OFFER.to_vec())],
+        received_at: Some(now - TimeDelta::hours(47)),
+        ..IncomingMail::default()
+    }
+}
+
 /// Delivers every letter to its mailbox.
 pub(super) fn seed_mailboxes(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
+    google.create_label(ANA.0, LABEL);
+    google.deliver_mail(&offer(now))?;
     for letter in &LETTERS {
         google.deliver_mail(&IncomingMail {
             to: letter.to.to_owned(),

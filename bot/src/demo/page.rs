@@ -40,7 +40,7 @@ macro_rules! files {
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
         "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "chat.js" "composer.js" "connect.js" "dialog.js"
-        "documents_tour.js" "dom.js" "end.js" "facts.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "modal.js"
+        "documents_tour.js" "dom.js" "end.js" "home.js" "message_menu.js" "facts.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "modal.js"
         "slack_date.js" "slack_documents.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js"
         "notifications.js" "toast.js" "trick_tour.js" "unread.js" "way.js" "windows.js"
         "discord/command.js" "discord/components.js" "discord/composer.js" "discord/actions.js" "discord/documents.js" "discord/guild.js" "discord/progress.js"
@@ -69,8 +69,11 @@ const READ_ROUTES: [&str; 7] = [
     "google/mailbox",
     "google/calendar",
 ];
-const WRITE_ROUTES: [&str; 12] = [
+const WRITE_ROUTES: [&str; 15] = [
     "slack/say",
+    "slack/home",
+    "slack/press_home",
+    "slack/pick",
     "slack/slash",
     "slack/press",
     "slack/submit",

@@ -20,6 +20,8 @@ pub(super) struct PageFacts {
     pub handbook: &'static str,
     /// The document that the page drops in a chat; its name, and where the page gets it.
     pub offer: &'static str,
+    /// The entries of Nod in the menu of a message in Slack: id and name.
+    pub shortcuts: [(&'static str, &'static str); 2],
     /// The visitor's own model; `None` if the rule-based fake replaces it.
     pub model: Option<String>,
 }
@@ -34,6 +36,7 @@ impl PageFacts {
             admin: company::ADMIN,
             handbook: handbook::HANDBOOK,
             offer: handbook::OFFER,
+            shortcuts: crate::slack::message_shortcuts(),
             model: (!rules_stand_in).then_some(model),
         }
     }

@@ -10,7 +10,17 @@ use nod_sandbox::model::RULES_MODEL;
 use url::Url;
 
 use super::sandbox::DemoSandbox;
-use crate::config::Config;
+use crate::config::{Config, policy};
+
+/// For some mail the demo's company asks for a second pair of eyes.
+const RULES: &str = r#"
+[approvers]
+legal = ["bob.reyes@acme.test"]
+
+[[rule]]
+when.recipients_at = ["contracts.northwind.test"]
+decider = "owner and legal"
+"#;
 
 /// The environment variables that count.
 #[derive(Debug, Default)]
@@ -81,6 +91,8 @@ pub(super) fn config(
         .chain(given.other_variables());
     // An empty file, so that neither NOD_CONFIG nor config/nod.toml is used.
     let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
+    let rules = policy::read(RULES).map_err(|problems| anyhow::anyhow!(problems.join("\n")))?;
+    config.approvals.policy.rules.extend(rules);
     match folder {
         Some(folder) => config.data.dir = folder,
         None => config.data.dir.push("demo"),

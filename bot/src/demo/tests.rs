@@ -17,6 +17,7 @@ mod browser;
 mod documents;
 mod hostile;
 mod meeting;
+mod sentences;
 
 /// Long, because a machine that builds at the same time is slow.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -31,6 +31,9 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/edit", post(edit))
         .route("/delete", post(delete))
         .route("/press", post(press))
+        .route("/home", post(home))
+        .route("/press_home", post(press_home))
+        .route("/pick", post(pick))
         .route("/slash", post(slash))
         .route("/submit", post(submit))
         .route("/close", post(close))
@@ -128,6 +131,40 @@ async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Res
 }
 
 #[derive(Deserialize)]
+struct Visitor {
+    user: String,
+}
+
+async fn home(Extract(state): Extract<Arc<State>>, Json(visitor): Json<Visitor>) -> Response {
+    answered(state.change(|w| w.open_home(&visitor.user)).map(|()| json!({})))
+}
+
+#[derive(Deserialize)]
+struct HomePress {
+    user: String,
+    /// Its text or its action id.
+    button: String,
+}
+
+async fn press_home(Extract(state): Extract<Arc<State>>, Json(p): Json<HomePress>) -> Response {
+    let pressed = state.change(|w| w.click_in_home(&p.user, &p.button));
+    answered(pressed.map(|envelope| json!({"envelope": envelope})))
+}
+
+#[derive(Deserialize)]
+struct Pick {
+    user: String,
+    channel: String,
+    ts: String,
+    shortcut: String,
+}
+
+async fn pick(Extract(state): Extract<Arc<State>>, Json(p): Json<Pick>) -> Response {
+    let picked = state.change(|w| w.use_shortcut(&p.user, &p.channel, &p.ts, &p.shortcut));
+    answered(picked.map(|envelope| json!({"envelope": envelope})))
+}
+
+#[derive(Deserialize)]
 struct Command {
     user: String,
     channel: String,
@@ -198,6 +235,7 @@ impl World {
             "ephemerals": whispers,
             "views": views,
             "statuses": statuses,
+            "home": viewer.and_then(|viewer| self.homes.get(viewer)),
         })
     }
 

@@ -47,5 +47,8 @@ export const mailboxNews = (account, since, signal) => look("google/mailbox", { 
 export const say = (user, channel, thread, text, file) => act("slack/say", { user, channel, thread, text, file });
 export const slash = (user, channel, command, text) => act("slack/slash", { user, channel, command, text });
 export const press = (user, channel, ts, action_id) => act("slack/press", { user, channel, ts, action_id });
+export const home = (user) => act("slack/home", { user });
+export const pressHome = (user, button) => act("slack/press_home", { user, button });
+export const pick = (user, channel, ts, shortcut) => act("slack/pick", { user, channel, ts, shortcut });
 export const submit = (user, view, typed) => act("slack/submit", { user, view, typed });
 export const closeForm = (user, view) => act("slack/close", { user, view });

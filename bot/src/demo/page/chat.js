@@ -8,9 +8,12 @@ import { channel, isDirect, markSeen, nameOf, store } from "./store.js";
 
 let shown = null;
 
-export function renderChat() {
+// Where something else stands in their place, only the heading is drawn.
+export function renderChat(isCovered) {
   const one = channel();
   if (!one) return;
+  heading(one);
+  if (isCovered) return;
   const list = document.getElementById("messages");
   const fresh = [];
   const place = `${store.me}/${one.id}`;
@@ -21,7 +24,6 @@ export function renderChat() {
     list.kept = new Map();
     shown = place;
   }
-  heading(one);
   const all = threads(one);
   reconcile(list, all, (thread) => thread.root.ts, () => "", (thread) => threadNode(one, thread.root.ts));
   for (const thread of all) fresh.push(...updateThread(list.kept.get(thread.root.ts).node, thread, one));

@@ -41,6 +41,7 @@ export const mailWay = {
 
 function goTo(channel) {
   store.channel = channel.id;
+  store.home = false;
   show("slack");
 }
 
@@ -50,6 +51,8 @@ export function write(channel, words) {
 }
 
 const first = () => store.slack.channels.find((one) => one.name === store.facts.channel);
+
+export const goToChannel = () => goTo(first());
 
 export function ask(words) {
   write(first(), words);

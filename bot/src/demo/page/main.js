@@ -3,6 +3,7 @@
 import { wasBegunAnew } from "./reload.js";
 import * as api from "./api.js";
 import { pointAt, renderChat } from "./chat.js";
+import { renderHome } from "./home.js";
 import { renderComposer } from "./composer.js";
 import { guild } from "./discord/actions.js";
 import { el } from "./dom.js";
@@ -29,7 +30,7 @@ const ANEW =
 function render() {
   if (!ready) return;
   renderBanner();
-  renderChat();
+  renderChat(renderHome());
   renderSidebar();
   renderComposer();
   renderDiscord();

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { avatar } from "./avatar.js";
 import { blocks } from "./blocks.js";
+import { messageMenu } from "./message_menu.js";
 import { el, fullTime, isBusy, setBusy, time } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { bot, me, nameOf, store } from "./store.js";
@@ -21,6 +22,7 @@ export function messageNode(message) {
     "article",
     { class: message.whisper ? "message whisper" : "message", "data-ts": message.ts },
     avatar(author),
+    message.whisper ? null : messageMenu(message),
     el(
       "div",
       { class: "message-main" },

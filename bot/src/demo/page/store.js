@@ -11,6 +11,10 @@ export const store = {
   accounts: [],
   boxes: new Map(),
   calendars: new Map(),
+  // Whether Nod's Home stands in the place of the direct messages.
+  home: false,
+  // Whether an entry in the menu of a message was picked.
+  picked: false,
   // Since when this person looks: what Nod says after it is news.
   since: performance.timeOrigin,
   // When the visitor last pressed a button of Nod's.

@@ -5,7 +5,8 @@ import * as api from "./api.js";
 import { commanded, told as toldOnDiscord } from "./discord/progress.js";
 import { el } from "./dom.js";
 import { told, words } from "./progress.js";
-import { MAIL } from "./mail_tour.js";
+import { goHome } from "./home.js";
+import { goToChannel, MAIL } from "./mail_tour.js";
 import { FIND } from "./meeting_tour.js";
 import { readNod } from "./polling.js";
 import { store } from "./store.js";
@@ -29,6 +30,9 @@ export const MORE = [
   { title: "A draft", say: "@nod draft an email to Bo about the launch", then: "then reply “make it shorter” and “send it” in the thread", is: () => told(/"Draft"/) },
   { title: "Private email in a channel", say: "@nod what's new in my email?", then: "only you see the answer", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
   { title: "Tidy up from the answer", say: "@nod what's new in my email?", then: "then, in your direct messages, press Archive beside an email, and Undo", is: () => told(/Archived · /) },
+  { title: "An attachment", say: "@nod forward the mail about the offer to Bo", then: "the file goes along, and the card names it", is: () => told(/Attached/) },
+  { title: "A label", say: "@nod label the mail from Cho as Launch", then: "nobody else sees that, so it's done at once, unless Nod has read an email since you last spoke", is: () => told(/Labelled |What happens[^]*Launch/) },
+  { title: "Two people", say: "@nod tell signing@contracts.northwind.test that the contract is signed", then: "the company's rules want Bob Reyes too. Approve, then switch to Bob (top left) and look into his direct messages", is: () => told(/waiting for .*Bob Reyes|now it needs you/) },
   { title: "Someone else's button", say: MAIL, then: "then switch to Bo (top left) and press Approve", is: pressedByOthers },
   { title: "Move a meeting", say: "@nod move planning to next Thursday at 15:00", then: "Nod asks which Thursday you mean. Guests only hear about it once you approve", is: () => told(/Event updated/) },
   { title: "A meeting on Discord", on: "discord", say: FIND, then: "Nod asks Bo here, who has linked both chats, and Cho in Slack, where it knows her", is: () => toldOnDiscord(/When works for you\?/) },
@@ -39,6 +43,20 @@ export const MORE = [
     label: "Go to Discord",
     go: () => show("discord"),
     is: () => commanded("Ask Nod"),
+  },
+  {
+    title: "Nod in the message menu (Slack)",
+    about: "Point at Bo's message in #launch, open “⋯” and pick “Draft a reply”. The answer comes to your direct messages.",
+    label: "Go to #launch",
+    go: goToChannel,
+    is: () => store.picked,
+  },
+  {
+    title: "Nod's Home in Slack",
+    about: "In your direct messages with Nod, open Home: what waits for you, and your accounts.",
+    label: "Go to Home",
+    go: goHome,
+    is: () => Boolean(store.slack.home),
   },
   { title: "Link Slack and Discord", say: "/nod connect chat", then: "as Cho (top left), then enter the code with “/connect” on Discord. Ana and Bo have done so", is: () => told(/You're linked/) },
   { title: "What nobody wrote down", say: "@nod where can I park?", then: "no page of the handbook says it, so Nod says that it does not know", is: () => told(/I don.t know|do(es)? not say|found nothing/) },

@@ -161,6 +161,25 @@ async fn guide_leads_three_people_to_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn slack_has_nods_home_and_its_entries_in_a_messages_menu() {
+    const OPEN_MENU: &str = "document.querySelector('.slack .message-menu').open = true; return true";
+    let Some(ana) = Visitor::arrive(WIDE).await else { return };
+    ana.press(".slack .channel", "Nod").await;
+    ana.press(".slack .tabs button", "Home").await;
+    ana.read(".slack .home-tab", "What you asked recently").await;
+    ana.check_barriers().await;
+    ana.press(".slack .channel", "launch").await;
+    ana.read(".slack .message", "Launch check at three").await;
+    ana.browser.run(OPEN_MENU, json!([])).await;
+    ana.check_barriers().await;
+    ana.press(".slack .message-menu button", "Draft a reply").await;
+    ana.press(".slack .channel", "Nod").await;
+    ana.press(".slack .tabs button", "Messages").await;
+    ana.read(".slack .message", "The answer will come to you in our direct messages").await;
+    ana.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn guide_says_what_the_facts_are() {
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
     assert_eq!(ana.browser.run(include_str!("browser/way_table.js"), json!([])).await, json!([]));

@@ -147,7 +147,10 @@ fn describe_organised(status: &str, result: &Value) -> String {
     match (status, list_people(&result["did"]).as_deref()) {
         ("done", Some("archive")) => format!("Archived {many}."),
         ("done", Some("star")) => format!("Starred {many}."),
-        ("done", Some(did)) => format!("Done for {many}: {did}."),
+        ("done", Some(did)) => match did.strip_prefix("add the label ") {
+            Some(label) => format!("Labelled {many} {label}."),
+            None => format!("Done for {many}: {did}."),
+        },
         ("expired", _) => "I did not do it: nobody answered in time.".to_owned(),
         ("unknown", _) => "I do not know whether it was done. Please look in your mailbox.".to_owned(),
         _ => "I did not do it: your mailbox is as it was.".to_owned(),
