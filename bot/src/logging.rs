@@ -59,7 +59,7 @@ fn level_caps() -> Targets {
 }
 
 /// What `nod_core` means in a filter: operators need not know the core's crates.
-const CORE: [&str; 10] = [
+const CORE: [&str; 11] = [
     "nod_contract",
     "nod_when",
     "nod_store",
@@ -68,6 +68,7 @@ const CORE: [&str; 10] = [
     "nod_requests",
     "nod_knowledge",
     "nod_memory",
+    "nod_feedback",
     "nod_agent",
     "nod_inbox",
 ];

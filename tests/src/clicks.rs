@@ -212,7 +212,9 @@ impl World {
     }
 }
 
-/// Collects all buttons in nested components: Slack's `elements` in blocks, Discord's `components` in components.
+/// Collects all buttons in nested components: Slack's `elements` in blocks, Discord's `components` in components. Those
+/// that rate an answer stand below every answer, and are left out: Slack has a type of its own for them, and Discord's
+/// have no label.
 fn collect_buttons(below: &[Value]) -> Vec<Button> {
     below.iter().flat_map(parse_button).collect()
 }
@@ -220,6 +222,9 @@ fn collect_buttons(below: &[Value]) -> Vec<Button> {
 fn parse_button(value: &Value) -> Vec<Button> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let kind = &value["type"];
+    if *kind == 2 && value["label"].is_null() {
+        return Vec::new();
+    }
     if kind == "button" || *kind == 2 {
         return vec![Button {
             label: text(&value["text"]["text"]).or_else(|| text(&value["label"])).unwrap_or_default(),

@@ -46,6 +46,7 @@ mod event_changes;
 mod event_times;
 mod events;
 mod faults;
+mod feedback;
 mod files;
 mod forms;
 mod grants;

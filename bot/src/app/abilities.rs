@@ -29,7 +29,8 @@ pub(super) fn abilities(
 ) -> Vec<Plug> {
     let scoring_model = config.knowledge.scoring.then(|| model.clone());
     let knowledge = nod_knowledge::plug(embedder, store, web, scoring_model);
-    let mut all = vec![nod_memory::ability::plug(model), knowledge];
+    let memory = nod_memory::ability::plug(model, vec![Arc::new(nod_feedback::Ratings)]);
+    let mut all = vec![memory, knowledge, nod_feedback::plug()];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use nod_contract::card::{Action, Button, OnClick, Style};
+use nod_contract::card::{Action, Button, OnClick, Style, feedback};
+use nod_contract::ids::RunId;
 use serde_json::{Value, json};
 
 use crate::text::escape_control_chars;
@@ -33,7 +34,8 @@ impl ButtonRows {
     }
 }
 
-pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
+/// Returns at most that many buttons in rows.
+pub(super) fn rows(buttons: &[Button], most: usize) -> ButtonRows {
     let mut rows = ButtonRows::default();
     let (mut elements, mut ids, mut spent) = (Vec::new(), HashSet::new(), 0);
     let mut menus: Vec<String> = Vec::new();
@@ -50,7 +52,7 @@ pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
             // Discord rejects a message with a duplicate id; and both would do the same.
             Some(Value::Object(element))
                 if element.get("custom_id").is_some_and(|id| !ids.insert(id.to_string())) => {}
-            Some(element) if elements.len() < limits::BUTTONS => elements.push(element),
+            Some(element) if elements.len() < most => elements.push(element),
             Some(_) => rows.omitted += 1,
             None => {
                 let line = link_line(button);
@@ -67,6 +69,14 @@ pub(super) fn rows(buttons: &[Button]) -> ButtonRows {
     rows.rows.extend(elements.chunks(limits::ROW).map(|row| json!({"type": 1, "components": row})));
     rows.custom_ids = ids;
     rows
+}
+
+/// Returns the row with the two buttons that rate an answer: without a label they are as small as Discord has them.
+pub(super) fn feedback(run: RunId) -> Value {
+    let buttons = feedback::buttons(run).map(|button| {
+        json!({"type": 2, "style": 2, "emoji": {"name": button.emoji}, "custom_id": button.action.to_string()})
+    });
+    json!({"type": 1, "components": buttons})
 }
 
 /// Returns the buttons of one line, at most a row; `ids` are those that the message has already.
@@ -178,19 +188,19 @@ mod tests {
 
     #[test]
     fn long_choice_lists_become_a_menu() {
-        assert_eq!(rows(&choosing(5)).rows[0]["components"][4]["type"], 2);
-        let of = rows(&choosing(8));
+        assert_eq!(rows(&choosing(5), 30).rows[0]["components"][4]["type"], 2);
+        let of = rows(&choosing(8), 30);
         assert_eq!(of.rows.len(), 1);
         let menu = &of.rows[0]["components"][0];
         assert_eq!((&menu["type"], menu["options"].as_array().map(Vec::len)), (&json!(3), Some(8)));
         assert_eq!(menu["options"][7]["label"], "Bob 7");
         // More options than a menu holds stay buttons.
-        assert_eq!(rows(&choosing(26)).rows[0]["components"][0]["type"], 2);
+        assert_eq!(rows(&choosing(26), 30).rows[0]["components"][0]["type"], 2);
     }
 
     #[test]
     fn menu_choice_equals_its_button_click() {
-        let of = rows(&choosing(8));
+        let of = rows(&choosing(8), 30);
         let menu = &of.rows[0]["components"][0];
         let chosen = json!({"custom_id": menu["custom_id"], "values": [menu["options"][3]["value"]]});
         let button = Action { argument: Some(3), ..Action::new("answer_question", Uuid::from_u128(7)) };

@@ -79,7 +79,11 @@ fn list_builtin_commands() -> Vec<Value> {
         command("schedule", "What Nod does at set times", json!([])),
         command("runs", "See how your requests went", json!([])),
         command("settings", "Change how Nod works in this channel, and your working hours", json!([])),
-        command("admin", "For admins", json!([choice("what", "What do you want to see?", &["policy"])])),
+        command(
+            "admin",
+            "For admins",
+            json!([choice("what", "What do you want to see?", &["policy", "feedback"])]),
+        ),
         command("help", "See what Nod can do", json!([])),
         entry("Ask Nod"),
         entry("Make a task"),

@@ -128,7 +128,9 @@ impl Ingestor {
             InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => {
                 self.finish_deferred(asked).await
             }
-            InteractionResponse::Ephemeral(card) => self.reply_ephemeral(asked, &card, first).await,
+            InteractionResponse::Ephemeral(card) | InteractionResponse::FormAccepted(card) => {
+                self.reply_ephemeral(asked, &card, first).await;
+            }
             InteractionResponse::Replacement(card) => self.replace_original(asked, &card, first).await,
             InteractionResponse::FormErrors(errors) => {
                 let card = with_submitted_text(form::errors(&errors), &event["data"]);
@@ -194,8 +196,10 @@ impl Ingestor {
             }
         };
         match immediate {
-            InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
-                self.reply_ephemeral(asked, &card, first).await
+            InteractionResponse::Ephemeral(card)
+            | InteractionResponse::FormAccepted(card)
+            | InteractionResponse::Replacement(card) => {
+                self.reply_ephemeral(asked, &card, first).await;
             }
             InteractionResponse::FormErrors(errors) => {
                 self.reply_ephemeral(asked, &form::errors(&errors), first).await

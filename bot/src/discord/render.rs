@@ -49,17 +49,28 @@ pub fn ephemeral(card: &Card) -> Value {
 /// Returns whether one message shows the card in full.
 #[must_use]
 pub fn fits_in_one_message(card: &Card) -> bool {
-    let rows = buttons::rows(&card.buttons);
+    let rows = button_rows(card);
     let parts = parts(card, &rows, usize::MAX);
     let mut merged = parts.clone();
-    merge(&mut merged, room_for_parts(&rows));
+    merge(&mut merged, room_for_parts(card, &rows));
     let count = |parts: &[Part]| parts.iter().filter(|part| !part.buttons.is_empty()).count();
     rows.omitted == 0 && size(&parts) <= limits::TEXT && count(&parts) == count(&merged)
 }
 
-/// Returns how many components there may be beside the container and its rows of buttons.
-fn room_for_parts(rows: &ButtonRows) -> usize {
-    limits::COMPONENTS - 1 - rows.components()
+/// Returns the rows of buttons; those that rate the answer take the place of one.
+fn button_rows(card: &Card) -> ButtonRows {
+    let rating = card.feedback.map_or(0, |_| limits::ROW);
+    buttons::rows(&card.buttons, limits::BUTTONS - rating)
+}
+
+/// Returns how many components there may be beside the container and its rows of buttons, and those that rate the answer.
+fn room_for_parts(card: &Card, rows: &ButtonRows) -> usize {
+    limits::COMPONENTS - 1 - rows.components() - feedback_components(card)
+}
+
+/// Counts the row of the buttons that rate the answer, and them.
+fn feedback_components(card: &Card) -> usize {
+    card.feedback.map_or(0, |_| 3)
 }
 
 /// Renders a body for a modal in at most `most` texts, none longer than a message's. Returns whether it is complete.
@@ -97,16 +108,17 @@ fn text_display(content: String) -> Value {
 }
 
 fn components(card: &Card) -> Vec<Value> {
-    let rows = buttons::rows(&card.buttons);
+    let rows = button_rows(card);
     let mut parts = fit_parts(card, &rows);
+    let feedback = card.feedback.map(buttons::feedback);
     let words = card.body.iter().all(|block| matches!(block, Block::Markdown(_) | Block::Mention(_)));
     if words && card.title.is_none() && card.buttons.is_empty() {
-        merge(&mut parts, limits::COMPONENTS);
-        return parts.into_iter().map(|part| text_display(part.text)).collect();
+        merge(&mut parts, limits::COMPONENTS - feedback_components(card));
+        return parts.into_iter().map(|part| text_display(part.text)).chain(feedback).collect();
     }
-    merge(&mut parts, room_for_parts(&rows));
+    merge(&mut parts, room_for_parts(card, &rows));
     let inner: Vec<Value> = parts.into_iter().flat_map(Part::components).chain(rows.rows).collect();
-    vec![json!({"type": 17, "components": inner})]
+    std::iter::once(json!({"type": 17, "components": inner})).chain(feedback).collect()
 }
 
 /// A text of the message, and the buttons at its side.

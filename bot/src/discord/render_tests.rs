@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use nod_contract::card::{Action, Button, Deadline, OnClick, Row, Style, TimeOption};
+use nod_contract::ids::RunId;
 use nod_contract::tool::{ActionLabels, Preview};
 use nod_requests::approval::{check_displayable, request};
 use proptest::prelude::*;
@@ -180,8 +181,9 @@ fn card() -> impl Strategy<Value = Card> {
         3 => proptest::collection::vec(button(), 0..5),
         1 => proptest::collection::vec(button(), 0..60)
     ];
-    (proptest::option::of(text()), blocks, buttons, proptest::option::of(text()))
-        .prop_map(|(title, body, buttons, notice)| Card { notice, title, body, buttons })
+    let feedback = proptest::option::of((0..9_u128).prop_map(|run| RunId(Uuid::from_u128(run))));
+    (proptest::option::of(text()), blocks, buttons, proptest::option::of(text()), feedback)
+        .prop_map(|(title, body, buttons, notice, feedback)| Card { title, body, buttons, notice, feedback })
 }
 
 #[test]
@@ -215,7 +217,10 @@ fn any_card_gives_a_valid_message() {
             _ => None,
         });
         let lost = verbs.filter(|verb| !sent.contains(verb)).count();
-        prop_assert!(lost == 0 || card.buttons.len() > limits::BUTTONS);
+        let rating = card.feedback.map_or(0, |_| limits::ROW);
+        prop_assert!(lost == 0 || card.buttons.len() > limits::BUTTONS - rating);
+        let rated = sent.iter().filter(|id| id.starts_with("feedback_")).count();
+        prop_assert_eq!(rated, card.feedback.map_or(0, |_| 2), "whatever does not fit, it can be rated");
         if let Some(schema) = &schema {
             prop_assert_eq!(schema(&message), Vec::<String>::new());
         }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use nod_contract::card::{Button, OnClick, Style};
+use nod_contract::card::{Button, OnClick, Style, feedback};
+use nod_contract::ids::RunId;
 use serde_json::{Value, json};
 
 use super::limits;
@@ -11,6 +12,8 @@ use super::text::{break_mentions, char_count, escape_control_chars, truncate_lab
 
 /// The action id of buttons that only open a page; their clicks are ignored.
 pub(super) const LINK: &str = "link";
+/// The action id of the buttons that rate an answer.
+const FEEDBACK: &str = "feedback";
 
 /// Rows, and what could not become a button.
 #[derive(Debug, Default)]
@@ -47,6 +50,22 @@ pub(super) fn rows(buttons: &[Button], ids: &mut HashSet<String>) -> ButtonRows 
     rows.blocks =
         elements.chunks(limits::ROW).map(|row| json!({"type": "actions", "elements": row})).collect();
     rows
+}
+
+/// Returns the block with the two buttons that rate an answer, which only messages can have
+/// (<https://docs.slack.dev/reference/block-kit/blocks/context-actions-block>).
+pub(super) fn feedback(run: RunId, ids: &mut HashSet<String>) -> Value {
+    let [up, down] = feedback::buttons(run).map(|button| {
+        json!({
+            "text": {"type": "plain_text", "text": button.emoji, "emoji": true},
+            "accessibility_label": button.spoken,
+            "value": button.action.to_string(),
+        })
+    });
+    let id = unused(FEEDBACK.to_owned(), 0, ids);
+    let element =
+        json!({"type": "feedback_buttons", "action_id": id, "positive_button": up, "negative_button": down});
+    json!({"type": "context_actions", "elements": [element]})
 }
 
 fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<Value> {

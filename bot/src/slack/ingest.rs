@@ -61,7 +61,7 @@ impl Ingestor {
         };
         let immediate = self.store(IncomingPayload::Inbound(inbound.clone())).await?;
         Ok(match &inbound.event {
-            Event::FormSubmitted { .. } => Some(view_response(immediate, &payload["view"])),
+            Event::FormSubmitted { .. } => Some(self.view_response(immediate, &inbound, &payload["view"])),
             _ => self.answer(immediate, &inbound, payload),
         })
     }
@@ -71,7 +71,9 @@ impl Ingestor {
         match immediate {
             // Slack has no autocomplete.
             InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => None,
-            InteractionResponse::Ephemeral(card) => self.ephemeral_acknowledgement(inbound, card),
+            InteractionResponse::Ephemeral(card) | InteractionResponse::FormAccepted(card) => {
+                self.ephemeral_acknowledgement(inbound, card)
+            }
             InteractionResponse::Replacement(card) => match payload["response_url"].as_str() {
                 Some(url) => {
                     tokio::spawn(self.clone().replace_original(url.to_owned(), card, inbound.clone()));
@@ -118,7 +120,9 @@ impl Ingestor {
             InteractionResponse::Ack
             | InteractionResponse::Form(_)
             | InteractionResponse::Autocomplete(_) => {}
-            InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
+            InteractionResponse::Ephemeral(card)
+            | InteractionResponse::FormAccepted(card)
+            | InteractionResponse::Replacement(card) => {
                 self.post_ephemeral(&place, &inbound.author.user, &card).await
             }
             InteractionResponse::FormErrors(errors) => {
@@ -170,6 +174,26 @@ impl Ingestor {
         }
     }
 
+    /// Returns the response to a submitted form. A message is shown at its first field, so that the input is kept; the note
+    /// of a form that was accepted follows where it was opened.
+    fn view_response(&self, immediate: InteractionResponse, inbound: &Inbound, view: &Value) -> Value {
+        match immediate {
+            InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::clear_response(),
+            InteractionResponse::FormAccepted(card) => {
+                self.ephemeral_acknowledgement(inbound, card);
+                form::clear_response()
+            }
+            InteractionResponse::FormErrors(errors) => form::errors_response(view, &errors),
+            InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
+                form::errors_response(view, &[FieldError::new("", render::fallback(&card))])
+            }
+            InteractionResponse::Form(next) => {
+                let place = form::parse_private_metadata(view).1.unwrap_or_else(no_channel);
+                json!({"response_action": "update", "view": form::view(&next, &place)})
+            }
+        }
+    }
+
     async fn post_ephemeral(&self, place: &ChannelRef, user: &str, card: &Card) {
         if let Err(error) = self.adapter.post_ephemeral(place, user, card).await {
             tracing::warn!(channel = %place.channel, %user, %error, "could not post an ephemeral message");
@@ -191,21 +215,6 @@ fn event_location(what: &Event) -> Option<ChannelRef> {
         Event::MessageAction { .. } | Event::HomeOpened => Some(no_channel()),
         Event::JoinedChannel { .. } => None,
         Event::FormSubmitted { place, .. } => place.clone(),
-    }
-}
-
-/// Returns the response to a submitted form. A message is shown at its first field, so that the input is kept.
-fn view_response(immediate: InteractionResponse, view: &Value) -> Value {
-    match immediate {
-        InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::clear_response(),
-        InteractionResponse::FormErrors(errors) => form::errors_response(view, &errors),
-        InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card) => {
-            form::errors_response(view, &[FieldError::new("", render::fallback(&card))])
-        }
-        InteractionResponse::Form(next) => {
-            let place = form::parse_private_metadata(view).1.unwrap_or_else(no_channel);
-            json!({"response_action": "update", "view": form::view(&next, &place)})
-        }
     }
 }
 

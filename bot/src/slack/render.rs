@@ -28,7 +28,7 @@ pub fn blocks(card: &Card) -> Vec<Value> {
 #[must_use]
 pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
     let mut ids = HashSet::new();
-    let rows = buttons::rows(&card.buttons, &mut ids);
+    let rows = button_rows(card, &mut ids);
     let chunks: Vec<Chunk> = card.body.iter().map(|block| chunk(block, &mut ids)).collect();
     let mut budget = room.saturating_sub(size(&rows.blocks));
     loop {
@@ -44,11 +44,18 @@ pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
 #[must_use]
 pub fn fits_in_one_message(card: &Card) -> bool {
     let mut ids = HashSet::new();
-    let rows = buttons::rows(&card.buttons, &mut ids);
+    let rows = button_rows(card, &mut ids);
     let chunks: Vec<Chunk> = card.body.iter().map(|block| chunk(block, &mut ids)).collect();
     let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text, _) if char_count(text) > limits::NOTE);
     let whole = assemble(card.title.as_deref(), &chunks, &rows, usize::MAX);
     chunks.iter().all(short) && blocks(card) == whole
+}
+
+/// Returns the rows of buttons, and below them those that rate the answer.
+fn button_rows(card: &Card, ids: &mut HashSet<String>) -> ButtonRows {
+    let mut rows = buttons::rows(&card.buttons, ids);
+    rows.blocks.extend(card.feedback.map(|run| buttons::feedback(run, ids)));
+    rows
 }
 
 /// Renders the body of a modal, which holds far more than a message. A long text keeps every character, including the

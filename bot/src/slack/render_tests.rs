@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use nod_contract::card::{Action, Button, Deadline, OnClick, Style, TimeOption};
+use nod_contract::ids::RunId;
 use nod_contract::tool::{ActionLabels, Preview};
 use nod_requests::approval::{check_displayable, request};
 use proptest::prelude::*;
@@ -59,6 +60,13 @@ fn assert_valid(blocks: &[Value]) {
                     assert!(ids.insert(element["action_id"].as_str().unwrap().to_owned()));
                     assert!(element["value"].as_str().is_none_or(|v| v.len() <= 2000));
                     assert!(element["url"].as_str().is_none_or(|v| char_count(v) <= limits::BUTTON_URL));
+                }
+            }
+            "context_actions" => {
+                let [element] = &block["elements"].as_array().unwrap()[..] else { panic!("{block}") };
+                assert!(ids.insert(element["action_id"].as_str().unwrap().to_owned()));
+                for name in ["positive_button", "negative_button"] {
+                    assert_plain_text(&element[name]["text"], limits::BUTTON_LABEL);
                 }
             }
             "rich_text" => rich(block),
@@ -188,8 +196,9 @@ fn button() -> impl Strategy<Value = Button> {
 fn card() -> impl Strategy<Value = Card> {
     let blocks = prop_oneof![3 => proptest::collection::vec(block(), 0..6), 1 => proptest::collection::vec(".{0,9}".prop_map(Block::Note), 0..200)];
     let buttons = prop_oneof![3 => proptest::collection::vec(button(), 0..5), 1 => proptest::collection::vec(button(), 0..120)];
-    (proptest::option::of(text()), blocks, buttons, proptest::option::of(text()))
-        .prop_map(|(title, body, buttons, notice)| Card { notice, title, body, buttons })
+    let feedback = proptest::option::of((0..9_u128).prop_map(|run| RunId(Uuid::from_u128(run))));
+    (proptest::option::of(text()), blocks, buttons, proptest::option::of(text()), feedback)
+        .prop_map(|(title, body, buttons, notice, feedback)| Card { title, body, buttons, notice, feedback })
 }
 
 proptest! {
@@ -205,6 +214,8 @@ proptest! {
         let fallback = fallback(&card);
         prop_assert!(!fallback.is_empty() && char_count(&fallback) <= 40_000);
         prop_assert!(!fallback.contains("<"));
+        let rated = blocks.iter().filter(|block| block["type"] == "context_actions").count();
+        prop_assert_eq!(rated, usize::from(card.feedback.is_some()), "whatever does not fit, it can be rated");
     }
 }
 

@@ -167,7 +167,11 @@ impl ChatSession {
     async fn handle_event(&mut self, what: Event) {
         match self.store(what).await {
             None | Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) => {}
-            Some(InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card)) => {
+            Some(
+                InteractionResponse::Ephemeral(card)
+                | InteractionResponse::FormAccepted(card)
+                | InteractionResponse::Replacement(card),
+            ) => {
                 self.show(&card);
             }
             Some(InteractionResponse::FormErrors(errors)) => self.show_errors(&errors),
@@ -228,7 +232,11 @@ impl ChatSession {
                     form = *next;
                     self.show(&form_header(&form));
                 }
-                Some(InteractionResponse::Ephemeral(card) | InteractionResponse::Replacement(card)) => {
+                Some(
+                    InteractionResponse::Ephemeral(card)
+                    | InteractionResponse::FormAccepted(card)
+                    | InteractionResponse::Replacement(card),
+                ) => {
                     return self.show(&card);
                 }
                 Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) | None => return,

@@ -105,6 +105,9 @@ pub struct AgentState {
     pub notes: Vec<String>,
     /// The answer, once there is one.
     pub reply: Option<String>,
+    /// Whether a model wrote it, so that its readers can rate it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_written_by_model: bool,
     /// The message that started the run, if it is in a thread that Nod did not follow before; empty if a command
     /// started it.
     #[serde(default)]
@@ -279,6 +282,7 @@ impl AgentState {
             unknown_outcomes: 0,
             notes: Vec::new(),
             reply: None,
+            is_written_by_model: false,
             joined_thread_at: None,
             started_by_command: false,
             thread_context: None,

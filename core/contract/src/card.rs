@@ -4,12 +4,13 @@
 //! hide a link. *Literal* text is shown exactly, without formatting: names, addresses, the body of a mail.
 
 mod earlier_kinds;
+pub mod feedback;
 pub mod reconnect;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ids::OfferId;
+use crate::ids::{OfferId, RunId};
 use crate::offer::Offer;
 use crate::provider::Provider;
 
@@ -25,6 +26,9 @@ pub struct Card {
     /// What a notification says of it, if that is not how it begins: who is asked for what; literal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
+    /// The run whose answer it is, if its readers can rate it ([`feedback`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<RunId>,
 }
 
 /// A part of a card.

@@ -242,6 +242,8 @@ pub enum InteractionResponse {
     Replacement(Card),
     /// A form to fill in or to read.
     Form(Box<Form>),
+    /// The form is accepted and closes; the author then reads a short note that only they see.
+    FormAccepted(Card),
     /// Validation errors of the submitted form. The form stays open with all of its input.
     FormErrors(Vec<FieldError>),
     /// The suggestions: the text that the person reads, and the value that the command then receives.

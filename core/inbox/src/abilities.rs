@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::tool::Tool;
-use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, MenuEntry, MessageHandler, WarmUp};
+use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, Forms, MenuEntry, MessageHandler, WarmUp};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 
@@ -39,7 +39,9 @@ impl Abilities {
             let buttons = verbs.map(|verb| ("the button", *verb));
             let entries = ability.menu.iter().map(|entry| ("the menu entry", entry.spec().name));
             let tools = ability.tools.iter().map(|tool| ("the tool", tool.spec().name));
-            for (what, name) in commands.chain(buttons).chain(entries).chain(tools) {
+            let kinds = ability.forms.iter().flat_map(|forms| forms.form_kinds());
+            let forms = kinds.map(|kind| ("the button", *kind));
+            for (what, name) in commands.chain(buttons).chain(forms).chain(entries).chain(tools) {
                 if !seen.insert((what, name)) {
                     return Err(Clash { ability: ability.name, what, name });
                 }
@@ -95,5 +97,10 @@ impl Abilities {
     pub(crate) fn buttons(&self, verb: &str) -> Option<&dyn Buttons> {
         let mut all = self.0.iter().flat_map(|ability| &ability.buttons);
         all.find(|buttons| buttons.action_kinds().contains(&verb)).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn forms(&self, kind: &str) -> Option<&dyn Forms> {
+        let mut all = self.0.iter().flat_map(|ability| &ability.forms);
+        all.find(|forms| forms.form_kinds().contains(&kind)).map(AsRef::as_ref)
     }
 }

@@ -116,7 +116,7 @@ mod tests {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             adapters: nod_contract::chat::Adapters::default(),
-            abilities: vec![nod_memory::ability::plug(model.clone())],
+            abilities: vec![nod_memory::ability::plug(model.clone(), Vec::new())],
             contacts: Vec::new(),
             reading: Arc::new(Nobody),
             grantors: Vec::new(),
@@ -155,7 +155,7 @@ mod tests {
     #[tokio::test]
     async fn what_there_is_already_is_refused() {
         let mut twice = parts();
-        twice.abilities.push(nod_memory::ability::plug(Arc::new(Nobody)));
+        twice.abilities.push(nod_memory::ability::plug(Arc::new(Nobody), Vec::new()));
         let clash = assembled(twice).err().unwrap().to_string();
         assert_eq!(clash, "the ability memory registers the command \"memory\", which already exists");
     }

@@ -14,16 +14,17 @@ use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use nod_contract::model::Model;
 use nod_people::ability::Plug;
 use nod_people::context::Chat;
-use nod_store::ability::{Ability, Asker, Buttons, Command};
+use nod_store::ability::{Ability, Asker, Buttons, Command, PersonalRecords};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
-/// Plugs in summaries and facts, written by `model`, and the tools that read a channel's history.
-pub fn plug(model: Arc<dyn Model>) -> Plug {
+/// Plugs in summaries and facts, written by `model`, and the tools that read a channel's history. `records` is what the
+/// file of a person's memory holds besides.
+pub fn plug(model: Arc<dyn Model>, records: Vec<Arc<dyn PersonalRecords>>) -> Plug {
     Box::new(move |chat| Ability {
         tools: history::tools(&chat.pool, &chat.adapters),
         jobs: vec![Arc::new(Memory { chat: chat.clone(), model })],
         buttons: vec![Arc::new(Forgetting(chat.clone()))],
-        commands: vec![Arc::new(Showing(chat.clone()))],
+        commands: vec![Arc::new(Showing { chat: chat.clone(), records })],
         ..Ability::with_name("memory")
     })
 }
@@ -42,7 +43,10 @@ impl JobHandler for Memory {
 }
 
 /// The `memory` command.
-struct Showing(Chat);
+struct Showing {
+    chat: Chat,
+    records: Vec<Arc<dyn PersonalRecords>>,
+}
 
 #[async_trait]
 impl Command for Showing {
@@ -68,7 +72,7 @@ impl Command for Showing {
         asker: &Asker<'_>,
         words: &str,
     ) -> sqlx::Result<InteractionResponse> {
-        memory::handle_command(&self.0, asker, conn, words).await
+        memory::handle_command(&self.chat, &self.records, asker, conn, words).await
     }
 
     async fn choices(

@@ -1,5 +1,6 @@
 //! The definition of an ability: what it adds to Nod, and the traits that it implements.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -26,6 +27,8 @@ pub struct Ability {
     pub jobs: Vec<Arc<dyn JobHandler>>,
     /// Handlers of clicks on its buttons.
     pub buttons: Vec<Arc<dyn Buttons>>,
+    /// Handlers of the forms that its buttons open.
+    pub forms: Vec<Arc<dyn Forms>>,
     /// Commands that people can type.
     pub commands: Vec<Arc<dyn Command>>,
     /// Entries in the menu of every message.
@@ -44,10 +47,10 @@ impl Ability {
     /// Creates an ability that adds nothing yet.
     #[must_use]
     pub fn with_name(name: &'static str) -> Self {
-        let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
+        let (tools, jobs, buttons, forms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (commands, menu, messages) = (Vec::new(), Vec::new(), Vec::new());
         let (checks, hooks, warm_ups) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, tools, jobs, buttons, commands, menu, messages, checks, hooks, warm_ups }
+        Self { name, tools, jobs, buttons, forms, commands, menu, messages, checks, hooks, warm_ups }
     }
 }
 
@@ -147,6 +150,51 @@ pub trait Buttons: Send + Sync {
         asker: &Asker<'_>,
         verb: &Action,
     ) -> sqlx::Result<InteractionResponse>;
+}
+
+/// A submitted form, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Submission<'a> {
+    pub tenant: TenantId,
+    pub person: PersonId,
+    /// The action that the form carries.
+    pub verb: &'a Action,
+    /// What was typed, by field. It is as long as its author likes.
+    pub values: &'a BTreeMap<String, String>,
+    pub now: Timestamp,
+}
+
+/// Forms that an ability's buttons open ([`InteractionResponse::Form`]). One can be submitted late, and by anybody.
+#[async_trait]
+pub trait Forms: Send + Sync {
+    /// The kinds of its forms' [`Action`]s, which no other ability uses, not even for a button.
+    fn form_kinds(&self) -> &'static [&'static str];
+
+    /// Handles a submission.
+    ///
+    /// # Errors
+    /// If the database does not answer; nothing has changed then.
+    async fn handle_submission(
+        &self,
+        conn: &mut PgConnection,
+        submission: &Submission<'_>,
+    ) -> sqlx::Result<InteractionResponse>;
+}
+
+/// What an ability keeps about a person and that no other command shows them: they get it with the file of their memory.
+#[async_trait]
+pub trait PersonalRecords: Send + Sync {
+    /// Returns its section of the file, as Markdown with a heading; empty if there is nothing.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    async fn export(
+        &self,
+        conn: &mut PgConnection,
+        tenant: TenantId,
+        person: PersonId,
+        zone: &str,
+    ) -> sqlx::Result<String>;
 }
 
 /// A message to Nod.

@@ -21,7 +21,7 @@ pub struct ForgedClick {
 }
 
 impl World {
-    /// Clicks a button that this user really sees, by its custom id or label.
+    /// Clicks a button that this user really sees, by its custom id or label, or by its emoji if it has no label.
     pub(super) fn click(
         &mut self,
         who: &str,
@@ -34,7 +34,10 @@ impl World {
         let (channel, components) = (message.channel.clone(), message.components.clone());
         let mut all = Vec::new();
         components.iter().for_each(|c| clickable(c, &mut all));
-        let named = |c: &&&Value| c["custom_id"] == label || c["label"] == label;
+        let named = |c: &&&Value| {
+            let shown = if c["label"].is_null() { &c["emoji"]["name"] } else { &c["label"] };
+            c["custom_id"] == label || shown == label
+        };
         let option = |c: &&&Value| {
             c["options"].as_array().into_iter().flatten().any(|o| o["label"] == label || o["value"] == label)
         };

@@ -95,7 +95,8 @@ impl World {
         self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
     }
 
-    /// Returns content and components, as Discord shows them.
+    /// Returns content and components, as Discord shows them. Rows of buttons that show only an emoji, which stand below
+    /// every answer, are left out.
     #[must_use]
     pub fn message_text(&self, message: &Message) -> String {
         if message.flags & LOADING != 0 {
@@ -107,7 +108,7 @@ impl World {
             parts.push(if message.is_from_bot { self.read(content) } else { self.typed_text(content) });
         }
         // A file is shown among the attachments.
-        let shown = message.components.iter().filter(|c| c["type"] != 13);
+        let shown = message.components.iter().filter(|c| c["type"] != 13 && !is_emoji_row(c));
         parts.extend(shown.map(|c| self.component(c)));
         parts.join("\n")
     }
@@ -135,6 +136,11 @@ impl World {
             other => format!("[component {other:?}]"),
         }
     }
+}
+
+fn is_emoji_row(component: &Value) -> bool {
+    let buttons = component["components"].as_array().map_or(&[][..], Vec::as_slice);
+    component["type"] == 1 && buttons.iter().all(|button| button["type"] == 2 && button["label"].is_null())
 }
 
 fn write_lines(out: &mut String, indent: &str, head: &str, text: &str) {

@@ -58,7 +58,8 @@ impl World {
         }
     }
 
-    /// Clicks a button that this person sees, identified by its action id or its text.
+    /// Clicks a button that this person sees, identified by its action id or its text; one of two that share an action
+    /// id by its text or its value.
     pub(super) fn click(&mut self, who: &str, channel: &str, ts: &str, button: &str) -> Result<u64, String> {
         let (user, channel) = (self.actor(who)?, self.find_or_open_channel(channel)?);
         if !self.is_member(&channel, &user) {
@@ -71,6 +72,7 @@ impl World {
             (None, None) => return Err(format!("{who} sees no such message.")),
         };
         let mut action = find_button(blocks, button)
+            .or_else(|| find_feedback_button(blocks, button))
             .ok_or_else(|| format!("There is no button {button} on that message."))?;
         action["action_ts"] = json!(self.next_ts());
         let payload = self.press_payload(&user, &channel, ts, action);
@@ -146,4 +148,19 @@ pub(super) fn find_button(blocks: &[Value], wanted: &str) -> Option<Value> {
     }
     button["block_id"] = block_id;
     Some(button)
+}
+
+/// Returns the clicked one of two feedback buttons in the form used in `actions`: Slack sends its text and its value.
+fn find_feedback_button(blocks: &[Value], wanted: &str) -> Option<Value> {
+    blocks.iter().filter(|block| block["type"] == "context_actions").find_map(|block| {
+        let elements = block["elements"].as_array().into_iter().flatten();
+        elements.filter(|element| element["type"] == "feedback_buttons").find_map(|element| {
+            let buttons = ["positive_button", "negative_button"].map(|name| &element[name]);
+            let button = buttons.into_iter().find(|b| b["text"]["text"] == wanted || b["value"] == wanted)?;
+            Some(json!({
+                "type": "feedback_buttons", "action_id": element["action_id"], "block_id": block["block_id"],
+                "text": button["text"], "value": button["value"],
+            }))
+        })
+    })
 }

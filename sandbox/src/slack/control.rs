@@ -123,10 +123,13 @@ struct Press {
     channel: String,
     ts: String,
     action_id: String,
+    /// Which of two feedback buttons.
+    value: Option<String>,
 }
 
 async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Response {
-    let pressed = state.change(|w| w.click(&p.user, &p.channel, &p.ts, &p.action_id));
+    let button = p.value.as_ref().unwrap_or(&p.action_id);
+    let pressed = state.change(|w| w.click(&p.user, &p.channel, &p.ts, button));
     answered(pressed.map(|envelope| json!({"envelope": envelope})))
 }
 

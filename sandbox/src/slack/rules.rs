@@ -152,20 +152,20 @@ fn metadata_ok(metadata: &Value) -> Result<(), ContentError> {
 
 /// Returns every rule that these blocks break, as sentences.
 pub(super) fn find_block_violations(blocks: &[Value]) -> Vec<String> {
-    collect_block_violations(blocks, 50)
+    collect_block_violations(blocks, 50, false)
 }
 
 /// Returns the same for a modal, which allows more blocks and needs at least one.
 pub(super) fn find_modal_block_violations(blocks: &[Value]) -> Vec<String> {
-    let mut broken = collect_block_violations(blocks, 100);
+    let mut broken = collect_block_violations(blocks, 100, true);
     if blocks.is_empty() {
         broken.push("[ERROR] a view has 1 to 100 blocks".to_owned());
     }
     broken
 }
 
-fn collect_block_violations(blocks: &[Value], most: usize) -> Vec<String> {
-    let mut judge = Judge::default();
+fn collect_block_violations(blocks: &[Value], most: usize, in_view: bool) -> Vec<String> {
+    let mut judge = Judge { in_view, ..Judge::default() };
     if blocks.len() > most {
         judge.say("", &format!("no more than {most} items allowed"));
     }
@@ -177,7 +177,7 @@ fn collect_block_violations(blocks: &[Value], most: usize) -> Vec<String> {
 
 /// Returns the errors in the blocks of a view, except their number.
 pub(super) fn find_view_violations(blocks: &[Value]) -> Vec<String> {
-    let mut judge = Judge::default();
+    let mut judge = Judge { in_view: true, ..Judge::default() };
     for (at, block) in blocks.iter().enumerate() {
         judge.block(&format!("/view/blocks/{at}"), block);
     }
@@ -186,6 +186,8 @@ pub(super) fn find_view_violations(blocks: &[Value]) -> Vec<String> {
 
 #[derive(Default)]
 struct Judge {
+    /// Whether they are of a view, and not of a message.
+    in_view: bool,
     broken: Vec<String>,
     block_ids: HashSet<String>,
     action_ids: HashSet<String>,
@@ -210,6 +212,8 @@ impl Judge {
                 self.count(at, &block["elements"], 1, 25);
                 self.elements(at, &block["elements"]);
             }
+            "context_actions" if self.in_view => self.say(at, "context_actions belong to messages"),
+            "context_actions" => self.context_actions(at, block),
             "markdown" => self.length(at, &block["text"], 1, MARKDOWN_MAX),
             "rich_text" => self.dates(at, block),
             "image" => {
@@ -251,11 +255,7 @@ impl Judge {
                 self.length(&at, &element["fallback"], 1, 3000);
             }
             let known = ["type", "timestamp", "format", "timezone", "url", "fallback", "style"];
-            for name in element.as_object().into_iter().flat_map(Map::keys) {
-                if !known.contains(&name.as_str()) {
-                    self.say(&at, &format!("unknown field: {name}"));
-                }
-            }
+            self.known_fields(&at, element, &known);
         }
     }
 
@@ -289,6 +289,47 @@ impl Judge {
         }
     }
 
+    /// Checks buttons in small print (<https://docs.slack.dev/reference/block-kit/blocks/context-actions-block>).
+    fn context_actions(&mut self, at: &str, block: &Value) {
+        self.known_fields(at, block, &["type", "block_id", "elements"]);
+        self.count(at, &block["elements"], 1, 5);
+        for (n, element) in block["elements"].as_array().into_iter().flatten().enumerate() {
+            let at = format!("{at}/elements/{n}");
+            self.id(&at, element, "action_id");
+            match element["type"].as_str() {
+                Some("feedback_buttons") => self.feedback_buttons(&at, element),
+                Some("icon_button") => {
+                    self.plain(&format!("{at}/text"), &element["text"], 75);
+                    self.length(&format!("{at}/icon"), &element["icon"], 1, 75);
+                    self.optional(&at, &element["value"], 2000);
+                }
+                _ => self.say(&at, "must be feedback_buttons or icon_button"),
+            }
+        }
+    }
+
+    /// <https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element>
+    fn feedback_buttons(&mut self, at: &str, element: &Value) {
+        self.known_fields(at, element, &["type", "action_id", "positive_button", "negative_button"]);
+        for name in ["positive_button", "negative_button"] {
+            let (at, button) = (format!("{at}/{name}"), &element[name]);
+            self.known_fields(&at, button, &["text", "value", "accessibility_label"]);
+            self.plain(&format!("{at}/text"), &button["text"], 75);
+            self.length(&format!("{at}/value"), &button["value"], 1, 2000);
+            if !button["accessibility_label"].is_null() {
+                self.length(&format!("{at}/accessibility_label"), &button["accessibility_label"], 1, 75);
+            }
+        }
+    }
+
+    fn known_fields(&mut self, at: &str, holder: &Value, known: &[&str]) {
+        for name in holder.as_object().into_iter().flat_map(Map::keys) {
+            if !known.contains(&name.as_str()) {
+                self.say(at, &format!("unknown field: {name}"));
+            }
+        }
+    }
+
     fn elements(&mut self, at: &str, elements: &Value) {
         for (n, element) in elements.as_array().into_iter().flatten().enumerate() {
             self.element(&format!("{at}/elements/{n}"), element);
@@ -301,6 +342,9 @@ impl Judge {
         };
         if kind == "image" {
             return;
+        }
+        if matches!(kind, "feedback_buttons" | "icon_button") {
+            return self.say(at, &format!("{kind} belongs to context_actions"));
         }
         self.id(at, element, "action_id");
         if kind == "button" {

@@ -127,12 +127,14 @@ impl World {
         self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
     }
 
-    /// Returns the blocks if there are any, else the text, as Slack shows it.
+    /// Returns the blocks if there are any, else the text, as Slack shows it. Feedback buttons, which stand below every
+    /// answer, are left out.
     pub(super) fn message_text(&self, text: &str, blocks: &[Value]) -> String {
+        let blocks: Vec<&Value> = blocks.iter().filter(|block| block["type"] != "context_actions").collect();
         // A single plain rich text reads like `text`, unless it mentions a user.
         let plain =
             |block: &Value| block["type"] == "rich_text" && !block.to_string().contains("\"user_id\"");
-        if !text.is_empty() && (blocks.is_empty() || matches!(blocks, [only] if plain(only))) {
+        if !text.is_empty() && (blocks.is_empty() || matches!(blocks[..], [only] if plain(only))) {
             return self.plain(text);
         }
         blocks.iter().map(|b| self.block(b)).collect::<Vec<_>>().join("\n")

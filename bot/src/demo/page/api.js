@@ -46,7 +46,8 @@ export const calendar = (account) => look("google/calendar", { account, weeks: 3
 export const mailboxNews = (account, since, signal) => look("google/mailbox", { account, since }, signal);
 export const say = (user, channel, thread, text, file) => act("slack/say", { user, channel, thread, text, file });
 export const slash = (user, channel, command, text) => act("slack/slash", { user, channel, command, text });
-export const press = (user, channel, ts, action_id) => act("slack/press", { user, channel, ts, action_id });
+export const press = (user, channel, ts, { action_id, type, value }) =>
+  act("slack/press", { user, channel, ts, action_id, value: type === "feedback_buttons" ? value : undefined });
 export const home = (user) => act("slack/home", { user });
 export const pressHome = (user, button) => act("slack/press_home", { user, button });
 export const pick = (user, channel, ts, shortcut) => act("slack/pick", { user, channel, ts, shortcut });

@@ -28,6 +28,8 @@ function inside(block, act) {
       return `[${block.alt_text}]`;
     case "actions":
       return block.elements.map((one) => element(one, act));
+    case "context_actions":
+      return block.elements.flatMap((one) => small(one, act));
     default:
       return unknown(block.type);
   }
@@ -43,6 +45,14 @@ function section(block, act) {
 }
 
 const text = (object) => (object.type === "mrkdwn" ? mrkdwn(object.text) : object.text);
+
+// Both feedback buttons have one action id; their values tell them apart.
+function small(one, act) {
+  if (one.type !== "feedback_buttons") return unknown(one.type);
+  const button = ({ text: { text }, value, accessibility_label: label }) =>
+    el("button", { type: "button", class: "button", "aria-label": label ?? text, "data-action": value, onclick: (event) => act({ ...one, value }, false, event.currentTarget) }, text);
+  return [button(one.positive_button), button(one.negative_button)];
+}
 
 function element(one, act) {
   if (one.type !== "button") return unknown(one.type);

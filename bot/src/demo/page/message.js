@@ -56,7 +56,7 @@ async function press(message, element, isLink, node) {
   setTimeout(() => setBusy(node, false), PRESSED);
   store.pressed = Date.now();
   try {
-    await api.press(store.me, message.channel, message.ts, element.action_id);
+    await api.press(store.me, message.channel, message.ts, element);
   } catch (error) {
     setBusy(node, false);
     // A link has opened all the same.

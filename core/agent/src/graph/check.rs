@@ -67,5 +67,6 @@ fn send_back(
     state.turns.push(Turn::System { text: format!("Your answer was not sent:\n{words}\n\n{instruction}") });
     state.check_retries += 1;
     state.reply = None;
+    state.is_written_by_model = false;
     Step::go(state, Node::Think)
 }

@@ -10,6 +10,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         Ok(answer) if answer.calls.is_empty() && !answer.text.trim().is_empty() => {
             state.turns.push(Turn::Ai { text: answer.text.clone(), calls: Vec::new() });
             state.reply = Some(think::with_truncation_note(answer.text, answer.truncated));
+            state.is_written_by_model = true;
             Node::Reply
         }
         // A retry would be withheld again.

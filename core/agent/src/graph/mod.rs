@@ -222,7 +222,7 @@ pub async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) -> Result
         Node::Gate => gate::step(state, cx).await,
         Node::Act => Ok(act::step(state, cx).await),
         Node::Check => Ok(check::step(state, cx)),
-        Node::Reply => Ok(reply::step(state)),
+        Node::Reply => Ok(reply::step(state, cx.run)),
         Node::Remember => Ok(remember::step(state)),
     }
 }

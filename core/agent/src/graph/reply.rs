@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{Next, NodeOutput, Step, claim_check};
 use crate::state::{AgentState, Node};
 use nod_contract::card::{Block, Card};
+use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 
@@ -56,7 +57,7 @@ fn has_no_receipt(state: &AgentState) -> bool {
     state.receipts.is_empty() && state.unknown_outcomes == 0
 }
 
-pub(super) fn step(state: AgentState) -> Step {
+pub(super) fn step(state: AgentState, run: RunId) -> Step {
     if state.results.is_complete_answer() {
         return reply_verbatim(state);
     }
@@ -74,7 +75,10 @@ pub(super) fn step(state: AgentState) -> Step {
     if !ours && has_no_receipt(&state) && ((state.acts && !waits) || claim_check::has_action_claim(&text)) {
         card = card.with_block(Block::Note("To be clear, nothing was sent or changed just now.".to_owned()));
     }
-    let (card, state) = with_items(with_notes(card, &state), state);
+    let mut card = with_notes(card, &state);
+    // What Nod says itself is not rated.
+    card.feedback = (state.is_written_by_model && !text.trim().is_empty()).then_some(run);
+    let (card, state) = with_items(card, state);
     let emits = vec![NodeOutput::Message { card, audience: state.audience }];
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }

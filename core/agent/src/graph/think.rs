@@ -22,6 +22,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
         state.reply = Some(with_truncation_note(answer.text, answer.truncated));
+        state.is_written_by_model = true;
         let next = if state.check_parts.is_empty() { Node::Reply } else { Node::Check };
         return Ok(Step::go(state, next));
     }

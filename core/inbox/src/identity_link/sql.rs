@@ -181,7 +181,7 @@ pub(super) async fn is_sharing_workspace(
 
 /// Deletes what both have and only one can: the older of two facts with the same name; of two such documents the one that
 /// cannot be found, else the older; a duplicate account review (allowed for one becomes allowed for both), the same draft, a
-/// second vote. Closes drafts of an account that is not kept.
+/// second vote, the older of two ratings of an answer. Closes drafts of an account that is not kept.
 pub(super) async fn delete_duplicates(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -242,6 +242,10 @@ pub(super) async fn delete_duplicates(
              delete from voters o where o.tenant_id = $1 and o.person_id = $2 and exists (
                  select 1 from voters s where s.tenant_id = $1 and s.person_id = $3
                      and s.question_id = o.question_id)),
+         ratings_gone as (
+             delete from feedback o where o.tenant_id = $1 and o.person_id in ($2, $3) and exists (
+                 select 1 from feedback s where s.tenant_id = $1 and s.person_id in ($2, $3)
+                     and s.run_id = o.run_id and (s.rated_at, s.person_id) > (o.rated_at, o.person_id))),
          codes_gone as (
              delete from link_codes where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3))),
          drafts_gone as (
@@ -317,6 +321,7 @@ pub(super) async fn move_rows(
              where tenant_id = $1 and (only_for = $2 or added_by = $2)),
          t as (update document_chunks set only_for = $3 where tenant_id = $1 and only_for = $2),
          u as (update rag_context set only_for = $3 where tenant_id = $1 and only_for = $2),
+         v as (update feedback set person_id = $3 where tenant_id = $1 and person_id = $2),
          o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
          update assistant_threads set person_id = $3 where tenant_id = $1 and person_id = $2",
         tenant.0,

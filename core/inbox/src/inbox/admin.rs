@@ -7,6 +7,7 @@ use nod_contract::card::{Block, Card};
 use nod_contract::chat::{Inbound, InteractionResponse};
 use nod_people::people;
 use nod_requests::policy;
+use nod_store::ability::Asker;
 use nod_when::when::local_time;
 
 /// Limit of rules shown in one card.
@@ -15,6 +16,7 @@ const MAX_RULES: usize = 20;
 pub(super) async fn handle_command(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
+    asker: &Asker<'_>,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     let Inbound { platform, author, .. } = arrival.inbound;
@@ -23,9 +25,14 @@ pub(super) async fn handle_command(
     }
     match text {
         "policy" => rules(arrival, conn).await,
+        "feedback" => nod_feedback::send_export(arrival.core, conn, asker).await,
         _ => {
-            let policy = arrival.command_syntax().format_with_option("admin", "what", "policy");
-            Ok(InteractionResponse::ephemeral(format!("`{policy}` shows the rules for approvals.")))
+            let typed = |what| arrival.command_syntax().format_with_option("admin", "what", what);
+            Ok(InteractionResponse::ephemeral(format!(
+                "`{}` shows the rules for approvals. `{}` sends you what people thought of my answers, as a file.",
+                typed("policy"),
+                typed("feedback")
+            )))
         }
     }
 }

@@ -99,7 +99,9 @@ pub(super) async fn accept(
         "approvals" => handle_approvals(arrival, &mut tx, person).await?,
         "runs" => runs::list_runs(arrival, &mut tx, person).await?,
         "settings" => settings::show(arrival, &mut tx, place, person).await?,
-        "admin" => admin::handle_command(arrival, &mut tx, text.trim()).await?,
+        "admin" => {
+            admin::handle_command(arrival, &mut tx, &arrival.asker(person, place), text.trim()).await?
+        }
         other => match arrival.core.abilities.command(other) {
             Some(command) => {
                 command.handle_command(&mut tx, &arrival.asker(person, place), text.trim()).await?

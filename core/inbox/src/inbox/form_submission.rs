@@ -8,6 +8,7 @@ use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
 use nod_contract::offer::TAKE_OFFER;
 use nod_requests::approval::{self, Editor};
+use nod_store::ability::Submission;
 
 pub(super) async fn accept(
     arrival: &InboundContext<'_>,
@@ -41,11 +42,21 @@ pub(super) async fn accept(
         Some(verb) if verb.kind == TAKE_OFFER => {
             offer::submit(arrival, &mut tx, verb, place, values, person).await?
         }
-        _ => InteractionResponse::ephemeral("That form no longer works. Nothing was done."),
+        Some(verb) => match core.abilities.forms(&verb.kind) {
+            Some(forms) => {
+                forms.handle_submission(&mut tx, &Submission { tenant, person, verb, values, now }).await?
+            }
+            None => unknown_form(),
+        },
+        None => unknown_form(),
     };
     if let (Some(verb), Some(place)) = (verb, place) {
         copied_card::notify_author(arrival, &mut tx, verb, place, person, &immediate).await?;
     }
     tx.commit().await?;
     Ok(immediate)
+}
+
+fn unknown_form() -> InteractionResponse {
+    InteractionResponse::ephemeral("That form no longer works. Nothing was done.")
 }

@@ -1,5 +1,7 @@
 //! The `memory` command: shows what is stored, forgets it by buttons, exports it as a file. Only the requester sees it.
 
+use std::sync::Arc;
+
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -12,7 +14,7 @@ use nod_contract::ids::{ChannelId, DeliveryId};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
-use nod_store::ability::Asker;
+use nod_store::ability::{Asker, PersonalRecords};
 use nod_when::when::local_time;
 
 /// The most autocomplete choices; no platform shows more.
@@ -21,6 +23,7 @@ const MAX_CHOICES: usize = 25;
 /// Runs `memory` with its arguments.
 pub async fn handle_command(
     core: &Chat,
+    records: &[Arc<dyn PersonalRecords>],
     asker: &Asker<'_>,
     conn: &mut PgConnection,
     text: &str,
@@ -30,7 +33,7 @@ pub async fn handle_command(
     }
     match text.to_lowercase().as_str() {
         "" | "show" => show(core, asker, conn, None).await,
-        "export" => export(core, asker, conn).await,
+        "export" => export(core, records, asker, conn).await,
         _ => {
             let typing = core.adapters.command_syntax(asker.platform);
             let (show, export) =
@@ -153,6 +156,7 @@ async fn show(
 /// Sends a file to the requester's DM.
 async fn export(
     core: &Chat,
+    records: &[Arc<dyn PersonalRecords>],
     asker: &Asker<'_>,
     conn: &mut PgConnection,
 ) -> sqlx::Result<InteractionResponse> {
@@ -160,10 +164,17 @@ async fn export(
     let all = load_all(core, asker, conn).await?;
     let id: DeliveryId = core.id();
     let day = local_time(now, &all.zone);
+    let mut text = card::export(&all.to_list(core, asker), now);
+    for records in records {
+        let section = records.export(conn, tenant, asker.person, &all.zone).await?;
+        if !section.is_empty() {
+            text = format!("{text}\n{section}");
+        }
+    }
     let file = OutgoingFile {
         // The id in the name lets a retry find a file that was sent already.
         name: format!("nod-memory-{}-{}.md", now.format("%Y-%m-%d"), id.short()),
-        text: card::export(&all.to_list(core, asker), now),
+        text,
     };
     let thread = asker.place.is_dm.then_some("");
     let conversation =

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use nod_contract::card::{Block, Card};
 
 /// Returns the card as one or more messages, each of which `fits` and has at most `most` characters. The title is in
-/// the first, the buttons are in the last.
+/// the first; the buttons, and those that rate it, are in the last.
 pub fn split_into_messages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
     if letters(card) <= most && fits(card) {
         return vec![card.clone()];
@@ -28,11 +28,12 @@ pub fn split_into_messages(card: &Card, most: usize, fits: impl Fn(&Card) -> boo
             other => book.add(other.clone()),
         }
     }
-    let last = Card { buttons: card.buttons.clone(), ..book.open.clone() };
+    let last = Card { buttons: card.buttons.clone(), feedback: card.feedback, ..book.open.clone() };
     if !(book.fits)(&last) && !book.open.body.is_empty() {
         book.start_next_message();
     }
     book.open.buttons.clone_from(&card.buttons);
+    book.open.feedback = card.feedback;
     book.start_next_message();
     book.done
 }

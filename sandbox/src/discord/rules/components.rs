@@ -156,6 +156,15 @@ impl ComponentValidator {
         if button["label"].is_null() && button["emoji"].is_null() {
             self.violations.say(at, "A button needs a label or an emoji.");
         }
+        if !button["emoji"].is_null() {
+            let at = format!("{at}/emoji");
+            self.violations.check_fields(&at, &button["emoji"], &["id", "name", "animated"]);
+            // An emoji of Unicode is named by itself.
+            let name = button["emoji"]["name"].as_str().unwrap_or_default();
+            if button["emoji"]["id"].is_null() && (name.is_empty() || name.is_ascii()) {
+                self.violations.say(&format!("{at}/name"), "Invalid emoji.");
+            }
+        }
         match button["style"].as_u64() {
             Some(1..=4) => {
                 self.custom_id(at, button);

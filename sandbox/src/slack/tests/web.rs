@@ -7,6 +7,11 @@ fn button(id: &str, text: &str) -> Value {
     json!({"type": "button", "action_id": id, "value": "v", "text": {"type": "plain_text", "text": text}})
 }
 
+fn feedback_buttons(text: &str, value: &str) -> Value {
+    let button = json!({"text": {"type": "plain_text", "text": text}, "value": value});
+    json!({"type": "feedback_buttons", "action_id": "f", "positive_button": button, "negative_button": button})
+}
+
 #[tokio::test]
 async fn token_and_scope_are_checked() {
     let mut config = acme();
@@ -78,6 +83,12 @@ async fn broken_blocks_are_refused_and_noted() {
         json!([{"type": "marquee"}]),
         json!([{"type": "divider", "block_id": "d"}, {"type": "divider", "block_id": "d"}]),
         Value::Array(vec![json!({"type": "divider"}); 51]),
+        json!([{"type": "context_actions", "elements": []}]),
+        json!([{"type": "context_actions", "elements": [button("a", "A")]}]),
+        json!([{"type": "actions", "elements": [feedback_buttons("👍", "up")]}]),
+        json!([{"type": "context_actions", "elements": [feedback_buttons(&"x".repeat(76), "up")]}]),
+        json!([{"type": "context_actions", "elements": [feedback_buttons("👍", "")]}]),
+        json!([{"type": "context_actions", "elements": [{"type": "feedback_buttons", "action_id": "a"}]}]),
     ];
     for (n, blocks) in broken.into_iter().enumerate() {
         let answer =
