@@ -204,7 +204,19 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
     world.read_ephemerals("ana");
     let late = world.newest_ephemeral_click("ana", "Approve & send");
     world.click_newest_ephemeral("ana", "Approve & send").await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
+        (ana only) nod: # Sending this email
+        From  ana@acme.test
+        To  bo@acme.test
+        Subject  Running late
+        Hi Bo,
+
+        I'm running late.
+
+        Ana
+        Approved by Ana Silva 09:30 WET → Sending…
+        · You'll see how it goes where you asked.
+    ");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.send_click(&late).await;
     insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.");
@@ -324,7 +336,22 @@ async fn several_approved_on_a_copy_are_told_there() {
     world.read_ephemerals("ana");
     let all = world.ephemeral_button_label("ana", "Approve all");
     world.click_newest_ephemeral("ana", &all).await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
+        (ana only) nod: # 2 emails
+        1. Sending this email
+        From  ana@acme.test
+        To  bo@acme.test
+        Subject  Lunch
+        At one.
+        Approved by Ana Silva 09:30 WET → Sending…
+        2. Sending this email
+        From  ana@acme.test
+        To  cho@acme.test
+        Subject  Lunch
+        At one.
+        Approved by Ana Silva 09:30 WET → Sending…
+        · You'll see how it goes where you asked.
+    ");
     world.switch_platform();
     world.read_new("general");
     assert_eq!(world.google.list_sent("ana@acme.test").len(), 2);
@@ -397,7 +424,20 @@ async fn a_change_made_on_a_copy_is_shown_there() {
     world.click_newest_ephemeral("ana", "Deny").await;
     world.chat.submit_form("ana", &std::collections::BTreeMap::new()).await;
     world.wait_until_idle().await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
+        (ana only) nod: # Email not sent · edited
+        From  ana@acme.test
+        To  bo@acme.test
+        Subject  Very late
+        Hi Bo,
+
+        I'm running late.
+
+        Ana
+        Denied by Ana Silva 09:30 WET. Not sent.
+        · You'll see how it goes where you asked.
+        [Ask again]
+    ");
     world.switch_platform();
     world.read_new("general");
     world.finish().await;

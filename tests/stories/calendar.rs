@@ -265,7 +265,7 @@ async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: Platform) 
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
           Approved by Ana Silva 09:30 WET → Not updated 09:30 WET
-          · the event was changed in the meantime. Nothing was updated: ask me again if you still want it.
+          · The event was changed in the meantime. Nothing was updated: ask me again if you still want it.
         nod: It was moved meanwhile, so I left it.
           · To be clear, nothing was sent or changed just now.
     "); }

@@ -362,6 +362,8 @@ async fn the_request_that_needed_it_goes_on_by_itself(platform: Platform) {
             nod: · ✓ Google is connected: ana@acme.test
             nod: · You asked in a channel: “what's new in my mail?”
               Bo asks about lunch at noon.
+              bo@acme.test · Lunch? · Fri 6 Mar, 09:30 WET
+              [Reply] [Archive]
               [Share in the thread]
         ");
     }

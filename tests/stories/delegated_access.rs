@@ -97,6 +97,8 @@ async fn who_connected_nothing_reads_and_sends_as_themselves(platform: Platform)
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · You asked in a channel: “what's new in my mail?”
               Bo asks about lunch at noon.
+              bo@acme.test · Lunch? · Fri 6 Mar, 09:30 WET
+              [Reply] [Archive]
               [Share in the thread]
         ");
     }
@@ -164,6 +166,8 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: Platfor
             nod: · You asked in a channel: “what's new in the mail?”
               Cho sent an invoice.
               · I used assistant@acme.test, your organisation's account, not your own.
+              cho@acme.test · Invoice · Fri 6 Mar, 09:30 WET
+              [Reply] [Archive]
               [Share in the thread]
         ");
     }

@@ -335,7 +335,7 @@ async fn a_card_that_shows_another_text_sends_nothing(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(text_after(&world.read_new("general"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · the draft was changed in Gmail after this card was shown. Say “send it” to see the new version. Nothing was sent: ask me again if you still want it.
+                  · The draft was changed in Gmail after this card was shown. Say “send it” to see the new version. Nothing was sent: ask me again if you still want it.
                 nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see the new version. The draft is still open.
         ");
     }
