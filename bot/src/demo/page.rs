@@ -14,7 +14,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
+use nod_sandbox::google::Google;
 
 use super::handbook;
 use super::page_facts::PageFacts;
@@ -124,11 +125,13 @@ pub(super) fn router(
         .with_state(Arc::new(doors))
         .route("/demo/state", get(async |State(switch): State<RestartControl>| Json(switch.nod())))
         .route("/demo/restart", post(restart))
+        .route("/demo/kill", post(kill))
         .with_state(switch);
     for (path, kind, text) in files() {
         router = router.route(path, get(move || async move { ([(CONTENT_TYPE, kind)], text) }));
     }
     // Enough for a form with the longest mail.
+    let router = router.layer(Extension(stage.google.clone()));
     router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn_with_state(start(), check_host))
 }
 
@@ -172,6 +175,22 @@ async fn restart(State(switch): State<RestartControl>, headers: HeaderMap) -> Re
     }
     if !switch.pull() {
         let why = serde_json::json!({"error": "Nod is already stopped."});
+        return (StatusCode::CONFLICT, Json(why)).into_response();
+    }
+    Json(switch.nod()).into_response()
+}
+
+/// Kills Nod's own part while it sends the next email.
+async fn kill(
+    State(switch): State<RestartControl>,
+    Extension(google): Extension<Google>,
+    headers: HeaderMap,
+) -> Response {
+    if !is_from_page(&headers) {
+        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+    }
+    if !switch.arm(&google) {
+        let why = serde_json::json!({"error": "Nod is stopped, or will be killed already."});
         return (StatusCode::CONFLICT, Json(why)).into_response();
     }
     Json(switch.nod()).into_response()

@@ -285,7 +285,8 @@ async fn pending_approval_survives_a_restart() {
     assert_eq!(pull().await.unwrap().json::<Value>().await.unwrap()["up"], false);
     assert_eq!(pull().await.unwrap().status(), StatusCode::CONFLICT);
     let back = async {
-        while visit.get("demo/state").await != json!({"up": true, "stops": 1}) {
+        while visit.get("demo/state").await != json!({"up": true, "stops": 1, "kills": 0, "is_armed": false})
+        {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
@@ -298,6 +299,29 @@ async fn pending_approval_survives_a_restart() {
         message_texts(&there, "thread").is_empty(),
         "somebody is answered who spoke before Nod was there: {there}"
     );
+    visit.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_while_it_sends_it_says_that_it_was_sent_once() {
+    let visit = DemoFixture::start().await;
+    let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
+    visit.post("slack/say", said).await;
+    let (_, connect) = visit.wait_for_button("link").await;
+    visit.connect(connect["url"].as_str().unwrap()).await;
+    let approve = visit.wait_for_button("approve").await;
+    let arm = || visit.client.post(visit.page.join("demo/kill").unwrap()).json(&json!({})).send();
+    assert_eq!(arm().await.unwrap().json::<Value>().await.unwrap()["is_armed"], true);
+    assert_eq!(arm().await.unwrap().status(), StatusCode::CONFLICT);
+    visit.press("ana", &approve).await;
+    visit.wait_for_mail("bo@acme.test", "Running late").await;
+    let receipt = |state: &Value| {
+        nod_messages(state).any(|m| m["shown"].to_string().contains("Email sent")).then_some(())
+    };
+    visit.wait_in_slack(receipt).await;
+    assert_eq!(visit.get("demo/state").await["kills"], 1);
+    let sent = visit.get("sandbox/google/mailbox?account=ana@acme.test").await;
+    assert_eq!(list(&sent["sent"]).count(), 1);
     visit.shut_down().await;
 }
 

@@ -38,6 +38,7 @@ export async function file(name) {
 export const facts = () => answered(fetch("/facts"));
 export const nod = () => answered(fetch("/demo/state"));
 export const restart = () => post("/demo/restart", {});
+export const kill = () => post("/demo/kill", {});
 export const workspace = (user) => look("slack/state", user ? { user } : {});
 export const workspaceNews = (since, signal) => look("slack/events", { since }, signal);
 export const accounts = () => look("google/accounts", {});

@@ -37,10 +37,10 @@ export async function readGoogle() {
 
 // Nod is asked after often only while it is away; for the rest of the time its messages show that it is there.
 export async function readNod() {
-  const { up, stops } = await api.nod();
-  const is = !up && stops > 0;
-  if (is !== store.away || stops !== store.stops) {
-    Object.assign(store, { away: is, stops });
+  const { up, stops, kills } = await api.nod();
+  const is = !up && stops + kills > 0;
+  if (is !== store.away || stops !== store.stops || kills !== store.kills) {
+    Object.assign(store, { away: is, stops, kills });
     changed();
   }
   if (is) setTimeout(askAgain, AWAY);

@@ -23,6 +23,8 @@ export const store = {
   // Whether Nod's own part is stopped, and how often it was.
   away: false,
   stops: 0,
+  // How often it was killed.
+  kills: 0,
 };
 
 const listeners = [];

@@ -6,12 +6,15 @@ import { commanded, told as toldOnDiscord } from "./discord/progress.js";
 import { el } from "./dom.js";
 import { told, words } from "./progress.js";
 import { goHome } from "./home.js";
-import { goToChannel, MAIL } from "./mail_tour.js";
+import { ask, goToChannel, MAIL } from "./mail_tour.js";
 import { FIND } from "./meeting_tour.js";
 import { readNod } from "./polling.js";
 import { store } from "./store.js";
 import { toast } from "./toast.js";
 import { show } from "./windows.js";
+
+// How often it is looked at whether Nod was killed, in milliseconds.
+const LOOK = 500;
 
 export const MORE = [
   {
@@ -21,6 +24,14 @@ export const MORE = [
     label: "Restart Nod",
     go: stop,
     is: () => store.stops > 0,
+  },
+  {
+    title: "Kill Nod while it sends",
+    about: "Press this, then approve an email. Once Gmail has sent it, Nod's part is dropped before it can hear so. It comes " +
+      "back, looks, and says what happened; the email went out once.",
+    label: "Arm it",
+    go: kill,
+    is: () => store.kills > 0,
   },
   { title: "Edit before you send", say: MAIL, then: "press Edit and change what will be sent", is: () => told(/ · edited/) },
   { title: "Undo", say: MAIL, then: "approve it, then press Undo within ten seconds", is: () => told(/Undone by /) },
@@ -92,6 +103,24 @@ export function renderMore(tried, { ask, askOnDiscord }) {
 
 function pressedByOthers() {
   return store.slack.ephemerals.some((whisper) => /Only .* can (decide|undo)/.test(words(whisper)));
+}
+
+async function kill() {
+  try {
+    await api.kill();
+    ask(MAIL);
+    await untilKilled(store.kills);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+// Nothing else tells that it is gone.
+async function untilKilled(before) {
+  while (store.kills === before) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK));
+    await readNod();
+  }
 }
 
 async function stop() {
