@@ -416,7 +416,7 @@ async fn the_list_of_what_waits_shows_it_to_whom_it_waits_for(platform: Platform
     let shown = world.click_ephemeral("cho", "Show 1").await;
     assert!(shown.contains("now it needs you (legal)"), "{shown}");
     world.click_newest_ephemeral("cho", "Approve & send").await;
-    assert!(world.read_ephemerals("cho").contains("Approved."));
+    assert!(world.read_ephemerals("cho").contains("Approved by Ana Silva"));
     assert_eq!(received_count(&world), 1);
     read_all_channels(&mut world);
     world.finish().await;

@@ -187,13 +187,10 @@ async fn a_hellos_button_works_only_in_its_channel(platform: Platform) {
 
 /// The platform's rate limit holds for each channel, and now and then for all of them.
 #[tokio::test]
-async fn a_hundred_channels_are_each_greeted_once() {
+async fn many_channels_at_once_are_each_greeted_once() {
     let mut world = World::new().await;
-    world.chat.inject_fault(
-        nod_tests::chat::ChatOperation::PostMessage,
-        Fault::Status { code: 429, retry_after: Some(3) },
-    );
-    let names: Vec<String> = (0..100).map(|number| format!("team-{number}")).collect();
+    world.chat.fail_next_post(Fault::Status { code: 429, retry_after: Some(3) });
+    let names: Vec<String> = (0..30).map(|number| format!("team-{number}")).collect();
     for name in &names {
         world.chat.add_channel_without_nod(name, &["ana"]);
         world.chat.invite_nod("ana", name);

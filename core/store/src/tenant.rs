@@ -23,8 +23,3 @@ pub async fn upsert(
     .await?;
     Ok(())
 }
-
-/// Returns when the tenant was stored: at its first start.
-pub async fn load_created_at(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Timestamp> {
-    sqlx::query_scalar!("select created_at from tenants where id = $1", tenant.0).fetch_one(conn).await
-}

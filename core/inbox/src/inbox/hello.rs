@@ -9,24 +9,24 @@ use nod_contract::card::Action;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{DeliveryId, PersonId, named_lane_id};
 use nod_people::delivery::{self, NewDelivery};
-use nod_store::tenant;
 
 /// The action of the hello's buttons.
 pub(super) const ASK_ACTION: &str = "ask_from_hello";
 
-/// A platform may report at every connect that Nod joined. What is older than this is no news to the people there.
+/// A platform may report at every connect that Nod joined. What is older than this is no news to the people there; it is
+/// long enough for whoever invites Nod first and starts it afterwards.
 const MAX_AGE: TimeDelta = TimeDelta::days(1);
 
-/// Nod was added to a channel. That is no news if it was before Nod's first start, or long ago.
+/// Nod was added to a channel. That is no news if it was long ago.
 pub(super) async fn accept_joined_channel(
     arrival: &InboundContext<'_>,
     place: &ChannelRef,
 ) -> sqlx::Result<InteractionResponse> {
-    let (tenant, joined_at) = (arrival.tenant, arrival.inbound.at);
+    if arrival.inbound.at < arrival.now - MAX_AGE {
+        return Ok(InteractionResponse::Ack);
+    }
     let mut tx = arrival.begin().await?;
-    let is_news =
-        joined_at >= tenant::load_created_at(&mut tx, tenant).await? && joined_at > arrival.now - MAX_AGE;
-    if is_news && arrival.record_once(&mut tx, "joined_channel").await? {
+    if arrival.record_once(&mut tx, "joined_channel").await? {
         say(arrival, &mut tx, place).await?;
     }
     tx.commit().await?;

@@ -61,6 +61,11 @@ async fn the_library_reads_every_event() {
         "MESSAGE_DELETE",
     ];
     expect(&mut socket, &names).await;
+    raw.discord.remove_bot();
+    raw.discord.post_message("ana", "general", None, "@nod are you there?");
+    assert_eq!(raw.get("/users/@me/guilds").await, json!([]));
+    raw.discord.add_bot();
+    expect(&mut socket, &["GUILD_DELETE", "GUILD_CREATE"]).await;
     raw.clean();
 }
 

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message as Frame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use super::{Raw, SOON, acme, general};
+use super::{Raw, SOON, acme, general, id};
 use crate::slack::{Delivery, EventDelivery, ForgedClick, NewMessage};
 
 struct Socket(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
@@ -221,4 +221,23 @@ async fn a_form_is_opened_once_by_its_trigger_and_submitted() {
     assert_eq!(raw.slack.views()[0].answer, Some(errors));
     assert!(raw.slack.views()[0].open);
     assert!(raw.slack.violations().is_empty(), "{:?}", raw.slack.violations());
+}
+
+#[tokio::test]
+async fn an_invited_app_is_told_and_shown_in_the_channel() {
+    let raw = Raw::start(acme()).await;
+    let mut socket = Socket::open(&raw).await;
+    let invites = |who: &str, channel: &str| raw.slack.change(|w| w.invite_app(who, channel)).err();
+    assert_eq!(invites("bo", "random").unwrap(), "bo is no member of random.");
+    assert_eq!(invites("bo", "general").unwrap(), "The app is already in this channel.");
+    raw.slack.invite_app("ana", "random");
+    let (joined, shown) = (socket.next().await, socket.next().await);
+    let joined = &joined["payload"]["event"];
+    assert_eq!((&joined["type"], &joined["inviter"]), (&json!("member_joined_channel"), &json!(id("ana"))));
+    // Not `app_mention`, though the words mention the app.
+    assert_eq!(shown["payload"]["event"]["subtype"], "channel_join");
+    raw.slack.remove_app("random");
+    raw.slack.post_message("ana", "random", None, "@nod hi");
+    raw.slack.post_message("ana", "general", None, "heard");
+    assert_eq!(socket.next().await["payload"]["event"]["text"], "heard");
 }
