@@ -33,6 +33,7 @@ on_each_platform!(
     what_was_changed_on_the_card_is_what_leaves,
     an_edit_outlives_undo_and_the_next_send_shows_it,
     an_edit_outlives_a_no_and_the_time_limit,
+    an_edit_outlives_a_sending_that_gmail_refuses,
     an_edit_outlives_another_send_it,
     an_edit_does_not_overwrite_what_was_written_by_hand_after_it,
     an_edit_waits_for_gmail_and_the_next_send_waits_for_it,
@@ -597,6 +598,19 @@ async fn an_edit_outlives_a_no_and_the_time_limit(platform: Platform) {
     let read = world.read_new("general");
     assert!(read.contains("The request expired, so nothing was sent. The draft has your edit"), "{read}");
     assert_eq!(only_draft(&world).subject, "The plan");
+    send_edited(&mut world, &thread).await;
+    world.finish().await;
+}
+
+async fn an_edit_outlives_a_sending_that_gmail_refuses(platform: Platform) {
+    let (mut world, thread) = with_edited_request(platform).await;
+    let refused = Fault::Status { code: 400, retry_after: None };
+    world.google.faults.next("gmail.users.drafts.send", refused);
+    world.click("ana", "general", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("general");
+    assert!(read.contains("The draft has your edit"), "{read}");
+    assert_eq!(only_draft(&world).body, "Changed on the card.");
     send_edited(&mut world, &thread).await;
     world.finish().await;
 }

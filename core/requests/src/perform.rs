@@ -383,7 +383,15 @@ impl EffectExecution<'_> {
             let audience = Audience::Person(effect.person);
             steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
-            let event = RunEvent::EffectFinished { awaited_id: ticket, result: outcome.clone() };
+            let edit_kept_by = match (&outcome, effect.approval) {
+                (Ok(_) | Err(ToolError::UnknownOutcome { .. } | ToolError::Conflict { .. }), _)
+                | (_, None) => None,
+                (Err(_), Some(approval)) => {
+                    approval::keep_unsent_edit(self.core, &mut tx, tenant, approval, now).await?
+                }
+            };
+            let event =
+                RunEvent::EffectFinished { awaited_id: ticket, result: outcome.clone(), edit_kept_by };
             let work = RunJob::AdvanceRun { run: effect.run, event: Some(event) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
             let worked_on = effect.draft.as_deref();

@@ -42,6 +42,9 @@ pub enum RunEvent {
         #[serde(alias = "ticket")]
         awaited_id: Uuid,
         result: ToolResult,
+        /// The effect that keeps what the person had changed, if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edit_kept_by: Option<EffectId>,
     },
     /// A question was answered, or expired (`None`).
     QuestionClosed { question: QuestionId, answer: Option<String> },

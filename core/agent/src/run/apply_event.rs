@@ -30,11 +30,15 @@ pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
             }
         }
         RunEvent::ApprovalEdited { approval, changes } => record_edits(state, approval.0, changes),
-        RunEvent::EffectFinished { awaited_id: ticket, result } => {
+        RunEvent::EffectFinished { awaited_id: ticket, result, edit_kept_by } => {
             if let Some(call) = state.find_call_waiting_for(*ticket) {
-                match take_closed_as(state, &call) {
-                    Some(content) => answer_with_kept_edit(state, &call, content, result),
-                    None => outcome(state, &call, *ticket, result),
+                match (take_closed_as(state, &call), edit_kept_by, result) {
+                    (Some(content), ..) => answer_with_kept_edit(state, &call, content, result),
+                    (None, Some(effect), Err(fault)) => {
+                        let content = failed_content(state, &call, *ticket, fault);
+                        wait_for_kept_edit(state, &call, *effect, content);
+                    }
+                    (None, ..) => outcome(state, &call, *ticket, result),
                 }
             }
         }
@@ -200,21 +204,23 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             state.answer(call, content);
         }
         Err(fault) => {
-            // It had no approval, so no card shows the reason openly: it is account data and only for the owner.
-            let unasked = Some(WaitReason::Effect(EffectId(ticket)));
-            if let ToolError::NeedsAdmin { reason } = fault {
-                state.add_note(reason);
-            }
-            if fault.has_account_data()
-                && state.pending_calls.iter().any(|pending| pending.waiting_for == unasked)
-            {
-                state.audience = state.audience.narrow(Audience::Person(state.principal.person));
-            }
-            let content = json!({ "status": "failed", "error": fault.to_string() });
-            let content = with_user_edits(state, call, content);
+            let content = failed_content(state, call, ticket, fault);
             state.answer(call, content);
         }
     }
+}
+
+/// Describes for the model why it was not done.
+fn failed_content(state: &mut AgentState, call: &str, ticket: Uuid, fault: &ToolError) -> Value {
+    // It had no approval, so no card shows the reason openly: it is account data and only for the owner.
+    let unasked = Some(WaitReason::Effect(EffectId(ticket)));
+    if let ToolError::NeedsAdmin { reason } = fault {
+        state.add_note(reason);
+    }
+    if fault.has_account_data() && state.pending_calls.iter().any(|pending| pending.waiting_for == unasked) {
+        state.audience = state.audience.narrow(Audience::Person(state.principal.person));
+    }
+    with_user_edits(state, call, json!({ "status": "failed", "error": fault.to_string() }))
 }
 
 /// Handles an answer: a picked name goes back to the gate with the call; "another time" asks the person for one;

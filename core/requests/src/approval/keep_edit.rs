@@ -3,13 +3,13 @@
 
 use sqlx::PgConnection;
 
-use super::Approval;
+use super::{Approval, sql};
 use crate::context::Requests;
 use crate::effect::{self, sql::NewEffect};
 use crate::policy::{self, PolicyInput, Ruling};
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
-use nod_contract::ids::{EffectId, TenantId};
+use nod_contract::ids::{ApprovalId, EffectId, TenantId};
 use nod_contract::tool::{Preview, Tool};
 
 /// Plans the effect that keeps the edit of a request that will not be performed; `None` if there is nothing to keep.
@@ -50,6 +50,20 @@ pub(super) async fn keep_edit(
     };
     effect::insert(conn, tenant, &new, now).await?;
     Ok(Some(id))
+}
+
+/// The same for an approved request that could not be performed.
+pub(crate) async fn keep_unsent_edit(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<Option<EffectId>> {
+    match sql::load(conn, tenant, id).await? {
+        Some(approval) => keep_edit(core, conn, tenant, &approval, now).await,
+        None => Ok(None),
+    }
 }
 
 /// Gives a newer request for the same draft the edit that was made on the older one. If the draft was changed elsewhere

@@ -121,7 +121,8 @@ pub fn describe_failed_send(content: &str) -> Option<String> {
         // Drops the words that name the kind of error.
         let error = error.strip_prefix("something went wrong: ").unwrap_or(error);
         let error = error.trim_end_matches('.');
-        return Some(format!("Not sent: {error}. The draft is still open."));
+        let draft = kept_edit_text(&content).unwrap_or("The draft is still open.");
+        return Some(format!("Not sent: {error}. {draft}"));
     }
     let happened = match content["status"].as_str().unwrap_or_default() {
         "denied" => "Not sent.",
@@ -135,13 +136,20 @@ pub fn describe_failed_send(content: &str) -> Option<String> {
         }
         _ => return Some("That didn't work, and nothing was sent.".to_owned()),
     };
-    let draft = match serde_json::from_value(content["edit"].clone()).ok() {
-        Some(KeptEdit::InDraft) => "The draft has your edit: tell me what else to change, or say “send it”.",
-        Some(KeptEdit::DraftChanged) => "You changed the draft itself in the meantime, so that text stays.",
-        Some(KeptEdit::DraftGone) => "The draft isn't there any more.",
-        Some(KeptEdit::Failed) => "I couldn't put your edit into the draft, which is still open.",
+    let draft = match kept_edit_text(&content) {
+        Some(words) => words,
         None if content["status"] == "expired" => "The draft is still open.",
         None => "The draft is still open: tell me what to change, or say “send it”.",
     };
     Some(format!("{happened} {draft}"))
+}
+
+/// Says what became of an edit that was not sent; `None` if there was none.
+fn kept_edit_text(content: &Value) -> Option<&'static str> {
+    Some(match serde_json::from_value(content["edit"].clone()).ok()? {
+        KeptEdit::InDraft => "The draft has your edit: tell me what else to change, or say “send it”.",
+        KeptEdit::DraftChanged => "You changed the draft itself in the meantime, so that text stays.",
+        KeptEdit::DraftGone => "The draft isn't there any more.",
+        KeptEdit::Failed => "I couldn't put your edit into the draft, which is still open.",
+    })
 }
