@@ -13,6 +13,10 @@ on_each_platform!(
     a_mail_that_asks_to_be_remembered_is_nobodys_word,
     where_the_summariser_fails_the_answer_still_comes,
     a_reading_that_runs_twice_changes_nothing,
+    what_was_noted_is_undone_where_it_stands,
+    a_fact_that_was_replaced_is_not_undone,
+    a_correction_says_what_it_taught_and_talk_does_not,
+    what_somebody_said_of_themselves_is_theirs_to_undo,
     forget_that_takes_it_away_and_nothing_brings_it_back,
     memory_shows_what_is_remembered_and_forgets_by_buttons,
     memory_export_sends_a_file_to_the_asker_alone,
@@ -117,10 +121,12 @@ async fn what_people_ask_to_be_remembered_is_noted_and_a_contradiction_says_so(p
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod remember that the launch is on Friday
                 nod: ok
-                nod: · Noted: Launch: Friday
+                nod: Noted: Launch: Friday
+                  [Undo]
                 bo: please remember: the launch is on Monday
                 nod: ok
-                nod: · Updated Launch: Friday → Monday
+                nod: Updated Launch: Friday → Monday
+                  [Undo]
         ");
     }
     say_and_answer(&world, "cho", "general", None, "@nod when is it?").await;
@@ -281,6 +287,86 @@ async fn a_reading_that_runs_twice_changes_nothing(platform: Platform) {
     world.finish().await;
 }
 
+async fn what_was_noted_is_undone_where_it_stands(platform: Platform) {
+    let (mut world, thread) = with_remembered_fact(platform).await;
+    world.click("bo", "general", "Undo").await;
+    let said = world.wait_for_ephemeral("bo").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(said, @"(bo only) nod: · Forgotten: Launch: Friday"); }
+    assert_eq!(count_rows(&world, "facts").await, 0);
+    world.click("ana", "general", "Undo").await;
+    let said = world.wait_for_ephemeral("ana").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(said, @"(ana only) nod: That's no longer what I remember, so there's nothing to undo."); }
+    say_and_answer(&world, "ana", "general", Some(&thread), "when is the launch?").await;
+    let prompt = world.model.requests().pop().unwrap().to_string();
+    assert!(!prompt.contains("Friday"), "{prompt}");
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn a_fact_that_was_replaced_is_not_undone(platform: Platform) {
+    let (mut world, thread) = with_remembered_fact(platform).await;
+    let first = world.find_message_with_button("general", "Undo");
+    world.model.summariser_will(memory("", &fact("launch", "Monday", "channel", 3), &[]));
+    say_and_answer(&world, "bo", "general", Some(&thread), "no, the launch is on Monday").await;
+    world.chat.click("ana", "general", &first, "Undo").await;
+    let said = world.wait_for_ephemeral("ana").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(said, @"(ana only) nod: That's no longer what I remember, so there's nothing to undo."); }
+    assert_eq!(count_rows(&world, "facts where value = 'Monday'").await, 1);
+    world.click("ana", "general", "Undo").await;
+    assert_eq!(count_rows(&world, "facts").await, 0);
+    world.wait_for_ephemeral("ana").await;
+    world.read_new("general");
+    world.finish().await;
+}
+
+async fn a_correction_says_what_it_taught_and_talk_does_not(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.model.summariser_will(memory("", &fact("Language", "German", "channel", 1), &[]));
+    say_and_answer(&world, "ana", "general", None, "@nod from now on answer in German").await;
+    world.model.summariser_will(memory("", &json!([]), &[]));
+    say_and_answer(&world, "ana", "general", None, "@nod no, that is the other Bo").await;
+    say_and_answer(&world, "ana", "general", None, "@nod no, thanks").await;
+    let thread = say_and_answer(&world, "ana", "general", None, "@nod the budget is 5,000").await;
+    for _ in 0..2 {
+        say_and_answer(&world, "ana", "general", Some(&thread), "and so on").await;
+    }
+    world.model.summariser_will(memory("The budget.", &fact("Budget", "5,000", "channel", 1), &[]));
+    say_and_answer(&world, "ana", "general", Some(&thread), "and so forth").await;
+    assert_eq!(count_rows(&world, "facts").await, 2);
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("general"), @r"
+        ana: @nod from now on answer in German
+            nod: ok
+            nod: Noted: Language: German
+              [Undo]
+        ana: @nod no, that is the other Bo
+            nod: ok
+        ana: @nod no, thanks
+            nod: ok
+        ana: @nod the budget is 5,000
+            nod: ok
+            ana: and so on
+            nod: ok
+            ana: and so on
+            nod: ok
+            ana: and so forth
+            nod: ok
+    "); }
+    world.finish().await;
+}
+
+async fn what_somebody_said_of_themselves_is_theirs_to_undo(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.model.summariser_will(memory("", &fact("Likes", "short mails", "speaker", 1), &[]));
+    say_and_answer(&world, "ana", "general", None, "@nod remember that I like short mails").await;
+    for (user, left) in [("bo", 1), ("ana", 0)] {
+        world.click(user, "general", "Undo").await;
+        world.wait_for_ephemeral(user).await;
+        assert_eq!(count_rows(&world, "facts").await, left);
+    }
+    world.read_new("general");
+    world.finish().await;
+}
+
 async fn forget_that_takes_it_away_and_nothing_brings_it_back(platform: Platform) {
     let (mut world, thread) = with_remembered_fact(platform).await;
     world.model.summariser_will(memory("", &json!([]), &[1]));
@@ -289,7 +375,8 @@ async fn forget_that_takes_it_away_and_nothing_brings_it_back(platform: Platform
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod remember that the launch is on Friday
                 nod: ok
-                nod: · Noted: Launch: Friday
+                nod: Noted: Launch: Friday
+                  [Undo]
                 ana: forget that
                 nod: ok
                 nod: · Forgotten: Launch: Friday

@@ -85,13 +85,13 @@ impl Command for Showing {
     }
 }
 
-/// The buttons of the `memory` list.
+/// The buttons of the `memory` list, and [Undo].
 struct Forgetting(Chat);
 
 #[async_trait]
 impl Buttons for Forgetting {
     fn action_kinds(&self) -> &'static [&'static str] {
-        &["forget_fact", "ask_forget_all", "confirm_forget_all"]
+        &["forget_fact", "undo_fact", "ask_forget_all", "confirm_forget_all"]
     }
 
     async fn handle_click(

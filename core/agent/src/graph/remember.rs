@@ -4,7 +4,7 @@ use super::{Next, NodeOutput, Step};
 use crate::state::AgentState;
 use nod_contract::model::Turn;
 use nod_memory::memory::prompt_context::SUMMARISE_FROM;
-use nod_memory::memory::{is_forget_request, is_remember_request};
+use nod_memory::memory::{is_correction, is_forget_request, is_remember_request};
 
 pub(super) fn step(state: AgentState) -> Step {
     let said = state.turns.iter().filter(|turn| match turn {
@@ -13,6 +13,9 @@ pub(super) fn step(state: AgentState) -> Step {
     });
     let long = state.unsummarised + said.count() >= SUMMARISE_FROM;
     let wished = is_remember_request(state.user_message()) || is_forget_request(state.user_message());
-    let emits = if long || wished { vec![NodeOutput::MemoryUpdate] } else { Vec::new() };
+    // Where tools were used, "no, …" corrects what was done, such as a draft.
+    let talked = !state.turns.iter().any(|turn| matches!(turn, Turn::Tool { .. }));
+    let corrected = talked && is_correction(state.user_message());
+    let emits = if long || wished || corrected { vec![NodeOutput::MemoryUpdate] } else { Vec::new() };
     Step { state, outputs: emits, next: Next::Done }
 }

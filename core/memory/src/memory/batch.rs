@@ -1,7 +1,7 @@
 //! Selects the messages that the summariser reads: which are folded into the summary, and which are new to it. Pure.
 
 use super::prompt_context::SUMMARISE_FROM;
-use super::{ConversationSummary, is_forget_request, is_remember_request};
+use super::{ConversationSummary, is_correction, is_forget_request, is_remember_request};
 use nod_contract::ids::{MessageId, PersonId};
 
 /// The number of newest messages that stay in prompts verbatim.
@@ -60,14 +60,15 @@ impl Batch {
         self.messages.iter().skip(self.old).filter(|heard| heard.person.is_some())
     }
 
-    /// Returns a request to forget or to remember in the new messages; forgetting takes precedence.
+    /// Returns a request to forget or to remember in the new messages, or a correction; the first takes precedence.
     pub(super) fn memory_request(&self) -> Option<MemoryRequest> {
         let forget = self.new_messages().filter(|heard| is_forget_request(&heard.text)).last();
         let remember = self.new_messages().filter(|heard| is_remember_request(&heard.text)).last();
+        let corrects = || self.new_messages().any(|heard| is_correction(&heard.text));
         match (forget.and_then(|heard| heard.person), remember) {
             (Some(by), _) => Some(MemoryRequest::Forget(by)),
             (None, Some(_)) => Some(MemoryRequest::Remember),
-            (None, None) => None,
+            (None, None) => corrects().then_some(MemoryRequest::Correct),
         }
     }
 
@@ -91,6 +92,8 @@ impl Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MemoryRequest {
     Remember,
+    /// Whoever corrects does not ask for it to be kept, and is not told if nothing was.
+    Correct,
     Forget(PersonId),
 }
 

@@ -4,18 +4,41 @@ use std::fmt::Write;
 
 use super::batch::MemoryRequest;
 use super::{FactKind, FactWithSource};
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Row, Style};
 use nod_contract::chat::CommandSyntax;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::ChannelId;
+use nod_contract::ids::{ChannelId, FactId};
 use nod_when::when::local_time;
 
 /// The most facts that are shown with a button each.
 const MAX_LISTED: usize = 15;
 
-/// Creates a card of notes.
-pub(super) fn notes_card(lines: Vec<String>) -> Card {
-    Card { body: lines.into_iter().map(Block::Note).collect(), ..Card::default() }
+/// A line that says what became of a fact, with the fact that [Undo] forgets.
+pub(super) struct ReportLine {
+    pub(super) text: String,
+    pub(super) kept: Option<FactId>,
+}
+
+impl ReportLine {
+    pub(super) fn new(text: String) -> Self {
+        Self { text, kept: None }
+    }
+}
+
+/// The kind of the action behind [Undo]; its subject is the fact.
+pub(super) const UNDO: &str = "undo_fact";
+
+/// Creates a card of these lines.
+pub(super) fn report_card(lines: Vec<ReportLine>) -> Card {
+    let block = |ReportLine { text, kept }| match kept {
+        None => Block::Note(text),
+        Some(fact) => {
+            let on_click = OnClick::Action(Action::new(UNDO, fact));
+            let undo = Button { label: "Undo".to_owned(), style: Style::Plain, on_click };
+            Block::Row(Row { text, buttons: vec![undo] })
+        }
+    };
+    Card { body: lines.into_iter().map(block).collect(), ..Card::default() }
 }
 
 pub(super) fn fact_saved_line(name: &str, value: &str) -> String {
@@ -30,25 +53,27 @@ pub(super) fn fact_deleted_line(line: &str) -> String {
     format!("Forgotten: {line}")
 }
 
-/// Describes a request that had no result.
-pub(super) fn no_change_text(wish: MemoryRequest, typing: CommandSyntax<'_>) -> String {
+/// Describes a request that had no result; `None` if nothing was asked for.
+pub(super) fn no_change_text(wish: MemoryRequest, typing: CommandSyntax<'_>) -> Option<String> {
     let happened = match wish {
         MemoryRequest::Remember => "There was nothing new to note there.",
+        MemoryRequest::Correct => return None,
         MemoryRequest::Forget(_) => "I had nothing like that noted.",
     };
-    format!("{happened} Type {} to see what I remember.", typing.format_command("memory"))
+    Some(format!("{happened} Type {} to see what I remember.", typing.format_command("memory")))
 }
 
-/// Describes a request that failed because the model did not answer.
-pub(super) fn request_failed_text(wish: MemoryRequest, typing: CommandSyntax<'_>) -> String {
+/// Describes a request that failed because the model did not answer; `None` if nothing was asked for.
+pub(super) fn request_failed_text(wish: MemoryRequest, typing: CommandSyntax<'_>) -> Option<String> {
     match wish {
-        MemoryRequest::Remember => {
-            "I couldn't note that because the model didn't answer. Please tell me again later.".to_owned()
-        }
-        MemoryRequest::Forget(_) => format!(
+        MemoryRequest::Remember => Some(
+            "I couldn't note that because the model didn't answer. Please tell me again later.".to_owned(),
+        ),
+        MemoryRequest::Correct => None,
+        MemoryRequest::Forget(_) => Some(format!(
             "I couldn't tell what to forget because the model didn't answer. Type {} to pick it.",
             typing.format_command("memory")
-        ),
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::card::{self, ListedFact, MemoryList};
+use super::card::{self, ListedFact, MemoryList, ReportLine};
 use super::{FactWithSource, forget, sql};
 use nod_contract::card::{Action, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, InteractionResponse, OutgoingFile};
@@ -45,7 +45,7 @@ pub async fn handle_command(
     }
 }
 
-/// Handles a click on one of the list's buttons.
+/// Handles a click on one of the list's buttons, or on [Undo] beside what was noted.
 pub async fn handle_click(
     core: &Chat,
     asker: &Asker<'_>,
@@ -53,13 +53,21 @@ pub async fn handle_click(
     verb: &Action,
 ) -> sqlx::Result<InteractionResponse> {
     let all = load_all(core, asker, conn).await?;
-    if verb.kind == "forget_fact" {
+    if verb.kind == "forget_fact" || verb.kind == card::UNDO {
         let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
-            return whisper("That's already forgotten, or I never noted it here.");
+            return whisper(match verb.kind == card::UNDO {
+                true => "That's no longer what I remember, so there's nothing to undo.",
+                false => "That's already forgotten, or I never noted it here.",
+            });
         };
         let facts = [sourced.fact.id.0];
         forget::delete_facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
-        return show(core, asker, conn, Some(card::fact_deleted_line(&sourced.fact.line()))).await;
+        let line = card::fact_deleted_line(&sourced.fact.line());
+        // [Undo] stands away from the list, which would only be in the way there.
+        return match verb.kind == card::UNDO {
+            true => Ok(InteractionResponse::Ephemeral(card::report_card(vec![ReportLine::new(line)]))),
+            false => show(core, asker, conn, Some(line)).await,
+        };
     }
     if all.channel.0 != verb.subject {
         return whisper("I can't find that here.");

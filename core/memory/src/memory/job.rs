@@ -8,13 +8,14 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::batch::{Batch, BatchMessage, MemoryRequest};
+use super::card::ReportLine;
 use super::extraction::{self, MemoryOwner, MemoryUpdate, NewFact};
 use super::sql::{self, MAX_MESSAGES};
-use super::{ConversationSummary, Fact, FactKind, card, forget, is_remember_request, prompt};
+use super::{ConversationSummary, Fact, FactKind, card, forget, is_correction, is_remember_request, prompt};
 use crate::context::Memory;
 use crate::work::MemoryJob;
 use nod_contract::chat::CommandSyntax;
-use nod_contract::ids::{InvocationId, PersonId, RunId, TenantId, TraceId};
+use nod_contract::ids::{FactId, InvocationId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::{Completion, CompletionRequest, ModelError, Tier, TokenSender};
 use nod_contract::privacy::Audience;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
@@ -151,7 +152,8 @@ async fn write(
     jobs::assert_lease(&mut tx, claim).await?;
     assert_person_exists(&mut tx, tenant, reading).await?;
     let typing = core.adapters.command_syntax(&reading.venue.platform);
-    send_report(core, &mut tx, claim, reading, lines(reading, taken, typing)).await?;
+    let ids: Vec<FactId> = taken.facts.iter().map(|_| core.id()).collect();
+    send_report(core, &mut tx, claim, reading, lines(reading, taken, &ids, typing)).await?;
     if !sql::update_summary(&mut tx, tenant, reading.venue.conversation, &reading.base_summary, &next, now)
         .await?
     {
@@ -166,8 +168,8 @@ async fn write(
     if taken.goal_ended {
         sql::delete_goal(&mut tx, tenant, reading.owner.id()).await?;
     }
-    for new in &taken.facts {
-        let fact = sql::upsert_fact(&mut tx, tenant, core.id(), reading.owner.id(), new, now).await?;
+    for (new, fact) in taken.facts.iter().zip(ids) {
+        sql::upsert_fact(&mut tx, tenant, fact, reading.owner.id(), new, now).await?;
         let by = reading
             .batch
             .messages
@@ -241,21 +243,30 @@ fn requester(reading: &MemoryPass) -> PersonId {
     }
 }
 
-/// Returns the lines to post: the results of requests, and every contradiction.
-fn lines(reading: &MemoryPass, taken: &MemoryUpdate, typing: CommandSyntax<'_>) -> Vec<String> {
-    let mut lines: Vec<String> =
-        deleted_facts(reading, taken).map(|fact| card::fact_deleted_line(&fact.line())).collect();
-    for new in taken.facts.iter().filter(|new| new.kind == FactKind::Fact) {
-        let asked =
-            reading.batch.messages.iter().any(|h| h.id == new.message && is_remember_request(&h.text));
-        match previous_fact(reading, new) {
-            Some(old) => lines.push(card::fact_replaced_line(&old.name, &old.value, &new.value)),
-            None if asked => lines.push(card::fact_saved_line(&new.name, &new.value)),
-            None => {}
-        }
+/// Returns the lines to post: the results of requests, what a correction taught, and every contradiction. Facts from
+/// ordinary talk are kept silently. `ids` are those of the new facts.
+fn lines(
+    reading: &MemoryPass,
+    taken: &MemoryUpdate,
+    ids: &[FactId],
+    typing: CommandSyntax<'_>,
+) -> Vec<ReportLine> {
+    let deleted = deleted_facts(reading, taken);
+    let mut lines: Vec<ReportLine> =
+        deleted.map(|fact| ReportLine::new(card::fact_deleted_line(&fact.line()))).collect();
+    let says_so = |text: &str| is_remember_request(text) || is_correction(text);
+    for (new, id) in taken.facts.iter().zip(ids).filter(|(new, _)| new.kind == FactKind::Fact) {
+        let told = reading.batch.messages.iter().any(|heard| heard.id == new.message && says_so(&heard.text));
+        let text = match previous_fact(reading, new) {
+            Some(old) => card::fact_replaced_line(&old.name, &old.value, &new.value),
+            None if told => card::fact_saved_line(&new.name, &new.value),
+            None => continue,
+        };
+        lines.push(ReportLine { text, kept: Some(*id) });
     }
     if lines.is_empty() {
-        lines.extend(reading.batch.memory_request().map(|wish| card::no_change_text(wish, typing)));
+        let unchanged = reading.batch.memory_request().and_then(|wish| card::no_change_text(wish, typing));
+        lines.extend(unchanged.map(ReportLine::new));
     }
     lines
 }
@@ -274,18 +285,18 @@ fn audience(reading: &MemoryPass) -> Audience {
     }
 }
 
-/// Posts the lines as notes in the conversation.
+/// Posts the lines in the conversation.
 async fn send_report(
     core: &Memory,
     conn: &mut PgConnection,
     claim: &Claim,
     reading: &MemoryPass,
-    lines: Vec<String>,
+    lines: Vec<ReportLine>,
 ) -> Result<(), WorkError> {
     if lines.is_empty() {
         return Ok(());
     }
-    let card = card::notes_card(lines);
+    let card = card::report_card(lines);
     let new = NewDelivery {
         id: core.id(),
         conversation: reading.venue.conversation,
@@ -316,14 +327,8 @@ async fn abandon(
     assert_person_exists(&mut tx, tenant, reading).await?;
     let wish = reading.batch.memory_request();
     let typing = core.adapters.command_syntax(&reading.venue.platform);
-    send_report(
-        core,
-        &mut tx,
-        claim,
-        reading,
-        wish.map(|wish| card::request_failed_text(wish, typing)).into_iter().collect(),
-    )
-    .await?;
+    let failed = wish.and_then(|wish| card::request_failed_text(wish, typing)).map(ReportLine::new);
+    send_report(core, &mut tx, claim, reading, failed.into_iter().collect()).await?;
     if wish.is_some() {
         // They are notified once; with the next reply, this would be an answer to an old request.
         let read = ConversationSummary { read_seq: reading.batch.last_seq(), ..reading.base_summary.clone() };

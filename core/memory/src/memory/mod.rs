@@ -109,6 +109,16 @@ pub fn is_remember_request(said: &str) -> bool {
     )
 }
 
+/// Whether a person corrects what was said, or says how it is from now on. "No, thanks" says nothing that lasts.
+pub fn is_correction(said: &str) -> bool {
+    const FEWEST_WORDS: usize = 3;
+    let said = said.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let rest = said.get(..2).filter(|start| start.eq_ignore_ascii_case("no")).map(|_| &said[2..]);
+    let corrects = rest.and_then(|rest| rest.strip_prefix([',', ':', '.', ';']));
+    corrects.is_some_and(|rest| rest.split_whitespace().count() >= FEWEST_WORDS)
+        || starts_with_any(said, &["from now on", "from today on"])
+}
+
 /// Whether a person asks Nod to forget something.
 pub fn is_forget_request(said: &str) -> bool {
     starts_with_any(said, &["forget"])
@@ -136,6 +146,24 @@ fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn corrections_are_recognised() {
+        for (said, is) in [
+            ("no, the launch is on Monday", true),
+            ("No: it is the other Bo", true),
+            ("From now on, answer in German", true),
+            ("Thanks. And from now on write to Kim first", true),
+            ("no, thanks", false),
+            ("no", false),
+            ("no more than three of them, please", false),
+            ("nothing, it is on Monday", false),
+            ("is it from now on?", false),
+            ("não, é na segunda", false),
+        ] {
+            assert_eq!(is_correction(said), is, "{said}");
+        }
+    }
 
     #[test]
     fn memory_requests_are_recognised() {

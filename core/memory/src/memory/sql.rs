@@ -210,7 +210,8 @@ pub(super) async fn update_summary(
     Ok(written.rows_affected() == 1)
 }
 
-/// Stores a fact and replaces one of the same name.
+/// Stores a fact and replaces one of the same name, whose id goes with it: a button that forgets it was not pressed for
+/// what took its place.
 pub(super) async fn upsert_fact(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -218,14 +219,13 @@ pub(super) async fn upsert_fact(
     owner: Uuid,
     new: &NewFact,
     now: Timestamp,
-) -> sqlx::Result<FactId> {
-    let id = sqlx::query_scalar!(
+) -> sqlx::Result<()> {
+    sqlx::query!(
         "insert into facts (tenant_id, id, owner, person_id, kind, name, value, message_id, untrusted_sources, recorded_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (tenant_id, owner, coalesce(person_id, owner), kind, lower(name)) do update
-         set value = excluded.value, message_id = excluded.message_id,
-             untrusted_sources = excluded.untrusted_sources, recorded_at = excluded.recorded_at
-         returning id",
+         set id = excluded.id, value = excluded.value, message_id = excluded.message_id,
+             untrusted_sources = excluded.untrusted_sources, recorded_at = excluded.recorded_at",
         tenant.0,
         id.0,
         owner,
@@ -237,9 +237,9 @@ pub(super) async fn upsert_fact(
         &new.untrusted_sources,
         now
     )
-    .fetch_one(conn)
+    .execute(conn)
     .await?;
-    Ok(FactId(id))
+    Ok(())
 }
 
 /// Deletes the goal.
