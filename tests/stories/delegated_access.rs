@@ -207,7 +207,7 @@ async fn what_was_approved_for_one_account_does_not_leave_from_another(platform:
     world.advance_past_undo_window().await;
     let said = world.read_new("general");
     // Which of her own accounts it is must not be shown to others.
-    let why = format!("this was approved for {ASSISTANT}, but you've connected another account since");
+    let why = format!("This was approved for {ASSISTANT}, but you've connected another account since");
     assert!(said.contains(&why) && !said.contains("ana@acme.test"), "{said}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // From now on it is her own account.

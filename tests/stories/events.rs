@@ -91,7 +91,7 @@ async fn what_changes_while_ours_is_on_its_way_is_not_overwritten(platform: Plat
         world.advance(TimeDelta::seconds(15)).await;
     }
     let read = world.read_new(DM);
-    assert!(read.contains("the event was changed in the meantime"), "{read}");
+    assert!(read.contains("The event was changed in the meantime"), "{read}");
     assert!(world.google.event(ANA, &id).unwrap().describe_time().contains("11:00–11:30"));
     world.finish().await;
 }

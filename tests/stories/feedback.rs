@@ -273,6 +273,7 @@ async fn of_two_who_become_one_the_newer_rating_stays() {
     world.say("ana", "general", "@nod what is the capital of Portugal?").await;
     world.click("ana", "general", "👍").await;
     let up = forged_click(&world, "ana", "feedback_down").await;
+    world.clock.advance(TimeDelta::seconds(1));
     world.switch_platform();
     world.send_click(&up).await;
     world.submit_form("ana", &[(WHY, "No.")]).await;

@@ -531,7 +531,7 @@ async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
     world.slack.faults().next("users.list", Fault::Status { code: 429, retry_after: Some(30) });
     let told = cannot_write_to(&mut world, "Zoe").await;
     assert!(told.contains("Zoe isn't in this workspace"), "{told}");
-    assert!(told.contains("I am reading the list of people again, ask me once more in a minute"), "{told}");
+    assert!(told.contains("I'm reading the list of people again, so ask me once more in a minute"), "{told}");
     world.advance(TimeDelta::seconds(10)).await;
     world.script_model("tool", [mail_to("Bo")]);
     world.say("ana", "general", "@nod say hello to Bo").await;

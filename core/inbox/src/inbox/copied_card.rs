@@ -52,7 +52,7 @@ pub(super) async fn load_clicked_copy(
     }))
 }
 
-/// Sends what a copy shows now to whoever submitted its form.
+/// Sends what a copy shows now to whoever submitted its form; of a decision, a line is enough.
 pub(super) async fn notify_author(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
@@ -65,6 +65,10 @@ pub(super) async fn notify_author(
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let Some(card) = load_clicked_copy(arrival, conn, verb, place, person, immediate).await? else {
         return Ok(());
+    };
+    let card = match verb.kind.as_str() {
+        "deny" | "deny_all" => Card::from_markdown(format!("Denied. {OUTCOME_IS_ON_THE_ORIGINAL}")),
+        _ => card,
     };
     let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(()) };
     let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, delivery).await?;
