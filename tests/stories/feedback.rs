@@ -1,5 +1,6 @@
 //! 👍 and 👎 below an answer that a model wrote: what each reader thought of it.
 
+use chrono::TimeDelta;
 use std::collections::BTreeMap;
 
 use nod_sandbox::model::Answer;
