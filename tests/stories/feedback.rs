@@ -1,8 +1,8 @@
 //! 👍 and 👎 below an answer that a model wrote: what each reader thought of it.
 
-use chrono::TimeDelta;
 use std::collections::BTreeMap;
 
+use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::chat::Platform;
 use nod_tests::{Click, ForgedForm, World};
@@ -189,7 +189,7 @@ async fn an_old_answer_is_rated_after_a_restart(platform: Platform) {
     world.say("ana", "general", "@nod and of Spain?").await;
     world.stop().await;
     world.start().await;
-    world.advance(chrono::TimeDelta::days(400)).await;
+    world.advance(TimeDelta::days(400)).await;
     world.chat.click("bo", "general", &first, "👍").await;
     world.wait_until_idle().await;
     assert_eq!(ratings(&world).await, ["Bo Lind 👍"]);
@@ -293,7 +293,7 @@ async fn an_admin_gets_all_ratings_and_everybody_their_own(platform: Platform) {
     insta::allow_duplicates! { insta::assert_snapshot!(said, @"(dana only) nod: Nobody has rated an answer yet."); }
     world.open_form("ana", "general", "👎").await;
     world.submit_form("ana", &[(WHY, "=1+1, \"late\"")]).await;
-    world.advance(chrono::TimeDelta::minutes(1)).await;
+    world.advance(TimeDelta::minutes(1)).await;
     world.click("bo", "general", "👍").await;
     for user in ["ana", "bo"] {
         world.read_ephemerals(user);

@@ -126,7 +126,7 @@ async fn what_people_ask_to_be_remembered_is_noted_and_a_contradiction_says_so(p
                 bo: please remember: the launch is on Monday
                 nod: ok
                 nod: Updated Launch: Friday → Monday
-                  [Undo]
+                  [Forget]
         ");
     }
     say_and_answer(&world, "cho", "general", None, "@nod when is it?").await;
@@ -312,7 +312,7 @@ async fn a_fact_that_was_replaced_is_not_undone(platform: Platform) {
     let said = world.wait_for_ephemeral("ana").await;
     insta::allow_duplicates! { insta::assert_snapshot!(said, @"(ana only) nod: That's no longer what I remember, so there's nothing to undo."); }
     assert_eq!(count_rows(&world, "facts where value = 'Monday'").await, 1);
-    world.click("ana", "general", "Undo").await;
+    world.click("ana", "general", "Forget").await;
     assert_eq!(count_rows(&world, "facts").await, 0);
     world.wait_for_ephemeral("ana").await;
     world.read_new("general");

@@ -82,7 +82,7 @@ impl RestartControl {
             can
         });
         if armed {
-            let (control, faults) = (self.clone(), google.faults().clone());
+            let (control, faults) = (self.clone(), google.faults.clone());
             faults.next(SEND, Fault::HangAfter);
             tokio::spawn(async move {
                 while faults.unused().iter().any(|planned| planned.starts_with(SEND)) {

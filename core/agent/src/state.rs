@@ -346,11 +346,14 @@ impl AgentState {
     /// Answers a pending call: its result becomes a turn, and the call is removed.
     pub fn answer(&mut self, call_id: &str, content: impl std::fmt::Display) {
         let content = content.to_string();
+        let has_card = self.pending_calls.iter().any(|pending| {
+            pending.call.id == call_id && matches!(pending.waiting_for, Some(WaitReason::Approval(_)))
+        });
         if self.close(call_id, &content) {
             // No model made the call, so none describes how it ended; but a failure goes to the model.
             let by_rule = self.is_routed_by_rule() && self.model_turns == 0;
             let words = match self.taken_offer {
-                Some(_) => offer::describe_failure(&content),
+                Some(_) => offer::describe_end(&content, has_card),
                 None => draft::card::describe_failed_send(&content),
             };
             match words.filter(|_| by_rule) {

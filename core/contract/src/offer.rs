@@ -76,22 +76,19 @@ impl Offer {
     }
 }
 
-/// Returns what the person reads if an offer's call was not done; empty if its card says so, `None` if only a model can
+/// Returns what the person reads of how an offer's call ended; empty if its card says so, `None` if only a model can
 /// answer. `content` is what a model would read.
 #[must_use]
-pub fn describe_failure(content: &str) -> Option<String> {
+pub fn describe_end(content: &str, has_card: bool) -> Option<String> {
+    const TOLD: [&str; 7] = ["sent", "denied", "undone", "expired", "superseded", "failed", "unknown"];
     let content: Value = serde_json::from_str(content).unwrap_or_default();
-    if content["reason"].is_string() || content["status"] == "never" {
-        return None;
+    let status = content["status"].as_str();
+    if has_card && !content["reason"].is_string() && status.is_some_and(|status| TOLD.contains(&status)) {
+        return Some(String::new());
     }
-    match (content["error"].as_str(), content["status"].as_str()) {
-        (Some(error), _) => {
-            let error = error.strip_prefix("something went wrong: ").unwrap_or(error);
-            Some(format!("That didn't work: {}.", error.trim_end_matches('.')))
-        }
-        (None, Some("unknown")) => Some("I can't tell whether that was done. Please have a look.".to_owned()),
-        (None, _) => Some(String::new()),
-    }
+    // Other errors are written for a model.
+    let error = content["error"].as_str().filter(|error| error.starts_with("I couldn't find "));
+    error.map(|error| format!("That didn't work: {}.", error.trim_end_matches('.')))
 }
 
 impl ListedItem {

@@ -17,7 +17,7 @@ function seen() {
     [count(/Undone by /), (found) => `${many(found, "request")} taken back`],
     [count(/records@meridian-secure[^]*Denied by /), () => "a trick stopped"],
     [booked.size, (found) => `${many(found, "meeting")} agreed on and booked`],
-    [store.kills, () => "a kill in the middle of sending, and one email all the same"],
+    [store.kills, () => "killed in the middle of sending, and still only one email"],
     [store.stops, (found) => `${many(found, "restart")}, and nothing forgotten`],
     [told(/Stopped|Sent/) && toldOnDiscord(/Sent/) ? 1 : 0, () => "the same on Slack and on Discord"],
   ];

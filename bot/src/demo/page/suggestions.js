@@ -27,7 +27,7 @@ export const MORE = [
   },
   {
     title: "Kill Nod while it sends",
-    about: "Press this, then approve an email. Once Gmail has sent it, Nod's part is dropped before it can hear so. It comes " +
+    about: "Press this, then approve an email. Once Gmail has sent it, Nod's part is dropped before it hears back. It comes " +
       "back, looks, and says what happened; the email went out once.",
     label: "Arm it",
     go: kill,

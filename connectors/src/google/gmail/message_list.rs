@@ -9,13 +9,15 @@ use nod_contract::tool::{ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 use super::mailbox::Mailbox;
-use super::message::{BODY_CHARS, has_label, header, header_recipients, one_line, sender};
+use super::message::{has_label, header, header_recipients, one_line, sender};
 use super::search_dates::received_at;
 use super::{organise, reply};
 
 const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
 /// The most lines under an answer: one message holds them, and nobody reads more.
 const MAX_ITEMS: usize = 8;
+/// As much as one field of a form takes.
+const MAX_REPLY_CHARS: usize = 3_000;
 const MAX_NAME_CHARS: usize = 60;
 const MAX_SUBJECT_CHARS: usize = 100;
 
@@ -69,10 +71,10 @@ fn reply_offer(thread: &str) -> Offer {
         title: "Reply".to_owned(),
         label: "Your reply (you'll see it before it's sent)".to_owned(),
         submit: "Preview".to_owned(),
-        max_chars: BODY_CHARS,
+        max_chars: MAX_REPLY_CHARS,
     };
     let arguments = json!({ "thread_id": thread });
-    Offer { typed: Some(typed), ..Offer::new("Reply", "Reply to this email:", reply::SEND, arguments) }
+    Offer { typed: Some(typed), ..Offer::new("Reply", "Reply to this email.", reply::SEND, arguments) }
 }
 
 fn archive_offer(thread: &str, text: &str) -> Offer {

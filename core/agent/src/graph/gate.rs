@@ -26,6 +26,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     let open: Vec<PendingCall> =
         state.pending_calls.iter().filter(|p| p.waiting_for.is_none()).cloned().collect();
     let mut reads = false;
+    // A list is shown if it was the last that was called.
+    state.items.clear();
     // The provenance when the model wrote the calls: the preview of one call did not influence another.
     // Nothing that is in view chose the call of an offer.
     let seen = if state.follows_press() { Provenance::Trusted } else { state.provenance.clone() };

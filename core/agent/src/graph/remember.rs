@@ -16,6 +16,14 @@ pub(super) fn step(state: AgentState) -> Step {
     // Where tools were used, "no, …" corrects what was done, such as a draft.
     let talked = !state.turns.iter().any(|turn| matches!(turn, Turn::Tool { .. }));
     let corrected = talked && is_correction(state.user_message());
-    let emits = if long || wished || corrected { vec![NodeOutput::MemoryUpdate] } else { Vec::new() };
+    // What was pressed says nothing to remember, and what was typed with it is for somebody else.
+    let pressed = state.taken_offer.is_some();
+    let emits = if pressed {
+        Vec::new()
+    } else if long || wished || corrected {
+        vec![NodeOutput::MemoryUpdate]
+    } else {
+        Vec::new()
+    };
     Step { state, outputs: emits, next: Next::Done }
 }

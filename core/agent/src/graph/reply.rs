@@ -8,7 +8,8 @@ use crate::state::{AgentState, Node};
 use nod_contract::card::{Block, Card};
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
-use nod_contract::privacy::Audience;
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::text;
 
 /// Replaces mentions that the model repeats by names, so that they notify no user and show no id.
 fn replace_mentions(text: String, known: &BTreeMap<String, String>) -> String {
@@ -78,20 +79,26 @@ pub(super) fn step(state: AgentState, run: RunId) -> Step {
     let mut card = with_notes(card, &state);
     // What Nod says itself is not rated.
     card.feedback = (state.is_written_by_model && !text.trim().is_empty()).then_some(run);
-    let (card, state) = with_items(card, state);
+    let (card, state) = with_items(card, state, run);
     let emits = vec![NodeOutput::Message { card, audience: state.audience }];
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }
 
 /// Shows what was listed, as lines with buttons, to the person alone. The history has their text, so that "the second
 /// one" can be understood.
-fn with_items(card: Card, mut state: AgentState) -> (Card, AgentState) {
+fn with_items(card: Card, mut state: AgentState, run: RunId) -> (Card, AgentState) {
     let items = std::mem::take(&mut state.items);
     if items.is_empty() || state.audience != Audience::Person(state.principal.person) {
         return (card, state);
     }
     let lines = items.iter().enumerate().map(|(at, item)| format!("{}. {}", at + 1, item.text));
-    let text = format!("Shown below it:\n{}", lines.collect::<Vec<_>>().join("\n"));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let lines = match &state.provenance {
+        Provenance::Trusted => lines,
+        // Random, so no text in it can know it.
+        Provenance::Untrusted(sources) => text::fence_untrusted(&lines, sources, &run.to_string()),
+    };
+    let text = format!("Shown below it:\n{lines}");
     state.turns.push(Turn::Ai { text, calls: Vec::new() });
     let rows = items.into_iter().map(|item| Block::Row(item.into_row()));
     (rows.fold(card, Card::with_block), state)

@@ -274,9 +274,9 @@ impl<'a> Commit<'a> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let tenant = self.claim.tenant;
-        delivery::lock(conn, tenant, taken.message).await?;
-        let Some((shown, _)) = delivery::sql::load(conn, tenant, taken.message).await? else { return Ok(()) };
-        let mut card = shown.card;
+        let Some(mut card) = delivery::sql::lock_card(conn, tenant, taken.message).await? else {
+            return Ok(());
+        };
         if card.settle_offer(taken.offer.number, taken.message) {
             delivery::update_card(conn, tenant, taken.message, &card, now).await?;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
 use super::{InboundContext, message};
 use nod_agent::rows;
@@ -14,8 +14,10 @@ use nod_contract::ids::{DeliveryId, PersonId};
 use nod_contract::offer::{Offer, TypedArgument};
 use nod_people::delivery;
 
-const GONE: &str = "That was done or changed meanwhile. Nothing was done now.";
+const GONE: &str = "That's already been done or changed, so I did nothing.";
 const NOT_YOURS: &str = "Only the person I answered can do that.";
+/// What is typed there is for its reader alone, and what comes of it must be.
+const ONLY_IN_DM: &str = "That only works in our direct messages. Nothing was done.";
 
 /// Handles a press: asks for what has to be typed, or begins.
 pub(super) async fn handle_click(
@@ -25,17 +27,17 @@ pub(super) async fn handle_click(
     place: &ChannelRef,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    let (card, offer) = match load(arrival, conn, verb, person).await? {
-        Ok(found) => found,
+    let offer = match find(arrival, conn, verb, Some(place), person).await? {
+        Ok(offer) => offer,
         Err(why) => return Ok(InteractionResponse::ephemeral(why)),
     };
     match &offer.typed {
         Some(typed) => Ok(InteractionResponse::Form(Box::new(form(typed, verb)))),
-        None => begin(arrival, conn, (card, offer), verb, Some(place), person).await,
+        None => begin(arrival, conn, offer, verb, place, person).await,
     }
 }
 
-/// Handles what was typed.
+/// Handles what was typed. If it comes too late, the form keeps it.
 pub(super) async fn submit(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
@@ -44,30 +46,28 @@ pub(super) async fn submit(
     values: &BTreeMap<String, String>,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    let (card, mut offer) = match load(arrival, conn, verb, person).await? {
-        Ok(found) => found,
-        Err(why) => return Ok(InteractionResponse::ephemeral(why)),
+    let refused = |why: &str| Ok(InteractionResponse::FormErrors(vec![FieldError::new("", why)]));
+    let mut offer = match find(arrival, conn, verb, place, person).await? {
+        Ok(offer) => offer,
+        Err(why) => return refused(why),
     };
-    let Some(typed) = offer.typed.take() else { return Ok(InteractionResponse::ephemeral(GONE)) };
+    let (Some(typed), Some(place)) = (offer.typed.take(), place) else { return refused(GONE) };
     let text = values.get(&typed.name).map(|text| text.trim()).unwrap_or_default();
     if text.is_empty() {
-        return Ok(InteractionResponse::FormErrors(vec![FieldError::new(
-            &typed.name,
-            "Please write something.",
-        )]));
+        return refused("Please write something.");
     }
-    offer.words = format!("{} {text}", offer.words);
     offer.arguments[&typed.name] = json!(text);
-    begin(arrival, conn, (card, offer), verb, place, person).await
+    begin(arrival, conn, offer, verb, place, person).await
 }
 
-/// Returns the message's card and the offer in it, or why there is none for this person.
-async fn load(
+/// Returns the offer that the button stands for, or why there is none for this person here.
+async fn find(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     verb: &Action,
+    place: Option<&ChannelRef>,
     person: PersonId,
-) -> sqlx::Result<Result<(Card, Offer), &'static str>> {
+) -> sqlx::Result<Result<Offer, &'static str>> {
     let message = DeliveryId(verb.subject);
     let Some((shown, _)) = delivery::sql::load(conn, arrival.tenant, message).await? else {
         return Ok(Err(GONE));
@@ -75,53 +75,61 @@ async fn load(
     if shown.only_for != Some(person) {
         return Ok(Err(NOT_YOURS));
     }
-    // Of two presses at once, the second sees what the first began.
-    delivery::lock(conn, arrival.tenant, message).await?;
-    let Some((shown, _)) = delivery::sql::load(conn, arrival.tenant, message).await? else {
-        return Ok(Err(GONE));
-    };
-    let offer = shown.card.offers().find(|offer| Some(offer.number) == verb.argument).cloned();
-    Ok(offer.map(|offer| (shown.card, offer)).ok_or(GONE))
+    if !place.is_some_and(|place| place.is_dm) {
+        return Ok(Err(ONLY_IN_DM));
+    }
+    Ok(shown.card.offers().find(|offer| Some(offer.number) == verb.argument).cloned().ok_or(GONE))
 }
 
 async fn begin(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    (mut card, offer): (Card, Offer),
+    offer: Offer,
     verb: &Action,
-    place: Option<&ChannelRef>,
+    place: &ChannelRef,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
     let (tenant, message) = (arrival.tenant, DeliveryId(verb.subject));
-    // What has to be typed can be wanted twice.
-    if let Some(run) = offer.taken_by.filter(|_| offer.becomes.is_some())
-        && rows::load(conn, tenant, run).await?.is_some_and(|run| run.is_active())
-    {
-        return Ok(InteractionResponse::ephemeral("I'm already on it."));
-    }
-    let conversation = match place {
-        Some(place) => {
-            message::find_or_create_conversation(arrival, conn, place, place.is_dm.then_some(""), person)
-                .await?
-        }
-        None => delivery::sql::load_delivery_target(conn, tenant, message).await?.0,
-    };
+    let thread = place.thread.as_deref().unwrap_or_default();
+    let conversation =
+        message::find_or_create_conversation(arrival, conn, place, Some(thread), person).await?;
+    // What was typed is in the call alone: it is for somebody else, and says nothing to Nod.
     let words = message::RunRequest {
         person,
         conversation,
         text: &offer.words,
         message: None,
-        is_shared: place.is_none_or(|place| !place.is_dm),
+        is_shared: false,
         quoted_message: None,
         is_first_in_thread: false,
         prepared_answer: None,
     };
-    let number = offer.number;
     let taken = TakenOffer { message, offer: offer.clone(), is_done: false };
-    let run = message::start_run_with(arrival, conn, &words, |state| state.taken_offer = Some(taken)).await?;
-    card.offers_mut().filter(|one| one.number == number).for_each(|one| one.taken_by = Some(run));
+    // The run's lane is locked before the message's row, as by its commits. Of two presses at once, the second waits there
+    // and sees what the first began.
+    let mut attempt = conn.begin().await?;
+    let run = message::start_run_with(arrival, &mut attempt, &words, |state| state.taken_offer = Some(taken))
+        .await?;
+    let card = delivery::sql::lock_card(&mut attempt, tenant, message).await?;
+    let found = card.and_then(|mut card: Card| {
+        let one = card.offers_mut().find(|one| one.number == offer.number)?;
+        let before = one.taken_by.replace(run);
+        Some((card, before))
+    });
+    let Some((card, before)) = found else {
+        attempt.rollback().await?;
+        return Ok(InteractionResponse::ephemeral(GONE));
+    };
+    // What has to be typed can be wanted twice.
+    if let Some(before) = before.filter(|_| offer.becomes.is_some())
+        && rows::load(&mut attempt, tenant, before).await?.is_some_and(|run| run.is_active())
+    {
+        attempt.rollback().await?;
+        return Ok(InteractionResponse::ephemeral("I'm already on it."));
+    }
     // Nothing that is seen changes, so nothing is posted.
-    delivery::sql::update_card(conn, tenant, message, &card).await?;
+    delivery::sql::update_card(&mut attempt, tenant, message, &card).await?;
+    attempt.commit().await?;
     Ok(InteractionResponse::Ack)
 }
 

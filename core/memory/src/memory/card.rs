@@ -25,6 +25,8 @@ impl ReportLine {
     }
 }
 
+const REPLACED: &str = "Updated ";
+
 /// The kind of the action behind [Undo]; its subject is the fact.
 pub(super) const UNDO: &str = "undo_fact";
 
@@ -34,8 +36,10 @@ pub(super) fn report_card(lines: Vec<ReportLine>) -> Card {
         None => Block::Note(text),
         Some(fact) => {
             let on_click = OnClick::Action(Action::new(UNDO, fact));
-            let undo = Button { label: "Undo".to_owned(), style: Style::Plain, on_click };
-            Block::Row(Row { text, buttons: vec![undo] })
+            // What it took the place of does not come back.
+            let label = if text.starts_with(REPLACED) { "Forget" } else { "Undo" };
+            let undo = Button { label: label.to_owned(), style: Style::Plain, on_click };
+            Block::Row(Row::new(text, vec![undo]))
         }
     };
     Card { body: lines.into_iter().map(block).collect(), ..Card::default() }
@@ -46,7 +50,7 @@ pub(super) fn fact_saved_line(name: &str, value: &str) -> String {
 }
 
 pub(super) fn fact_replaced_line(name: &str, old: &str, new: &str) -> String {
-    format!("Updated {name}: {old} → {new}")
+    format!("{REPLACED}{name}: {old} → {new}")
 }
 
 pub(super) fn fact_deleted_line(line: &str) -> String {

@@ -50,13 +50,6 @@ pub async fn update_card(
     sql::update_card(conn, tenant, delivery, card).await
 }
 
-/// Waits for whoever changes a message or posts in its channel now, until the end of the transaction.
-pub async fn lock(conn: &mut PgConnection, tenant: TenantId, delivery: DeliveryId) -> sqlx::Result<()> {
-    let (conversation, target, platform) = sql::load_delivery_target(conn, tenant, delivery).await?;
-    let venue = ConversationLocation { platform, ..sql::load_location(conn, tenant, conversation).await? };
-    jobs::lock_lane(conn, tenant, lane(&venue, target.as_ref())).await
-}
-
 /// Returns the id of a run's line in the thread: it says what went to one person only. Of several such messages the
 /// line says the last.
 pub fn line_id(run: RunId) -> DeliveryId {

@@ -168,6 +168,22 @@ pub async fn load(
     Ok(Some((delivery, row.location.0)))
 }
 
+/// Returns a message's card, which nobody else changes until the end of the transaction.
+pub async fn lock_card(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+) -> sqlx::Result<Option<Card>> {
+    let card = sqlx::query_scalar!(
+        "select card from deliveries where tenant_id = $1 and id = $2 for update",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    card.map(from_json).transpose()
+}
+
 /// Returns a delivery's conversation, target and platform, which determine its lane.
 pub async fn load_delivery_target(
     conn: &mut PgConnection,

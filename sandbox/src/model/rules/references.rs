@@ -170,7 +170,8 @@ fn parse_referents(text: &str) -> Option<Vec<Referent>> {
 
 /// Parses "2. Kim Vale · Terms · Fri 6 Mar, 09:12".
 fn listed_mail(line: &str) -> Option<Referent> {
-    let mut parts = line.split_once(". ")?.1.split(" · ");
+    let (_, line) = line.split_once(". ").filter(|(number, _)| number.parse::<u8>().is_ok())?;
+    let mut parts = line.split(" · ");
     let (from, subject) = (parts.next()?, parts.next()?);
     Some(Referent::Mail { from: from.to_owned(), subject: subject.to_owned() })
 }
