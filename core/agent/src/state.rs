@@ -13,9 +13,9 @@ use uuid::Uuid;
 use nod_contract::card::Button;
 use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, QuestionId};
 use nod_contract::model::{ToolCall, Turn};
-use nod_contract::offer::{self, ListedItem, Offer};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
+use nod_contract::quick_action::{self, ListedItem, QuickAction};
 use nod_contract::tool::{FollowUp, Principal, ToolOutput};
 use nod_requests::draft::{self, Drafts};
 
@@ -148,18 +148,18 @@ pub struct AgentState {
     /// What the last tool listed, if no other was called since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<ListedItem>,
-    /// The offer whose button began the run.
+    /// The quick action whose button began the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken_offer: Option<TakenOffer>,
+    pub taken_action: Option<TakenAction>,
 }
 
-/// An offer that a person took.
+/// A quick action that a person took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TakenOffer {
+pub struct TakenAction {
     /// The message in which it stands.
     pub message: DeliveryId,
     /// With the arguments that the person typed.
-    pub offer: Offer,
+    pub action: QuickAction,
     /// Whether its call succeeded, so that its line becomes another.
     pub is_done: bool,
 }
@@ -294,14 +294,14 @@ impl AgentState {
             check_retries: 0,
             buttons: Vec::new(),
             items: Vec::new(),
-            taken_offer: None,
+            taken_action: None,
         }
     }
 
     /// Whether a press, and no model, chose the calls so far.
     #[must_use]
     pub(crate) fn follows_press(&self) -> bool {
-        self.taken_offer.is_some() && self.model_turns == 0
+        self.taken_action.is_some() && self.model_turns == 0
     }
 
     /// Sets an answer that a rule gave before any model call.
@@ -352,8 +352,8 @@ impl AgentState {
         if self.close(call_id, &content) {
             // No model made the call, so none describes how it ended; but a failure goes to the model.
             let by_rule = self.is_routed_by_rule() && self.model_turns == 0;
-            let words = match self.taken_offer {
-                Some(_) => offer::describe_end(&content, has_card),
+            let words = match self.taken_action {
+                Some(_) => quick_action::describe_end(&content, has_card),
                 None => draft::card::describe_failed_send(&content),
             };
             match words.filter(|_| by_rule) {
@@ -414,12 +414,12 @@ impl AgentState {
         self.items.clone_from(&output.items);
     }
 
-    /// Ends the call of an offer: its line says so. `false` if an answer has to.
-    pub(crate) fn settle_offer(&mut self, call_id: &str, output: &ToolOutput, content: &str) -> bool {
+    /// Ends the call of a quick action: its line says so. `false` if an answer has to.
+    pub(crate) fn settle_action(&mut self, call_id: &str, output: &ToolOutput, content: &str) -> bool {
         if !self.follows_press() {
             return false;
         }
-        let Some(taken) = self.taken_offer.as_mut().filter(|taken| taken.offer.becomes.is_some()) else {
+        let Some(taken) = self.taken_action.as_mut().filter(|taken| taken.action.becomes.is_some()) else {
             return false;
         };
         taken.is_done = true;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::ids::{OfferId, RunId};
-use crate::offer::Offer;
 use crate::provider::Provider;
+use crate::quick_action::QuickAction;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,16 +63,16 @@ pub struct Row {
     pub text: String,
     /// Few; a card that does not fit loses them.
     pub buttons: Vec<Button>,
-    /// The calls that its buttons make, if they are offers: one a button. No reader sees them.
+    /// The calls that its buttons make, if these are quick actions: one a button. No reader sees them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offers: Vec<Offer>,
+    pub actions: Vec<QuickAction>,
 }
 
 impl Row {
     /// Creates a line.
     #[must_use]
     pub fn new(text: impl Into<String>, buttons: Vec<Button>) -> Self {
-        Self { text: text.into(), buttons, offers: Vec::new() }
+        Self { text: text.into(), buttons, actions: Vec::new() }
     }
 }
 

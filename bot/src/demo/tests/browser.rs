@@ -119,7 +119,7 @@ async fn guide_shows_a_trick_being_stopped() {
     ana.press("dialog button", "Deny").await;
     ana.follow_guide("Look into that mailbox").await;
     ana.read(".mail", "Nothing here").await;
-    ana.read("#guide", "A document").await;
+    ana.read("#guide", "Ask the handbook").await;
     let sent = ana.demo.get("sandbox/google/mailbox?account=ana@acme.test").await;
     assert_eq!(sent["sent"], json!([]), "it was sent all the same");
     ana.told_truth().await;
@@ -164,16 +164,16 @@ async fn guide_leads_three_people_to_a_time() {
 async fn slack_has_nods_home_and_its_entries_in_a_messages_menu() {
     const OPEN_MENU: &str = "document.querySelector('.slack .message-menu').open = true; return true";
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
-    ana.press(".slack .channel", "Nod").await;
+    ana.press(".slack .channel[title='Direct message']", "").await;
     ana.press(".slack .tabs button", "Home").await;
     ana.read(".slack .home-tab", "What you asked recently").await;
     ana.check_barriers().await;
-    ana.press(".slack .channel", "launch").await;
+    ana.press(".slack .channel", "#").await;
     ana.read(".slack .message", "Launch check at three").await;
     ana.browser.run(OPEN_MENU, json!([])).await;
     ana.check_barriers().await;
     ana.press(".slack .message-menu button", "Draft a reply").await;
-    ana.press(".slack .channel", "Nod").await;
+    ana.press(".slack .channel[title='Direct message']", "").await;
     ana.press(".slack .tabs button", "Messages").await;
     ana.read(".slack .message", "The answer will come to you in our direct messages").await;
     ana.leave().await;

@@ -56,7 +56,7 @@ async fn whatever_is_suggested_is_understood() {
     say("what's new in my email?").await;
     let (_, connect) = visit.wait_for_button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
-    visit.wait_for_button("take_offer").await;
+    visit.wait_for_button("quick_action").await;
     let mut not_understood = Vec::new();
     let all = suggested();
     assert!(all.len() > 20, "{all:?}");

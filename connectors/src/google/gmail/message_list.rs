@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use google_gmail1::api::Message;
-use nod_contract::offer::{ListedItem, Offer, TypedArgument};
 use nod_contract::privacy::Provenance;
+use nod_contract::quick_action::{ListedItem, QuickAction, TypedArgument};
 use nod_contract::tool::{ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
@@ -54,18 +54,18 @@ fn item(cx: &ToolContext, account: &str, message: &Message) -> ListedItem {
     let name = one_line(&name.unwrap_or_else(|| "an unknown sender".to_owned()), MAX_NAME_CHARS);
     let subject = if subject.is_empty() { "(no subject)".to_owned() } else { subject };
     let text = [name, subject].into_iter().chain(received_at(message, cx)).collect::<Vec<_>>().join(" · ");
-    let mut offers = Vec::new();
+    let mut actions = Vec::new();
     if !is_own {
-        offers.push(reply_offer(thread));
+        actions.push(reply_action(thread));
     }
     if has_label(message, "INBOX") {
-        offers.push(archive_offer(thread, &text));
+        actions.push(archive_action(thread, &text));
     }
-    ListedItem { text, offers }
+    ListedItem { text, actions }
 }
 
 /// What is typed is what is sent, after the person saw the whole email.
-fn reply_offer(thread: &str) -> Offer {
+fn reply_action(thread: &str) -> QuickAction {
     let typed = TypedArgument {
         name: "body".to_owned(),
         title: "Reply".to_owned(),
@@ -74,18 +74,24 @@ fn reply_offer(thread: &str) -> Offer {
         max_chars: MAX_REPLY_CHARS,
     };
     let arguments = json!({ "thread_id": thread });
-    Offer { typed: Some(typed), ..Offer::new("Reply", "Reply to this email.", reply::SEND, arguments) }
+    QuickAction {
+        typed: Some(typed),
+        ..QuickAction::new("Reply", "Reply to this email.", reply::SEND, arguments)
+    }
 }
 
-fn archive_offer(thread: &str, text: &str) -> Offer {
+fn archive_action(thread: &str, text: &str) -> QuickAction {
     let organise = |label: &str, words: &str, action: &str, becomes: ListedItem| {
         let arguments = json!({ "thread_ids": [thread], "actions": [action] });
-        Offer { becomes: Some(Box::new(becomes)), ..Offer::new(label, words, organise::NAME, arguments) }
+        QuickAction {
+            becomes: Some(Box::new(becomes)),
+            ..QuickAction::new(label, words, organise::NAME, arguments)
+        }
     };
     // Prepared lines end here; whoever wants it away again says so.
-    let back = ListedItem { text: text.to_owned(), offers: vec![reply_offer(thread)] };
+    let back = ListedItem { text: text.to_owned(), actions: vec![reply_action(thread)] };
     let undo = organise("Undo", "Move it back to the inbox.", "move_to_inbox", back);
-    let archived = ListedItem { text: format!("Archived · {text}"), offers: vec![undo] };
+    let archived = ListedItem { text: format!("Archived · {text}"), actions: vec![undo] };
     organise("Archive", "Archive this email.", "archive", archived)
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     // A list is shown if it was the last that was called.
     state.items.clear();
     // The provenance when the model wrote the calls: the preview of one call did not influence another.
-    // Nothing that is in view chose the call of an offer.
+    // Nothing that is in view chose the call of a quick action.
     let seen = if state.follows_press() { Provenance::Trusted } else { state.provenance.clone() };
     for pending in open {
         match examine(&mut state, &pending, &seen, cx, &mut emits).await? {
@@ -246,7 +246,7 @@ fn too_long(long: TooLong) -> Value {
         TooLong::Fields(people) => format!("there are {people} recipients"),
     };
     let said = format!(
-        "{what}: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."
+        "{what}: more than can be shown for approval; nothing was asked. QuickAction a shorter one, or several mails."
     );
     json!({ "error": said })
 }

@@ -32,7 +32,7 @@ pub use record::Records;
 pub use reply::{streamable_text, text_before_tool_calls};
 pub use think::progress_summary;
 
-use crate::state::{AgentState, Node, TakenOffer};
+use crate::state::{AgentState, Node, TakenAction};
 use nod_contract::card::Card;
 use nod_contract::chat::CommandSyntax;
 use nod_contract::clock::{Clock, Timestamp};
@@ -107,8 +107,8 @@ pub(crate) enum NodeOutput {
     ConnectRequest { provider: Provider, revoked: bool, missing: Vec<String> },
     /// Rows that a check writes together with the answer.
     CheckRows { check: &'static str, rows: Value },
-    /// The call of an offer succeeded, so its line becomes another.
-    OfferTaken(TakenOffer),
+    /// The call of a quick action succeeded, so its line becomes another.
+    ActionTaken(TakenAction),
     /// The conversation is worth a memory update, after the answer.
     MemoryUpdate,
 }

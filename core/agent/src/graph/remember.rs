@@ -17,7 +17,7 @@ pub(super) fn step(state: AgentState) -> Step {
     let talked = !state.turns.iter().any(|turn| matches!(turn, Turn::Tool { .. }));
     let corrected = talked && is_correction(state.user_message());
     // What was pressed says nothing to remember, and what was typed with it is for somebody else.
-    let pressed = state.taken_offer.is_some();
+    let pressed = state.taken_action.is_some();
     let emits = if pressed {
         Vec::new()
     } else if long || wished || corrected {

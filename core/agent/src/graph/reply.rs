@@ -127,7 +127,7 @@ fn reply_verbatim(mut state: AgentState) -> Step {
     let card = if said.is_empty() { Card::default() } else { Card::from_markdown(said.as_str()) };
     let card = with_notes(card, &state);
     let mut emits = if card.is_empty() { Vec::new() } else { vec![NodeOutput::Message { card, audience }] };
-    emits.extend(state.taken_offer.clone().filter(|taken| taken.is_done).map(NodeOutput::OfferTaken));
+    emits.extend(state.taken_action.clone().filter(|taken| taken.is_done).map(NodeOutput::ActionTaken));
     state.reply = Some(said);
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
 }

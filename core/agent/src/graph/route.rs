@@ -28,10 +28,10 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         // A rule answered at ingest.
         return Ok(Step::go(state, Node::Reply));
     }
-    if let Some(taken) = state.taken_offer.as_ref() {
-        let (tool, arguments) = (taken.offer.tool.clone(), taken.offer.arguments.clone());
+    if let Some(taken) = state.taken_action.as_ref() {
+        let (tool, arguments) = (taken.action.tool.clone(), taken.action.arguments.clone());
         state.intent = Some(Intent::Tool);
-        state.routed_via = Some("rule:offer".to_owned());
+        state.routed_via = Some("rule:quick_action".to_owned());
         return Ok(call_tool(state, tool, &arguments));
     }
     if let Some((rule, words)) = match_rule(state.user_message(), cx) {

@@ -11,7 +11,7 @@ use crate::context::Agent;
 use crate::forget;
 use crate::graph::NodeOutput;
 use crate::rows::{self as sql, NewMessage, Run, Transition};
-use crate::state::TakenOffer;
+use crate::state::TakenAction;
 use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, card};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::DeliveryTarget;
@@ -208,7 +208,7 @@ impl<'a> Commit<'a> {
             NodeOutput::CheckRows { .. } => Ok(()),
             // Written together, last.
             NodeOutput::ApprovalRequest { .. } => Ok(()),
-            NodeOutput::OfferTaken(taken) => self.settle_offer(conn, taken, now).await,
+            NodeOutput::ActionTaken(taken) => self.settle_action(conn, taken, now).await,
             NodeOutput::Effect { effect, call_id, tool, preview } => {
                 let digest = digest(&preview.payload)?;
                 let new = effect::sql::NewEffect {
@@ -266,18 +266,18 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Changes the line of an offer to what it becomes; not if it was changed meanwhile.
-    async fn settle_offer(
+    /// Changes the line of a quick action to what it becomes; not if it was changed meanwhile.
+    async fn settle_action(
         &self,
         conn: &mut PgConnection,
-        taken: &TakenOffer,
+        taken: &TakenAction,
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let tenant = self.claim.tenant;
         let Some(mut card) = delivery::sql::lock_card(conn, tenant, taken.message).await? else {
             return Ok(());
         };
-        if card.settle_offer(taken.offer.number, taken.message) {
+        if card.settle_action(taken.action.number, taken.message) {
             delivery::update_card(conn, tenant, taken.message, &card, now).await?;
         }
         Ok(())
@@ -317,7 +317,7 @@ impl<'a> Commit<'a> {
         };
         for (at, page) in delivery::split_into_messages(&card, most, fits).into_iter().enumerate() {
             let id = delivery::page_id(first, at);
-            let page = &page.with_numbered_offers(id);
+            let page = &page.with_numbered_actions(id);
             match audience {
                 Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
                 Audience::Person(_) if at == 0 => {

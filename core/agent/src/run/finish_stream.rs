@@ -30,11 +30,11 @@ pub(super) async fn finish_streaming_message(
             let TruncatedAnswer { card, whole } = long::truncate_answer(card);
             let pages = delivery::split_into_messages(&card, most, fits);
             let mut pages = pages.into_iter();
-            let first = pages.next().map(|page| page.with_numbered_offers(open.id));
+            let first = pages.next().map(|page| page.with_numbered_actions(open.id));
             close(work, conn, first.as_ref(), audience).await?;
             for page in pages {
                 let id = work.core.id();
-                let page = page.with_numbered_offers(id);
+                let page = page.with_numbered_actions(id);
                 work.enqueue(conn, id, &page, None, audience, work.core.now()).await?;
             }
             work.send_whole(conn, whole.as_ref(), audience, work.core.now()).await?;

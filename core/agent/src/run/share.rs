@@ -111,7 +111,7 @@ async fn pages(
         // Its buttons answer only whom they were given to, and the question stands above.
         let mut card = Card { buttons: Vec::new(), ..given.card.clone() };
         card.body.retain(|block| !is_question(block));
-        card.clear_offers();
+        card.clear_actions();
         let copy = NewDelivery {
             id: delivery::shared_copy_id(id),
             conversation: given.conversation,

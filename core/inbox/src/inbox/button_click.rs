@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, copied_card, draft, hello, message, offer, settings, working_hours};
+use super::{InboundContext, copied_card, draft, hello, message, quick_action, settings, working_hours};
 use crate::identity_link;
 use nod_accounts::connection::account_review::{self, Reviewer};
 use nod_accounts::connection::{self, disconnect};
@@ -13,7 +13,7 @@ use nod_agent::run::stop::{self, StopResult};
 use nod_contract::card::{Action, reconnect};
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
-use nod_contract::offer::TAKE_OFFER;
+use nod_contract::quick_action::QUICK_ACTION;
 use nod_people::delivery;
 use nod_requests::approval::{self, BatchDecision, Decision};
 use nod_requests::question;
@@ -48,7 +48,7 @@ enum Does {
     Reconnect,
     MergeIdentities,
     AllowAccount(bool),
-    TakeOffer,
+    QuickAction,
     AskFromHello,
 }
 
@@ -87,7 +87,7 @@ const OWN: &[(&str, Does)] = &[
     ("merge_identities", Does::MergeIdentities),
     ("allow_account", Does::AllowAccount(true)),
     ("deny_account", Does::AllowAccount(false)),
-    (TAKE_OFFER, Does::TakeOffer),
+    (QUICK_ACTION, Does::QuickAction),
     (hello::ASK_ACTION, Does::AskFromHello),
 ];
 
@@ -206,7 +206,7 @@ async fn dispatch_click(
         Does::MergeIdentities => {
             identity_link::confirm_merge(&arrival.identity_link_requester(person), conn, subject).await
         }
-        Does::TakeOffer => offer::handle_click(arrival, conn, verb, place, person).await,
+        Does::QuickAction => quick_action::handle_click(arrival, conn, verb, place, person).await,
         Does::AllowAccount(allows) => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Reviewer { person, user: &author.user, platform };

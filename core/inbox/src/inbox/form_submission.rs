@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{InboundContext, copied_card, offer, working_hours};
+use super::{InboundContext, copied_card, quick_action, working_hours};
 use nod_contract::card::Action;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
-use nod_contract::offer::TAKE_OFFER;
+use nod_contract::quick_action::QUICK_ACTION;
 use nod_requests::approval::{self, Editor};
 use nod_store::ability::Submission;
 
@@ -39,8 +39,8 @@ pub(super) async fn accept(
         Some(verb) if verb.kind == working_hours::EDIT_HOURS_ACTION => {
             working_hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
         }
-        Some(verb) if verb.kind == TAKE_OFFER => {
-            offer::submit(arrival, &mut tx, verb, place, values, person).await?
+        Some(verb) if verb.kind == QUICK_ACTION => {
+            quick_action::submit(arrival, &mut tx, verb, place, values, person).await?
         }
         Some(verb) => match core.abilities.forms(&verb.kind) {
             Some(forms) => {

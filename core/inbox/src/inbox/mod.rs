@@ -12,7 +12,7 @@ mod form_submission;
 mod hello;
 mod message;
 mod message_change;
-mod offer;
+mod quick_action;
 mod runs;
 mod settings;
 mod sql;

@@ -210,7 +210,7 @@ async fn mail_is_listed_searched_and_read() {
             .await;
     assert_eq!(next["tool_calls"][0]["function"]["arguments"], r#"{"thread_id":"t-7"}"#);
     let told = message_after_tool(&world, "find mail about lunch", "gmail_search_messages", &[found]).await;
-    assert_eq!(told["content"], "• bo@acme.test: Lunch");
+    assert_eq!(told["content"], "1 email. The latest is from bo@acme.test.");
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn results_are_told_as_they_are() {
         (
             "gmail_list_recent",
             "mail:\n[{\"from\":\"a@b.test\",\"subject\":\"\"}]\n",
-            "• a@b.test: (no subject)",
+            "1 email. The latest is from a@b.test.",
         ),
     ] {
         assert_eq!(

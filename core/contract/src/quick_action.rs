@@ -8,9 +8,9 @@ use uuid::Uuid;
 use crate::card::{Action, Block, Button, Card, OnClick, Row, Style};
 use crate::ids::{DeliveryId, RunId};
 
-/// The action kind of an offer's button. Its subject is the message in which it stands, its argument the offer's number
+/// The kind of the action behind its button. Its subject is the message in which it stands, its argument the action's number
 /// there.
-pub const TAKE_OFFER: &str = "take_offer";
+pub const QUICK_ACTION: &str = "quick_action";
 
 /// One of the things that a tool found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,12 +18,12 @@ pub struct ListedItem {
     /// One line; literal.
     pub text: String,
     /// What can be done with it.
-    pub offers: Vec<Offer>,
+    pub actions: Vec<QuickAction>,
 }
 
 /// A call that a press makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offer {
+pub struct QuickAction {
     /// The button's label.
     pub label: String,
     /// What the conversation records that the person said. It quotes nobody else.
@@ -59,8 +59,8 @@ pub struct TypedArgument {
     pub max_chars: usize,
 }
 
-impl Offer {
-    /// Creates an offer that asks for nothing and changes no line.
+impl QuickAction {
+    /// Creates one that asks for nothing and changes no line.
     #[must_use]
     pub fn new(label: &str, words: &str, tool: &str, arguments: Value) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Offer {
     }
 }
 
-/// Returns what the person reads of how an offer's call ended; empty if its card says so, `None` if only a model can
+/// Returns what the person reads of how an action's call ended; empty if its card says so, `None` if only a model can
 /// answer. `content` is what a model would read.
 #[must_use]
 pub fn describe_end(content: &str, has_card: bool) -> Option<String> {
@@ -95,21 +95,21 @@ impl ListedItem {
     /// Returns the line as a part of a card, which has no number yet.
     #[must_use]
     pub fn into_row(self) -> Row {
-        let button = |offer: &Offer| Button {
-            label: offer.label.clone(),
+        let button = |action: &QuickAction| Button {
+            label: action.label.clone(),
             style: Style::Plain,
-            on_click: OnClick::Action(Action::new(TAKE_OFFER, Uuid::nil())),
+            on_click: OnClick::Action(Action::new(QUICK_ACTION, Uuid::nil())),
         };
-        Row { text: self.text, buttons: self.offers.iter().map(button).collect(), offers: self.offers }
+        Row { text: self.text, buttons: self.actions.iter().map(button).collect(), actions: self.actions }
     }
 }
 
-/// Offers of the first generation of a line; what the line becomes is the next.
+/// Actions of the first generation of a line; what the line becomes is the next.
 const FIRST: u16 = 1;
 /// Nobody does and undoes a thing that often.
 const LAST: u16 = 63;
 
-/// Returns a number that no other offer of the message has, now or later.
+/// Returns a number that no other action of the message has, now or later.
 fn number(generation: u16, line: usize, at: usize) -> u16 {
     let line = u16::try_from(line).unwrap_or_default() & 127;
     let at = u16::try_from(at).unwrap_or_default() & 7;
@@ -117,58 +117,59 @@ fn number(generation: u16, line: usize, at: usize) -> u16 {
 }
 
 impl Card {
-    /// Numbers the offers that have no number yet, and tells all buttons of offers in which message they stand.
+    /// Numbers the actions that have no number yet, and tells all buttons of actions in which message they stand.
     #[must_use]
-    pub fn with_numbered_offers(mut self, message: DeliveryId) -> Self {
+    pub fn with_numbered_actions(mut self, message: DeliveryId) -> Self {
         for (line, row) in self.rows_mut().enumerate() {
-            for (at, (offer, button)) in row.offers.iter_mut().zip(&mut row.buttons).enumerate() {
-                if offer.number == 0 {
-                    offer.number = number(FIRST, line, at);
+            for (at, (action, button)) in row.actions.iter_mut().zip(&mut row.buttons).enumerate() {
+                if action.number == 0 {
+                    action.number = number(FIRST, line, at);
                 }
-                let argument = Some(offer.number);
-                button.on_click = OnClick::Action(Action { argument, ..Action::new(TAKE_OFFER, message.0) });
+                let argument = Some(action.number);
+                button.on_click =
+                    OnClick::Action(Action { argument, ..Action::new(QUICK_ACTION, message.0) });
             }
         }
         self
     }
 
-    /// Returns the offers in reading order.
-    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+    /// Returns the actions in reading order.
+    pub fn quick_actions(&self) -> impl Iterator<Item = &QuickAction> {
         self.body.iter().flat_map(|block| match block {
-            Block::Row(row) => &row.offers[..],
+            Block::Row(row) => &row.actions[..],
             _ => &[],
         })
     }
 
     /// Returns the same, to change them.
-    pub fn offers_mut(&mut self) -> impl Iterator<Item = &mut Offer> {
-        self.rows_mut().flat_map(|row| &mut row.offers)
+    pub fn quick_actions_mut(&mut self) -> impl Iterator<Item = &mut QuickAction> {
+        self.rows_mut().flat_map(|row| &mut row.actions)
     }
 
-    /// Replaces the line with the offer of this number by what it becomes. `false` if there is no such line any more.
-    pub fn settle_offer(&mut self, settled: u16, message: DeliveryId) -> bool {
+    /// Replaces the line with the action of this number by what it becomes. `false` if there is no such line any more.
+    pub fn settle_action(&mut self, settled: u16, message: DeliveryId) -> bool {
         let found = self.rows_mut().enumerate().find_map(|(line, row)| {
-            let becomes = row.offers.iter().find(|offer| offer.number == settled)?.becomes.clone()?;
+            let becomes = row.actions.iter().find(|action| action.number == settled)?.becomes.clone()?;
             Some((line, row, *becomes))
         });
         let Some((line, row, mut becomes)) = found else { return false };
         let generation = (settled >> 10) + 1;
         if generation > LAST {
-            becomes.offers.clear();
+            becomes.actions.clear();
         }
-        for (at, offer) in becomes.offers.iter_mut().enumerate() {
-            offer.number = number(generation, line, at);
+        for (at, action) in becomes.actions.iter_mut().enumerate() {
+            action.number = number(generation, line, at);
         }
         *row = becomes.into_row();
-        *self = std::mem::take(self).with_numbered_offers(message);
+        *self = std::mem::take(self).with_numbered_actions(message);
         true
     }
 
     /// Removes all that can be pressed in its lines: what stays is text.
-    pub fn clear_offers(&mut self) {
+    pub fn clear_actions(&mut self) {
         for row in self.rows_mut() {
             row.buttons.clear();
-            row.offers.clear();
+            row.actions.clear();
         }
     }
 
@@ -184,10 +185,10 @@ impl Card {
 mod tests {
     use super::*;
 
-    fn offer(label: &str, becomes: Option<ListedItem>) -> Offer {
-        Offer {
+    fn action(label: &str, becomes: Option<ListedItem>) -> QuickAction {
+        QuickAction {
             becomes: becomes.map(Box::new),
-            ..Offer::new(label, "This one.", "a_tool", serde_json::json!({}))
+            ..QuickAction::new(label, "This one.", "a_tool", serde_json::json!({}))
         }
     }
 
@@ -196,24 +197,25 @@ mod tests {
         let message = DeliveryId(Uuid::from_u128(7));
         let line = ListedItem {
             text: "Terms".to_owned(),
-            offers: vec![offer("Reply", None), offer("Archive", None)],
+            actions: vec![action("Reply", None), action("Archive", None)],
         };
-        let undo = offer("Undo", Some(line.clone()));
-        let archived = ListedItem { text: "Archived: Terms".to_owned(), offers: vec![undo] };
+        let undo = action("Undo", Some(line.clone()));
+        let archived = ListedItem { text: "Archived: Terms".to_owned(), actions: vec![undo] };
         let mut line = line;
-        line.offers[1].becomes = Some(Box::new(archived));
+        line.actions[1].becomes = Some(Box::new(archived));
         let mut card = Card::default();
         card.body.extend([line.clone(), line].map(|item| Block::Row(item.into_row())));
-        let mut card = card.with_numbered_offers(message);
-        let labels = |card: &Card| card.offers().map(|offer| offer.label.clone()).collect::<Vec<_>>();
-        let numbers = |card: &Card| card.offers().map(|offer| offer.number).collect::<Vec<_>>();
+        let mut card = card.with_numbered_actions(message);
+        let labels =
+            |card: &Card| card.quick_actions().map(|action| action.label.clone()).collect::<Vec<_>>();
+        let numbers = |card: &Card| card.quick_actions().map(|action| action.number).collect::<Vec<_>>();
         let before = numbers(&card);
-        assert!(!card.settle_offer(before[0], message), "a reply changes no line");
-        assert!(card.settle_offer(before[1], message));
+        assert!(!card.settle_action(before[0], message), "a reply changes no line");
+        assert!(card.settle_action(before[1], message));
         assert_eq!(labels(&card), ["Undo", "Reply", "Archive"]);
-        assert!(!card.settle_offer(before[1], message), "a late press finds nothing");
+        assert!(!card.settle_action(before[1], message), "a late press finds nothing");
         let undo = numbers(&card)[0];
-        assert!(card.settle_offer(undo, message));
+        assert!(card.settle_action(undo, message));
         assert_eq!(labels(&card), ["Reply", "Archive", "Reply", "Archive"]);
         let after = numbers(&card);
         assert!(after[..2].iter().all(|number| !before.contains(number) && *number != undo));

@@ -7,11 +7,11 @@ use sqlx::{Connection, PgConnection};
 
 use super::{InboundContext, message};
 use nod_agent::rows;
-use nod_agent::state::TakenOffer;
+use nod_agent::state::TakenAction;
 use nod_contract::card::{Action, Card, Field, FieldError, Form, FormFallback};
 use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::ids::{DeliveryId, PersonId};
-use nod_contract::offer::{Offer, TypedArgument};
+use nod_contract::quick_action::{QuickAction, TypedArgument};
 use nod_people::delivery;
 
 const GONE: &str = "That's already been done or changed, so I did nothing.";
@@ -27,13 +27,13 @@ pub(super) async fn handle_click(
     place: &ChannelRef,
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
-    let offer = match find(arrival, conn, verb, Some(place), person).await? {
-        Ok(offer) => offer,
+    let action = match find(arrival, conn, verb, Some(place), person).await? {
+        Ok(action) => action,
         Err(why) => return Ok(InteractionResponse::ephemeral(why)),
     };
-    match &offer.typed {
+    match &action.typed {
         Some(typed) => Ok(InteractionResponse::Form(Box::new(form(typed, verb)))),
-        None => begin(arrival, conn, offer, verb, place, person).await,
+        None => begin(arrival, conn, action, verb, place, person).await,
     }
 }
 
@@ -47,27 +47,27 @@ pub(super) async fn submit(
     person: PersonId,
 ) -> sqlx::Result<InteractionResponse> {
     let refused = |why: &str| Ok(InteractionResponse::FormErrors(vec![FieldError::new("", why)]));
-    let mut offer = match find(arrival, conn, verb, place, person).await? {
-        Ok(offer) => offer,
+    let mut action = match find(arrival, conn, verb, place, person).await? {
+        Ok(action) => action,
         Err(why) => return refused(why),
     };
-    let (Some(typed), Some(place)) = (offer.typed.take(), place) else { return refused(GONE) };
+    let (Some(typed), Some(place)) = (action.typed.take(), place) else { return refused(GONE) };
     let text = values.get(&typed.name).map(|text| text.trim()).unwrap_or_default();
     if text.is_empty() {
         return refused("Please write something.");
     }
-    offer.arguments[&typed.name] = json!(text);
-    begin(arrival, conn, offer, verb, place, person).await
+    action.arguments[&typed.name] = json!(text);
+    begin(arrival, conn, action, verb, place, person).await
 }
 
-/// Returns the offer that the button stands for, or why there is none for this person here.
+/// Returns the action that the button stands for, or why there is none for this person here.
 async fn find(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
     verb: &Action,
     place: Option<&ChannelRef>,
     person: PersonId,
-) -> sqlx::Result<Result<Offer, &'static str>> {
+) -> sqlx::Result<Result<QuickAction, &'static str>> {
     let message = DeliveryId(verb.subject);
     let Some((shown, _)) = delivery::sql::load(conn, arrival.tenant, message).await? else {
         return Ok(Err(GONE));
@@ -78,13 +78,13 @@ async fn find(
     if !place.is_some_and(|place| place.is_dm) {
         return Ok(Err(ONLY_IN_DM));
     }
-    Ok(shown.card.offers().find(|offer| Some(offer.number) == verb.argument).cloned().ok_or(GONE))
+    Ok(shown.card.quick_actions().find(|action| Some(action.number) == verb.argument).cloned().ok_or(GONE))
 }
 
 async fn begin(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    offer: Offer,
+    action: QuickAction,
     verb: &Action,
     place: &ChannelRef,
     person: PersonId,
@@ -97,22 +97,23 @@ async fn begin(
     let words = message::RunRequest {
         person,
         conversation,
-        text: &offer.words,
+        text: &action.words,
         message: None,
         is_shared: false,
         quoted_message: None,
         is_first_in_thread: false,
         prepared_answer: None,
     };
-    let taken = TakenOffer { message, offer: offer.clone(), is_done: false };
+    let taken = TakenAction { message, action: action.clone(), is_done: false };
     // The run's lane is locked before the message's row, as by its commits. Of two presses at once, the second waits there
     // and sees what the first began.
     let mut attempt = conn.begin().await?;
-    let run = message::start_run_with(arrival, &mut attempt, &words, |state| state.taken_offer = Some(taken))
-        .await?;
+    let run =
+        message::start_run_with(arrival, &mut attempt, &words, |state| state.taken_action = Some(taken))
+            .await?;
     let card = delivery::sql::lock_card(&mut attempt, tenant, message).await?;
     let found = card.and_then(|mut card: Card| {
-        let one = card.offers_mut().find(|one| one.number == offer.number)?;
+        let one = card.quick_actions_mut().find(|one| one.number == action.number)?;
         let before = one.taken_by.replace(run);
         Some((card, before))
     });
@@ -121,7 +122,7 @@ async fn begin(
         return Ok(InteractionResponse::ephemeral(GONE));
     };
     // What has to be typed can be wanted twice.
-    if let Some(before) = before.filter(|_| offer.becomes.is_some())
+    if let Some(before) = before.filter(|_| action.becomes.is_some())
         && rows::load(&mut attempt, tenant, before).await?.is_some_and(|run| run.is_active())
     {
         attempt.rollback().await?;
