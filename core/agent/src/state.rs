@@ -11,11 +11,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use nod_contract::card::Button;
+use nod_contract::card::quick_action::{self, ListedItem, QuickAction};
 use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, QuestionId};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
-use nod_contract::quick_action::{self, ListedItem, QuickAction};
 use nod_contract::tool::{FollowUp, Principal, ToolOutput};
 use nod_requests::draft::{self, Drafts};
 

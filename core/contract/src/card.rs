@@ -5,6 +5,7 @@
 
 mod earlier_kinds;
 pub mod feedback;
+pub mod quick_action;
 pub mod reconnect;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use uuid::Uuid;
 
 use crate::ids::{OfferId, RunId};
 use crate::provider::Provider;
-use crate::quick_action::QuickAction;
+use quick_action::QuickAction;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

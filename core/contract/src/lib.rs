@@ -14,7 +14,6 @@ pub mod model;
 pub mod outside;
 pub mod privacy;
 pub mod provider;
-pub mod quick_action;
 pub mod scope;
 pub mod text;
 pub mod tool;

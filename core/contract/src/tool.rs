@@ -19,13 +19,13 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::card::quick_action::ListedItem;
 use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
 use crate::ids::PersonId;
 use crate::outside::AskedBy;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
-use crate::quick_action::ListedItem;
 use crate::scope::Scope;
 use crate::tool::draft::{CloseReason, Draft};
 use crate::tool::effect::{EffectKey, Permit};

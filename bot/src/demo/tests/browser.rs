@@ -114,7 +114,6 @@ async fn guide_shows_a_trick_being_stopped() {
     ana.read(".slack .message", "Stopped: an email asked for this, not you").await;
     ana.read("#guide", "Press Deny").await;
     ana.check_barriers().await;
-    ana.draw("stopped", ".slack .message", "Stopped: an email asked for this").await;
     ana.press(".slack .message button", "Deny").await;
     ana.press("dialog button", "Deny").await;
     ana.follow_guide("Look into that mailbox").await;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use google_gmail1::api::Message;
+use nod_contract::card::quick_action::{ListedItem, QuickAction, TypedArgument};
 use nod_contract::privacy::Provenance;
-use nod_contract::quick_action::{ListedItem, QuickAction, TypedArgument};
 use nod_contract::tool::{ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 

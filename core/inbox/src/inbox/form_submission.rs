@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{InboundContext, copied_card, quick_action, working_hours};
 use nod_contract::card::Action;
+use nod_contract::card::quick_action::QUICK_ACTION;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
-use nod_contract::quick_action::QUICK_ACTION;
 use nod_requests::approval::{self, Editor};
 use nod_store::ability::Submission;
 

@@ -8,10 +8,10 @@ use sqlx::{Connection, PgConnection};
 use super::{InboundContext, message};
 use nod_agent::rows;
 use nod_agent::state::TakenAction;
+use nod_contract::card::quick_action::{QuickAction, TypedArgument};
 use nod_contract::card::{Action, Card, Field, FieldError, Form, FormFallback};
 use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::ids::{DeliveryId, PersonId};
-use nod_contract::quick_action::{QuickAction, TypedArgument};
 use nod_people::delivery;
 
 const GONE: &str = "That's already been done or changed, so I did nothing.";
