@@ -246,7 +246,7 @@ fn too_long(long: TooLong) -> Value {
         TooLong::Fields(people) => format!("there are {people} recipients"),
     };
     let said = format!(
-        "{what}: more than can be shown for approval; nothing was asked. QuickAction a shorter one, or several mails."
+        "{what}: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."
     );
     json!({ "error": said })
 }
