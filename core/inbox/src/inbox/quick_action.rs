@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 
 use super::{InboundContext, message};
 use nod_agent::rows;
 use nod_agent::state::TakenAction;
 use nod_contract::card::quick_action::{QuickAction, TypedArgument};
-use nod_contract::card::{Action, Card, Field, FieldError, Form, FormFallback};
+use nod_contract::card::{Action, Field, FieldError, Form, FormFallback};
 use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::ids::{DeliveryId, PersonId};
 use nod_people::delivery;
+use nod_store::jobs::sql as jobs;
 
 const GONE: &str = "That's already been done or changed, so I did nothing.";
 const NOT_YOURS: &str = "Only the person I answered can do that.";
@@ -93,6 +94,20 @@ async fn begin(
     let thread = place.thread.as_deref().unwrap_or_default();
     let conversation =
         message::find_or_create_conversation(arrival, conn, place, Some(thread), person).await?;
+    // The run's lane is locked before the message's row, as by its commits. Of two presses at once, the second waits here
+    // and sees what the first began.
+    jobs::lock_lane(conn, tenant, conversation.0).await?;
+    let card = delivery::sql::lock_card(conn, tenant, message).await?;
+    let found = card.as_ref().and_then(|card| card.quick_actions().find(|one| one.number == action.number));
+    let Some(before) = found.map(|found| found.taken_by) else {
+        return Ok(InteractionResponse::ephemeral(GONE));
+    };
+    // What has to be typed can be wanted twice.
+    if let Some(before) = before.filter(|_| action.becomes.is_some())
+        && rows::load(conn, tenant, before).await?.is_some_and(|run| run.is_active())
+    {
+        return Ok(InteractionResponse::ephemeral("I'm already on it."));
+    }
     // What was typed is in the call alone: it is for somebody else, and says nothing to Nod.
     let words = message::RunRequest {
         person,
@@ -104,33 +119,15 @@ async fn begin(
         is_first_in_thread: false,
         prepared_answer: None,
     };
+    let number = action.number;
     let taken = TakenAction { message, action: action.clone(), is_done: false };
-    // The run's lane is locked before the message's row, as by its commits. Of two presses at once, the second waits there
-    // and sees what the first began.
-    let mut attempt = conn.begin().await?;
     let run =
-        message::start_run_with(arrival, &mut attempt, &words, |state| state.taken_action = Some(taken))
-            .await?;
-    let card = delivery::sql::lock_card(&mut attempt, tenant, message).await?;
-    let found = card.and_then(|mut card: Card| {
-        let one = card.quick_actions_mut().find(|one| one.number == action.number)?;
-        let before = one.taken_by.replace(run);
-        Some((card, before))
-    });
-    let Some((card, before)) = found else {
-        attempt.rollback().await?;
-        return Ok(InteractionResponse::ephemeral(GONE));
-    };
-    // What has to be typed can be wanted twice.
-    if let Some(before) = before.filter(|_| action.becomes.is_some())
-        && rows::load(&mut attempt, tenant, before).await?.is_some_and(|run| run.is_active())
-    {
-        attempt.rollback().await?;
-        return Ok(InteractionResponse::ephemeral("I'm already on it."));
+        message::start_run_with(arrival, conn, &words, |state| state.taken_action = Some(taken)).await?;
+    if let Some(mut card) = card {
+        card.quick_actions_mut().filter(|one| one.number == number).for_each(|one| one.taken_by = Some(run));
+        // Nothing that is seen changes, so nothing is posted.
+        delivery::sql::update_card(conn, tenant, message, &card).await?;
     }
-    // Nothing that is seen changes, so nothing is posted.
-    delivery::sql::update_card(&mut attempt, tenant, message, &card).await?;
-    attempt.commit().await?;
     Ok(InteractionResponse::Ack)
 }
 
