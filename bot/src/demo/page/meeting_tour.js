@@ -1,4 +1,4 @@
-// The second way: a time that suits three people in three zones, from the question to their calendars.
+// A way: a time that suits three people in three zones, from the question to their calendars.
 
 import { lookIntoCalendar } from "./mail.js";
 import { mailWay } from "./mail_tour.js";

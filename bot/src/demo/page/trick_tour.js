@@ -1,4 +1,4 @@
-// The second way: an email asks Nod for something behind its reader's back, and Nod stops it.
+// A way: an email asks Nod for something behind its reader's back, and Nod stops it.
 
 import { lookInto, openedBox } from "./mail.js";
 import { mailWay, write } from "./mail_tour.js";

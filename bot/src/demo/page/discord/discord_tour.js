@@ -1,4 +1,4 @@
-// The third way: the first one on Discord. And how any way acts in the Discord window.
+// A way: the first one, on Discord. And how any way acts in the Discord window.
 
 import { openConnect } from "../connect.js";
 import { store } from "../store.js";
