@@ -3,6 +3,7 @@
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::Platform;
+use serde_json::json;
 
 use crate::mail::late_mail_call;
 
@@ -12,7 +13,8 @@ on_each_platform!(
     ask_names_whoever_asked_and_nobody_whom_the_model_names,
     ask_names_them_on_the_card_that_asks_too,
     ask_where_nod_is_no_member_answers_the_asker_alone,
-    approvals_lists_what_waits_and_shows_it,
+    approvals_shows_the_one_card_that_waits_and_decides_there,
+    approvals_lists_what_waits_on_several_cards,
 );
 
 async fn help_says_what_nod_can_do(platform: Platform) {
@@ -109,7 +111,7 @@ async fn ask_where_nod_is_no_member_answers_the_asker_alone(platform: Platform) 
     world.finish().await;
 }
 
-async fn approvals_lists_what_waits_and_shows_it(platform: Platform) {
+async fn approvals_shows_the_one_card_that_waits_and_decides_there(platform: Platform) {
     let mut world = World::new_on(platform).await;
     world.connect_google("ana").await;
     world.make_mail_address_known("bo").await;
@@ -122,16 +124,50 @@ async fn approvals_lists_what_waits_and_shows_it(platform: Platform) {
     let said = world.run_command("ana", "general", "approvals").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
-            (ana only) nod: # Waiting for you
-            1. email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET
-            [Show 1]
+            (ana only) nod: # Send this email?
+            From  ana@acme.test
+            To  bo@acme.test
+            Subject  Running late
+            Hi Bo,
+
+            I'm running late.
+
+            Ana
+            · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+            [Approve & send] [Edit] [Deny]
         ");
     }
     let said = world.run_command("bo", "general", "approvals").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @"(bo only) nod: Nothing is waiting for you.");
     }
-    world.click("ana", "dm:ana", "Approve & send").await;
+    world.click_newest_ephemeral("ana", "Approve & send").await;
+    assert!(world.read_ephemerals("ana").contains("Approved by Ana Silva"));
     world.read_new("dm:ana");
+    world.finish().await;
+}
+
+async fn approvals_lists_what_waits_on_several_cards(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "dm:ana", "tell Bo I'm late").await;
+    let lunch = json!({ "to": ["Bo"], "subject": "Lunch", "body": "At one." });
+    world.script_model("tool", [Answer::tool("gmail_send_email", lunch)]);
+    world.say("ana", "general", "@nod tell Bo when lunch is").await;
+    let said = world.run_command("ana", "general", "approvals").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @"");
+    }
+    let shown = world.click_ephemeral("ana", "Show 2").await;
+    assert!(shown.contains("At one."), "{shown}");
+    world.model.will(Answer::text("Lunch is at one."));
+    world.click_newest_ephemeral("ana", "Approve & send").await;
+    world.model.will(Answer::text("Not sent."));
+    world.deny_request("ana", "dm:ana", "").await;
+    world.read_ephemerals("ana");
+    world.read_new("dm:ana");
+    world.read_new("general");
     world.finish().await;
 }

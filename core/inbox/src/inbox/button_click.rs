@@ -230,9 +230,7 @@ async fn handle_show_click(
     else {
         return Ok(InteractionResponse::ephemeral("That's for someone else, or it's gone."));
     };
-    // Another platform may show less than the one where the card is posted, and no user approves what they cannot see.
-    let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
-    if adapter.is_some_and(|adapter| !adapter.fits_in_one_message(&card)) {
+    if !copied_card::fits_here(arrival, &card) {
         return Ok(InteractionResponse::ephemeral(
             "That's too long to show here. You'll find it where you asked.",
         ));

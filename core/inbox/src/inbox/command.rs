@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, admin, message, runs, settings, sql};
+use super::{InboundContext, admin, copied_card, message, runs, settings, sql};
 use crate::identity_link;
 use nod_accounts::connection::{self, NewConnectRequest, card, delegated_access, disconnect, scopes};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Row, Style};
@@ -284,6 +284,7 @@ async fn handle_connect(
 /// The most requests in one list.
 const MAX_LISTED: usize = 10;
 
+/// Lists what waits for this person. What is on one card is shown whole, so that it can be decided at once.
 async fn handle_approvals(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
@@ -292,8 +293,13 @@ async fn handle_approvals(
     let waiting =
         approval::sql::list_pending(conn, arrival.tenant, person, approval::sql::PendingFilter::Everywhere)
             .await?;
-    if waiting.is_empty() {
+    let Some(first) = waiting.first().map(|one| one.card_for_person(person)) else {
         return Ok(InteractionResponse::ephemeral("Nothing is waiting for you."));
+    };
+    if waiting.iter().all(|one| one.card_for_person(person) == first)
+        && let Some(card) = copied_card::load_copy(arrival, conn, first, person).await?
+    {
+        return Ok(InteractionResponse::Ephemeral(card));
     }
     let mut card = Card::default().with_title("Waiting for you");
     for (at, approval) in waiting.iter().take(MAX_LISTED).enumerate() {

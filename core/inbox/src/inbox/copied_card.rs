@@ -13,6 +13,24 @@ use nod_requests::approval;
 
 const OUTCOME_IS_ON_THE_ORIGINAL: &str = "You'll see how it goes where you asked.";
 
+/// Returns whether a message here shows all of a card. Another platform may show less than the one where it is posted,
+/// and no user approves what they cannot see.
+pub(super) fn fits_here(arrival: &InboundContext<'_>, card: &Card) -> bool {
+    let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
+    adapter.is_none_or(|adapter| adapter.fits_in_one_message(card))
+}
+
+/// Returns a card as this person sees it, if a message here shows all of it.
+pub(super) async fn load_copy(
+    arrival: &InboundContext<'_>,
+    conn: &mut PgConnection,
+    delivery: DeliveryId,
+    person: PersonId,
+) -> sqlx::Result<Option<Card>> {
+    let card = delivery::sql::load_card_for_reader(conn, arrival.tenant, delivery, person).await?;
+    Ok(card.filter(|card| fits_here(arrival, card)))
+}
+
 /// Whether an accepted action changes its card.
 fn changes_card(verb: &Action) -> bool {
     const KINDS: [&str; 8] =
@@ -29,7 +47,7 @@ pub(super) async fn load_clicked_copy(
     person: PersonId,
     immediate: &InteractionResponse,
 ) -> sqlx::Result<Option<Card>> {
-    let (core, tenant) = (arrival.core, arrival.tenant);
+    let tenant = arrival.tenant;
     let Inbound { platform, .. } = arrival.inbound;
     // The home page is updated by its own job.
     let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
@@ -44,8 +62,7 @@ pub(super) async fn load_clicked_copy(
         return Ok(None);
     };
     let is_decided = !card.is_approval_request();
-    let fits = core.adapters.get(platform).is_some_and(|adapter| adapter.fits_in_one_message(&card));
-    Ok(Some(match (fits, is_decided) {
+    Ok(Some(match (fits_here(arrival, &card), is_decided) {
         (true, true) => card.with_block(Block::Note(OUTCOME_IS_ON_THE_ORIGINAL.to_owned())),
         (true, false) => card,
         (false, _) => Card::from_markdown(format!("Done. {OUTCOME_IS_ON_THE_ORIGINAL}")),
