@@ -7,6 +7,29 @@ use nod_tests::World;
 use crate::mail::late_mail_call;
 
 #[tokio::test]
+async fn an_admin_sees_what_is_left_to_set_up_until_it_is_done() {
+    let mut world = World::new().await;
+    world.open_home("ana").await;
+    assert!(!world.slack.home("ana").contains("One step is left"));
+    world.open_home("dana").await;
+    let home = world.slack.home("dana");
+    insta::assert_snapshot!(home.split("---").next().unwrap_or_default(), @r"
+        # One step is left
+        ✓ Nod is installed.
+        ✓ People can connect their accounts with /nod connect.
+        ○ Invite me to a channel, and mention me there.
+        · Only admins see this.
+    ");
+    assert!(world.run_command("dana", "general", "help").await.contains("One step is left"));
+    world.script_model("tool", [Answer::text("Hello.")]);
+    world.say("ana", "general", "@nod hello").await;
+    world.open_home("dana").await;
+    assert!(!world.slack.home("dana").contains("One step is left"));
+    world.read_new("general");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     let mut world = World::new().await;
     world.open_home("ana").await;

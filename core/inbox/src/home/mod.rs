@@ -7,6 +7,7 @@ pub(crate) mod sql;
 use chrono::TimeDelta;
 
 use crate::context::App;
+use crate::setup;
 use nod_accounts::connection;
 use nod_agent::rows;
 use nod_agent::rows::RunListItem;
@@ -46,7 +47,10 @@ pub(crate) async fn publish(
     let page = if core.welcome.admits(person.membership) {
         let (seen, typing) =
             (load_content(core, claim.tenant, &person).await?, core.adapters.command_syntax(platform));
-        card::page(&seen, &person.principal().zone, typing)
+        let mut conn = core.pool.acquire().await?;
+        let steps =
+            setup::card_for_admin(core, &mut conn, claim.tenant, (platform, workspace, &user)).await?;
+        steps.into_iter().chain(card::page(&seen, &person.principal().zone, typing)).collect()
     } else {
         vec![Card::from_markdown(people::MEMBERS_ONLY)]
     };

@@ -32,3 +32,21 @@ pub(super) async fn list_approvals(
     .fetch_all(conn)
     .await
 }
+
+/// Returns whether Nod has had to do with a channel there that is not a direct message.
+pub(crate) async fn knows_channel(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select from channels
+             where tenant_id = $1 and platform = $2 and workspace = $3 and not is_dm) as "any!""#,
+        tenant.0,
+        platform,
+        workspace
+    )
+    .fetch_one(conn)
+    .await
+}

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 
 use super::{InboundContext, admin, copied_card, message, runs, settings, sql};
 use crate::identity_link;
+use crate::setup;
 use nod_accounts::connection::{self, NewConnectRequest, card, delegated_access, disconnect, scopes};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Row, Style};
 use nod_contract::chat::{ChannelRef, CommandSyntax, Inbound, InteractionResponse};
@@ -76,7 +77,7 @@ pub(super) async fn accept(
         return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match name {
-        "" | "help" => InteractionResponse::ephemeral((arrival.core.help)(arrival.command_syntax())),
+        "" | "help" => InteractionResponse::Ephemeral(help(arrival, &mut tx).await?),
         "ask" if text.trim().is_empty() => {
             let asked =
                 arrival.command_syntax().format_with_option("ask", "question", "what's new in my email?");
@@ -115,6 +116,18 @@ pub(super) async fn accept(
     };
     tx.commit().await?;
     Ok(immediate)
+}
+
+/// Returns the help. An admin reads what is left to set up too.
+async fn help(arrival: &InboundContext<'_>, conn: &mut PgConnection) -> sqlx::Result<Card> {
+    let Inbound { platform, workspace, author, .. } = arrival.inbound;
+    let card = Card::from_markdown((arrival.core.help)(arrival.command_syntax()));
+    let admin = (platform.as_str(), workspace.as_str(), author.user.as_str());
+    let Some(steps) = setup::card_for_admin(arrival.core, conn, arrival.tenant, admin).await? else {
+        return Ok(card);
+    };
+    let title = steps.title.map(|title| Block::Markdown(format!("**{title}**")));
+    Ok(title.into_iter().chain(steps.body).fold(card, Card::with_block))
 }
 
 /// Completes a command's argument from stored values that match the typed text. It is called for every letter and
