@@ -354,8 +354,8 @@ impl RunningServices {
 
     async fn start_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
         let identity = discord.identity();
-        let (workspace, name) = (&identity.application, &identity.name);
-        self.nod.register_workspace(discord::PLATFORM, workspace, name, discord.servers()).await?;
+        let (workspace, name) = (&identity.application, discord.workspace_name().await);
+        self.nod.register_workspace(discord::PLATFORM, workspace, &name, discord.servers()).await?;
         // Events that wait to be stored keep their order.
         let whole = Whole::new(TimeDelta::zero());
         let accept = into_inbox(discord::PLATFORM, self.nod.inbox(), whole.clone());

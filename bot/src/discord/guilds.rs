@@ -42,12 +42,17 @@ impl Guilds {
         self.web.delete(&format!("users/@me/guilds/{guild}")).await.map(|_| ())
     }
 
-    /// Returns the served servers of which it is a member.
+    /// Returns the ids of the served servers of which it is a member.
     pub(super) async fn list_guilds(&self) -> Result<Vec<String>, ChatError> {
-        let mut all: Vec<String> = Vec::new();
+        Ok(self.list_names().await?.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Returns the ids and names of the served servers of which it is a member.
+    pub(super) async fn list_names(&self) -> Result<Vec<(String, String)>, ChatError> {
+        let mut all: Vec<(String, String)> = Vec::new();
         loop {
             let mut query = vec![("limit", GUILDS_PAGE)];
-            query.extend(all.last().map(|last| ("after", last.as_str())));
+            query.extend(all.last().map(|(last, _)| ("after", last.as_str())));
             let page = match self.web.get("users/@me/guilds", &query).await {
                 // This call has a low limit per second; the pages already read are kept.
                 Err(ChatError::RateLimited { retry_after_secs: wait @ ..=MAX_PAGE_WAIT }) => {
@@ -57,12 +62,15 @@ impl Guilds {
                 page => page?,
             };
             let page = page.as_array().ok_or_else(strange)?;
-            let ids: Vec<String> =
-                page.iter().filter_map(|guild| guild["id"].as_str().map(str::to_owned)).collect();
-            let full = page.len().to_string() == GUILDS_PAGE && ids.last() != all.last();
-            all.extend(ids);
+            let told = |guild: &Value| {
+                let name = guild["name"].as_str().unwrap_or_default();
+                Some((guild["id"].as_str()?.to_owned(), name.to_owned()))
+            };
+            let read: Vec<(String, String)> = page.iter().filter_map(told).collect();
+            let full = page.len().to_string() == GUILDS_PAGE && read.last() != all.last();
+            all.extend(read);
             if !full {
-                all.retain(|guild| self.is_served(guild));
+                all.retain(|(guild, _)| self.is_served(guild));
                 return Ok(all);
             }
         }

@@ -222,6 +222,14 @@ impl Discord {
         &self.adapter.identity
     }
 
+    /// Returns the name that people know their place by: the server's if Nod serves one, otherwise the application's.
+    pub async fn workspace_name(&self) -> String {
+        match self.adapter.guilds.list_names().await.as_deref() {
+            Ok([(_, name)]) if !name.is_empty() => name.clone(),
+            _ => self.identity().name.clone(),
+        }
+    }
+
     /// Returns the sign-in that redirects to `redirect`; `None` without a client secret.
     ///
     /// # Errors

@@ -12,6 +12,8 @@ use nod_connectors::google::scopes::GOOGLE;
 use nod_contract::clock::Timestamp;
 use sha2::{Digest, Sha256};
 
+use crate::discord;
+
 const STYLE: &str = ":root{color-scheme:light dark}\
 body{font:1.0625rem/1.55 system-ui,sans-serif;margin:0;padding:2rem 1.25rem;color:CanvasText;background:Canvas}\
 main{max-width:34rem;margin:0 auto}h1{font-size:1.5rem;line-height:1.25}dt{opacity:.75}dd{margin:0 0 .75rem}\
@@ -38,7 +40,7 @@ pub(super) fn style_digest() -> &'static str {
 <p>This link is just for you.</p>
 <dl><dt>Person</dt><dd><strong>{{ name }}</strong></dd>
 <dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else if signs_in %}any of yours. You'll sign in with Discord first, so Nod knows it's you{% else %}an admin has to allow it, because your chat profile shows no address{% endif %}</strong></dd>
-<dt>Workspace</dt><dd><strong>{{ workspace }}</strong></dd></dl>
+<dt>{{ place }}</dt><dd><strong>{{ workspace }}</strong></dd></dl>
 <h2>What Nod will be able to do</h2>
 <ul>{% for right in rights %}<li>{{ right }}</li>
 {% endfor %}</ul>
@@ -53,6 +55,7 @@ struct ConnectTemplate<'a> {
     name: &'a str,
     address: Option<&'a str>,
     signs_in: bool,
+    place: &'static str,
     workspace: &'a str,
     rights: Vec<&'static str>,
     token: &'a str,
@@ -96,6 +99,7 @@ pub(super) fn offer(page: &ConnectPage, signs_in: bool, token: &str, now: Timest
         name: &page.person_name,
         address: page.required_email.as_deref(),
         signs_in,
+        place: if page.platform == discord::PLATFORM { "Server" } else { "Workspace" },
         workspace: &page.workspace_name,
         rights: GOOGLE.consent_lines(&page.scopes),
         token,
