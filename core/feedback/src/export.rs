@@ -53,6 +53,7 @@ pub async fn send_export(
         return Ok(InteractionResponse::ephemeral("Nobody has rated an answer yet."));
     }
     let (text, rows) = table(&ratings);
+    let is_cut = rows < ratings.len() || i64::try_from(rows) == Ok(MAX_ROWS);
     let id: DeliveryId = core.id();
     // The id in the name lets a retry find a file that was sent already.
     let name = format!("nod-feedback-{}-{}.csv", now.format("%Y-%m-%d"), id.short());
@@ -68,7 +69,7 @@ pub async fn send_export(
         platform: &venue.platform,
         target: Some(&target),
         opens_thread: false,
-        card: &Card::from_markdown(summary(&ratings[..rows])),
+        card: &Card::from_markdown(summary(&ratings[..rows], is_cut)),
         only_for: Some(asker.person),
     };
     delivery::enqueue(conn, tenant, &venue, &new, now).await?;
@@ -80,9 +81,10 @@ pub async fn send_export(
 }
 
 /// "What people thought of my answers: 12 👍 and 3 👎."
-fn summary(ratings: &[Rating]) -> String {
+fn summary(ratings: &[Rating], is_cut: bool) -> String {
     let up = ratings.iter().filter(|rating| rating.is_up).count();
-    format!("What people thought of my answers: {up} 👍 and {} 👎.", ratings.len() - up)
+    let older = if is_cut { " The file has the newest ones only." } else { "" };
+    format!("What people thought of my answers: {up} 👍 and {} 👎.{older}", ratings.len() - up)
 }
 
 /// Returns a table of comma-separated values (RFC 4180), and how many ratings are in it.
