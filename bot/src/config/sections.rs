@@ -212,8 +212,9 @@ impl TierValues {
     }
 
     fn with_defaults(self, common: &Self, usual_timeout: Duration, usual_temperature: Option<f32>) -> Tier {
-        // The key of one provider is never sent to another.
-        let elsewhere = self.preset.is_some() && self.preset != common.preset;
+        // A key is never sent to an endpoint that it was not given for.
+        let elsewhere = (self.preset.is_some() && self.preset != common.preset)
+            || (self.base_url.is_some() && common.base_url.is_some() && self.base_url != common.base_url);
         // Another endpoint can have another dialect, so the common preset does not apply to it.
         let preset = match (&self.preset, &self.base_url) {
             (None, None) => common.preset.clone(),

@@ -13,9 +13,17 @@ use super::problem::{PREFIX, Problem};
 /// Where the file is looked for if no other is named.
 const DEFAULT_FILE: &str = "config/nod.toml";
 
-/// Names with Nod's prefix that are read elsewhere: by the command line and by the tests.
-const RESERVED_VARIABLES: [&str; 4] =
-    ["NOD_CONFIG", "NOD_SPECS_DIR", "NOD_EVAL_DIR", "NOD_TEST_DATABASE_URL"];
+/// Names with Nod's prefix that are read elsewhere: by the command line, the scripts and the tests.
+const RESERVED_VARIABLES: [&str; 8] = [
+    "NOD_CI_CACHE",
+    "NOD_CONFIG",
+    "NOD_EVAL_DIR",
+    "NOD_MODELS",
+    "NOD_PICTURES",
+    "NOD_POSTGRES_PASSWORD",
+    "NOD_SPECS_DIR",
+    "NOD_TEST_DATABASE_URL",
+];
 
 /// A flat table, `slack.bot_token` → value.
 pub(super) type Given = BTreeMap<String, Value>;

@@ -93,6 +93,23 @@ fn a_preset_sets_what_is_known_of_a_provider_and_a_key_stays_at_its_own() {
 }
 
 #[test]
+fn a_key_stays_at_the_endpoint_that_it_was_given_for() {
+    let pairs = [
+        ("NOD_LLM__BASE_URL", "https://a.test/v1"),
+        ("NOD_LLM__API_KEY", "sk-1"),
+        ("NOD_LLM__MODEL", "m"),
+        ("NOD_LLM__ROUTER__BASE_URL", "https://b.test/v1"),
+        ("NOD_LLM__SUMMARISER__BASE_URL", "https://a.test/v1/"),
+    ];
+    let llm = load("", &pairs).unwrap().llm;
+    let key = |tier: &Tier| tier.api_key.as_ref().map(|key| key.expose_secret().to_owned());
+    assert_eq!(key(&llm.router), None);
+    assert_eq!((key(&llm.reasoner), key(&llm.summariser)), (Some("sk-1".into()), Some("sk-1".into())));
+    let each = [("NOD_LLM__API_KEY", "sk-1"), ("NOD_LLM__ROUTER__BASE_URL", "https://b.test/v1")];
+    assert_eq!(key(&load("", &each).unwrap().llm.router), Some("sk-1".into()));
+}
+
+#[test]
 fn the_summariser_takes_from_the_reasoner_what_it_does_not_set() {
     let toml = "[llm]\nmodel = \"all\"\n[llm.reasoner]\nmodel = \"big\"\ntemperature = 0.3\ntimeout = \"9s\"\n\
                 [llm.summariser]\nmax_tokens = 500";
