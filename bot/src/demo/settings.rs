@@ -37,7 +37,7 @@ impl DemoEnvironment {
     /// Returns the model's variables; empty if no endpoint is set, because a key or a name is useless without one.
     pub(super) fn model(&self) -> Vec<(String, String)> {
         let all: Vec<_> = self.0.iter().filter(|(name, _)| is_model(name)).collect();
-        if !all.iter().any(|(name, _)| name.ends_with("__BASE_URL")) {
+        if !all.iter().any(|(name, _)| name.ends_with("__BASE_URL") || name.ends_with("__PRESET")) {
             return Vec::new();
         }
         all.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
