@@ -3,6 +3,7 @@
 //! 0: done. 1: it failed, or `nod doctor` found a problem. 2: the input was wrong (a misspelt command or
 //! configuration).
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -105,7 +106,7 @@ enum Manifest {
     /// For https://api.slack.com/apps → Create New App → From a manifest
     Slack {
         /// Where browsers and, in http mode, Slack reach Nod [default: server.public_url]
-        #[arg(long, value_name = "URL")]
+        #[arg(long, value_name = "URL", value_parser = parse_public_url)]
         public_url: Option<url::Url>,
         /// How Slack reaches Nod [default: slack.mode]
         #[arg(long, value_enum)]
@@ -182,6 +183,11 @@ fn log(command: &Command, config: Option<&Config>) -> anyhow::Result<()> {
         }
         _ => Ok(logging::start(filter)?),
     }
+}
+
+fn parse_public_url(text: &str) -> Result<url::Url, String> {
+    let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.filter(url::Url::has_host).ok_or_else(|| "write it like https://nod.example.com/".to_owned())
 }
 
 /// Prints the manifest. Options that are not given come from the configuration, if it can be read.
@@ -268,6 +274,9 @@ async fn chat(config: Config, user: Option<String>) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut gone = signal(SignalKind::hangup())?;
     let _interrupt = signal(SignalKind::interrupt())?;
+    if !std::io::stdin().is_terminal() {
+        anyhow::bail!("nod chat needs a terminal, and standard input isn't one");
+    }
     let user = user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "me".to_owned());
     let stop = CancellationToken::new();
     let mut talk = Box::pin(app::chat(config, user, stop.clone()));
@@ -341,5 +350,16 @@ mod tests {
     #[test]
     fn the_command_line_is_valid() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_public_url_is_answered_with_an_example() {
+        for wrong in ["nod.example.com", "ftp://nod.example.com", "https://", "  "] {
+            let parsed = Cli::try_parse_from(["nod", "manifest", "slack", "--public-url", wrong]);
+            let error = parsed.map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("write it like https://nod.example.com/"), "{wrong}: {error}");
+        }
+        let right = ["nod", "manifest", "slack", "--public-url", "https://nod.example.com"];
+        assert!(Cli::try_parse_from(right).is_ok());
     }
 }

@@ -158,7 +158,13 @@ async fn approvals_lists_what_waits_on_several_cards(platform: Platform) {
     world.say("ana", "general", "@nod tell Bo when lunch is").await;
     let said = world.run_command("ana", "general", "approvals").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: # Waiting for you
+            1. email to bo@acme.test “Running late”, expires Sat 7 Mar 2026, 09:30 WET
+            [Show 1]
+            2. email to bo@acme.test “Lunch”, expires Sat 7 Mar 2026, 09:30 WET
+            [Show 2]
+        ");
     }
     let shown = world.click_ephemeral("ana", "Show 2").await;
     assert!(shown.contains("At one."), "{shown}");

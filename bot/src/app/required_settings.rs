@@ -50,8 +50,22 @@ pub(super) struct Models {
 
 impl Models {
     pub(super) fn from_config(missing: &mut Vec<String>, config: &Config) -> Option<Self> {
-        let router = tier(missing, &config.llm.router, "router");
-        let reasoner = tier(missing, &config.llm.reasoner, "reasoner");
+        let (router, reasoner) = (&config.llm.router, &config.llm.reasoner);
+        // What neither has is said once, by the key that gives it to both.
+        if router.base_url.is_none() && reasoner.base_url.is_none() {
+            missing.push(format!("  llm.preset ({}), or llm.base_url", config::env_name("llm.preset")));
+        } else {
+            require(missing, router.base_url.clone(), "llm.router.base_url");
+            require(missing, reasoner.base_url.clone(), "llm.reasoner.base_url");
+        }
+        if router.model.is_none() && reasoner.model.is_none() {
+            require(missing, None::<()>, "llm.model");
+        } else {
+            require(missing, router.model.clone(), "llm.router.model");
+            require(missing, reasoner.model.clone(), "llm.reasoner.model");
+        }
+        let router = tier(missing, router, "router");
+        let reasoner = tier(missing, reasoner, "reasoner");
         // Falls back to the reasoner's settings, so it adds nothing that could be missing.
         let summariser = tier(&mut Vec::new(), &config.llm.summariser, "summariser");
         Some(Self { router: router?, reasoner: reasoner?, summariser: summariser? })
@@ -92,10 +106,8 @@ fn transport(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Transpo
     }
 }
 
-/// Returns a tier's settings; an endpoint without a key needs none.
+/// Returns a tier's settings, and which keys of its endpoints are missing: one without a key needs none.
 fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
-    require(missing, tier.base_url.clone(), "llm.base_url");
-    require(missing, tier.model.clone(), &format!("llm.{name}.model"));
     let needs_key = |tier: &config::Tier| tier.preset.as_ref().is_some_and(|preset| preset.needs_key);
     if needs_key(tier) {
         require(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
@@ -107,4 +119,37 @@ fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<Ti
         }
     }
     tier.settings()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn missing(set: &[(&str, &str)]) -> String {
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let config = Config::load(None, set).unwrap();
+        let error = RequiredSettings::from_config(&config).map(|_| ()).unwrap_err().to_string();
+        let lines = error.lines().filter(|line| line.starts_with("  "));
+        lines.map(str::trim).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn what_one_key_gives_to_all_models_is_missed_once() {
+        let discord = ("NOD_DISCORD__TOKEN", "x");
+        assert_eq!(
+            missing(&[discord]),
+            "llm.preset (NOD_LLM__PRESET), or llm.base_url; llm.model (NOD_LLM__MODEL)"
+        );
+        let url = ("NOD_LLM__BASE_URL", "http://127.0.0.1:1");
+        assert_eq!(
+            missing(&[discord, url, ("NOD_LLM__ROUTER__MODEL", "m")]),
+            "llm.reasoner.model (NOD_LLM__REASONER__MODEL)"
+        );
+        assert_eq!(
+            missing(&[("NOD_LLM__MODEL", "m"), url]),
+            "slack.bot_token (NOD_SLACK__BOT_TOKEN); slack.app_token (NOD_SLACK__APP_TOKEN)"
+        );
+    }
 }

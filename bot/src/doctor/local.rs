@@ -81,7 +81,7 @@ pub(super) fn reader(tried: std::io::Result<Hello>) -> Finding {
     if open.is_empty() {
         return Finding::ok(
             SUBJECT,
-            "read in a process of their own (256 MB, 5 s of computing, no files, no network)",
+            "read in a process of their own (256 MB, limited computing time, no files, no network)",
         );
     }
     let said =

@@ -14,7 +14,7 @@ use super::{Finding, Verdict};
 use crate::app::embeddings;
 use crate::config::{Config, Slack, SlackMode, env_name};
 use crate::server;
-use crate::slack::{SlackSettings, Transport, probe};
+use crate::slack::{SlackSettings, Transport, probe, probe_socket};
 
 /// A clock that is off by more, in seconds, breaks sign-ins and expiries.
 pub(super) const CLOCK_TOLERANCE: i64 = 30;
@@ -35,19 +35,22 @@ pub(super) async fn check_slack(config: Arc<Config>) -> Vec<Finding> {
             return no_bot.into_iter().chain(no_way).collect();
         }
     };
-    let report = match probe(&SlackSettings { api_url: api_url.clone(), bot_token, transport: way }).await {
-        Ok(report) => report,
-        Err(error) => return vec![Finding::failed(BOT, error.to_string(), BOT_CURE)],
-    };
-    let mut all = vec![
-        Finding::ok(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
-        scopes(&report.missing),
-        match report.socket {
-            Some(Ok(())) => Finding::ok(APP, "can open Socket Mode connections"),
-            Some(Err(error)) => Finding::failed(APP, error.to_string(), APP_CURE),
-            None => requests(config.server.public_url.as_ref()),
+    let reached = match &way {
+        Transport::Socket { app_token } => match probe_socket(api_url, app_token).await {
+            Ok(()) => Finding::ok(APP, "can open Socket Mode connections"),
+            Err(error) => Finding::failed(APP, error.to_string(), APP_CURE),
         },
-    ];
+        Transport::Http { .. } => requests(config.server.public_url.as_ref()),
+    };
+    let settings = SlackSettings { api_url: api_url.clone(), bot_token, transport: way };
+    let mut all = match probe(&settings).await {
+        Ok(report) => vec![
+            Finding::ok(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
+            scopes(&report.missing),
+        ],
+        Err(error) => vec![Finding::failed(BOT, error.to_string(), BOT_CURE)],
+    };
+    all.push(reached);
     all.extend(fetch_slack_time(api_url).await.map(|theirs| clock(theirs, SystemClock.now())));
     all
 }
@@ -128,7 +131,12 @@ pub(super) async fn check_model(config: Arc<Config>, which: ModelTier) -> Vec<Fi
     let Some(tier) = tier.settings() else {
         let cure =
             "set llm.preset or llm.base_url, and llm.model (and llm.api_key if the endpoint needs one)";
-        return vec![Finding::failed(&what, "not set", cure)];
+        // One setting gives all of them a model, so it is missed once.
+        return match (config.llm.router.settings(), config.llm.reasoner.settings(), which) {
+            (None, None, ModelTier::Router) => vec![Finding::failed("model", "not set", cure)],
+            (None, None, _) => Vec::new(),
+            _ => vec![Finding::failed(&what, "not set", cure)],
+        };
     };
     let stand_in = tier.fallback.as_ref().map(|other| format!("; backup: {}", other.model));
     let asked = format!(

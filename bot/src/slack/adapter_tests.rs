@@ -4,11 +4,12 @@ use chrono::{Duration, Utc};
 use nod_contract::chat::Membership;
 use nod_sandbox::Fault;
 use nod_sandbox::slack::{Slack as Fake, User};
+use secrecy::ExposeSecret;
 use uuid::Uuid;
 
 use super::*;
 use crate::slack::fixtures::*;
-use crate::slack::{Slack, Transport, connect, probe};
+use crate::slack::{Slack, Transport, connect, probe, probe_socket};
 
 const KEY: DeliveryId = DeliveryId(Uuid::from_u128(42));
 
@@ -158,17 +159,22 @@ async fn memberships_are_parsed() {
 async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
     let fake = fake_slack().await;
     let report = probe(&settings(&fake)).await.unwrap();
-    assert_eq!((report.missing.len(), report.socket.clone()), (0, Some(Ok(()))), "{report:?}");
+    assert!(report.missing.is_empty(), "{report:?}");
+    let opens = async |app_token: &str| {
+        let api_url = &settings(&fake).api_url;
+        probe_socket(api_url, &app_token.to_owned().into()).await
+    };
+    let Transport::Socket { app_token } = settings(&fake).transport else { panic!("the fake has a socket") };
+    assert_eq!(opens(app_token.expose_secret()).await, Ok(()));
+    assert!(matches!(opens("xapp-wrong").await, Err(ChatError::Rejected { .. })));
     assert_eq!(report.identity, *connect_slack(&fake).await.identity());
     fake.change(|w| w.config.app.scopes.remove("users:read.email"));
     let mut settings = settings(&fake);
-    settings.transport = Transport::Socket { app_token: "xapp-wrong".to_owned().into() };
     let report = probe(&settings).await.unwrap();
     match report.granted_scopes {
         Some(_) => assert_eq!(report.missing, ["users:read.email"]),
         None => eprintln!("the fake does not tell its scopes yet"),
     }
-    assert!(matches!(report.socket, Some(Err(ChatError::Rejected { .. }))));
     settings.bot_token = "xoxb-wrong".to_owned().into();
     let refused = probe(&settings).await.unwrap_err().to_string();
     assert_eq!(refused, "Slack (auth.test): refused: invalid_auth");

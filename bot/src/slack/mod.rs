@@ -51,7 +51,7 @@ pub use ingest::Ingestor;
 pub use manifest::manifest;
 #[cfg(feature = "demo")]
 pub(crate) use manifest::message_shortcuts;
-pub use probe::{Report, probe};
+pub use probe::{Report, probe, probe_socket};
 pub use render::{blocks, fallback};
 pub use scopes::required_scopes;
 pub use socket::Listener;

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use nod_contract::chat::ChatError;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use url::Url;
 
 use super::scopes::{AUTH, OPEN_CONNECTION, required_scopes};
 use super::web::{self, WebApiClient};
-use super::{ConnectError, Identity, SlackSettings, Transport, identity};
+use super::{ConnectError, Identity, SlackSettings, identity};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -21,11 +22,9 @@ pub struct Report {
     pub granted_scopes: Option<Vec<String>>,
     /// The scopes that Nod needs and lacks: add them to the app and reinstall it. Empty if Slack does not say.
     pub missing: Vec<&'static str>,
-    /// Whether the app token opens a Socket Mode connection; `None` if Slack posts to Nod instead.
-    pub socket: Option<Result<(), ChatError>>,
 }
 
-/// Runs the checks with the configured tokens.
+/// Checks the bot token.
 ///
 /// # Errors
 /// If the bot token is refused or Slack does not answer.
@@ -33,18 +32,17 @@ pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
     let (identity, granted) = fetch_identity(settings).await?;
     let lacking = |scope: &&str| granted.as_ref().is_some_and(|all| !all.iter().any(|g| g == scope));
     let missing = required_scopes().into_iter().filter(lacking).collect();
-    let socket = match &settings.transport {
-        Transport::Socket { app_token } => {
-            let app = WebApiClient::new(
-                web::client(&settings.api_url)?,
-                web::token(app_token),
-                settings.api_url.clone(),
-            );
-            Some(app.call(&OPEN_CONNECTION, &json!({})).await.map(|_| ()))
-        }
-        Transport::Http { .. } => None,
-    };
-    Ok(Report { identity, granted_scopes: granted, missing, socket })
+    Ok(Report { identity, granted_scopes: granted, missing })
+}
+
+/// Checks whether the app token opens a Socket Mode connection.
+///
+/// # Errors
+/// If it is refused or Slack does not answer.
+pub async fn probe_socket(api_url: &Url, app_token: &SecretString) -> Result<(), ChatError> {
+    let client = web::client(api_url).map_err(|error| ChatError::UnknownOutcome(error.to_string()))?;
+    let app = WebApiClient::new(client, web::token(app_token), api_url.clone());
+    app.call(&OPEN_CONNECTION, &json!({})).await.map(|_| ())
 }
 
 /// Calls `auth.test` directly: the scopes are in a header, which slack-morphism does not expose.

@@ -105,8 +105,10 @@ fn local_time(time: &TimeOption, here: &TimeZone) -> Option<String> {
     (time.from < time.to).then(|| when::format_span(&from, &to, here, year))
 }
 
-/// Shows `**bold**` as bold; all other Markdown is readable as it is.
+/// Shows `**bold**` as bold and code without its marks; all other Markdown is readable as it is.
 fn emphasize(text: &str, look: TextStyle) -> String {
+    let marks = text.matches('`').count();
+    let text = if marks.is_multiple_of(2) { text.replace('`', "") } else { text.to_owned() };
     let mut parts: Vec<String> = text.split("**").map(str::to_owned).collect();
     // A pair of asterisks without its partner stays unchanged.
     if parts.len().is_multiple_of(2)
@@ -176,6 +178,10 @@ mod tests {
             [3] Approve & send   [4] Deny
         ");
         assert_eq!(card(&Card::from_markdown("**Sent** ** now"), &[], TextStyle::Plain), "Sent ** now");
+        assert_eq!(
+            card(&Card::from_markdown("`/help` shows this"), &[], TextStyle::Plain),
+            "/help shows this"
+        );
         assert!(card(&shown, &[3, 4], TextStyle::Terminal).starts_with("\u{1b}[1mSend this mail?\u{1b}[0m"));
     }
 

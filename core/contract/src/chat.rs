@@ -471,7 +471,7 @@ pub trait ChatAdapter: Send + Sync {
     /// Returns an upper bound for the characters of a message. Less might fit.
     fn max_message_chars(&self) -> usize;
     /// Returns how much of a request its card can show: fields, risks and body together, counted as in
-    /// `approval::whole`. Its frame, buttons and receipt are not included.
+    /// `approval::display_limits`. Its frame, buttons and receipt are not included.
     fn display_limit(&self) -> usize;
     /// Returns the minimum interval between two posts in one place that the platform requires.
     fn post_interval(&self) -> TimeDelta;

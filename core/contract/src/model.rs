@@ -114,12 +114,16 @@ pub struct Usage {
     pub completion: u32,
 }
 
+fn count_attempts(attempts: u32) -> String {
+    format!("{attempts} {}", if attempts == 1 { "attempt" } else { "attempts" })
+}
+
 /// Why a model did not answer. No retry follows when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum ModelError {
     /// Nothing usable arrived within the deadline: timeouts, dropped connections, cut streams, 429, 5xx.
-    #[error("no answer after {attempts} attempts in {} s: {reason}", waited.as_secs())]
+    #[error("no answer after {} in {} s: {reason}", count_attempts(*attempts), waited.as_secs())]
     #[serde(alias = "silent")]
     Timeout {
         #[serde(alias = "tries")]

@@ -66,7 +66,7 @@ fn is_yes(text: &str) -> bool {
     YES.contains(&said.as_str())
 }
 
-/// Applies a message if it is an approval. The caller updates the card afterwards with [`shown`]: the conversation's
+/// Applies a message if it is an approval. The caller updates the card afterwards with [`refresh_approved_card`]: the conversation's
 /// lane is locked before the channel's.
 pub async fn yes(
     core: &Requests,
