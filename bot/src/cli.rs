@@ -44,6 +44,9 @@ enum Command {
     /// Try all of Nod in your browser, on this machine, without any account
     #[cfg(feature = "demo")]
     Demo,
+    /// Measure what a turn costs, with fakes and a Postgres of its own
+    #[cfg(feature = "demo")]
+    Bench(crate::bench::Options),
     /// Bring the database up to date
     Migrate,
     /// Print the manifest for creating an app
@@ -218,6 +221,8 @@ async fn run_command(command: Command, config: Result<Config, Problems>) -> Exit
         (Command::Doctor { json }, config) => return doctor::run_checks(config, json).await,
         #[cfg(feature = "demo")]
         (Command::Demo, _) => return to_exit_code(run_until_stopped(crate::demo::run).await),
+        #[cfg(feature = "demo")]
+        (Command::Bench(options), _) => return to_exit_code(crate::bench::run(options).await),
         (_, Err(problems)) => {
             eprintln!("nod: {problems}");
             return ExitCode::from(2);

@@ -1,6 +1,8 @@
 //! The program `nod`: the chat platforms, the configuration, and the composition root.
 
 pub mod app;
+#[cfg(feature = "demo")]
+mod bench;
 mod cli;
 pub mod config;
 pub mod database;

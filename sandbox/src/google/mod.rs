@@ -244,6 +244,12 @@ impl Google {
         self.server.url()
     }
 
+    /// Returns how long answers took, in total.
+    #[must_use]
+    pub fn total_response_time(&self) -> std::time::Duration {
+        self.server.total_response_time()
+    }
+
     /// Returns the URL of the consent page.
     #[must_use]
     pub fn auth_url(&self) -> String {

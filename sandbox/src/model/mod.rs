@@ -187,6 +187,11 @@ impl Model {
         self.shared.state().requests.clone()
     }
 
+    /// Returns every valid request since the last call of this, and forgets them.
+    pub fn take_requests(&self) -> Vec<Value> {
+        self.shared.change(|state| std::mem::take(&mut state.requests))
+    }
+
     /// Returns the requests that neither script nor rules answered.
     #[must_use]
     pub fn list_unexpected(&self) -> Vec<Value> {

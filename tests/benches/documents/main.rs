@@ -6,9 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::large_futures)]
 
-#[path = "../turns/conversation.rs"]
 mod conversation;
-#[path = "../turns/figures.rs"]
 mod figures;
 mod library;
 mod memory;

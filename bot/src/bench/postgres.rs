@@ -1,0 +1,68 @@
+//! A Postgres of the measurement's own, which counts statements.
+
+use std::path::Path;
+
+use anyhow::Context;
+use secrecy::ExposeSecret;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgConnection, PgPool};
+
+use crate::database::Embedded;
+
+/// Room for the connections of one Nod and those of the measurement.
+const CONNECTIONS: u32 = 60;
+
+pub(super) struct Server {
+    embedded: Embedded,
+    /// For what is asked of the server itself.
+    pool: PgPool,
+    /// Whether statements are counted.
+    pub counts_statements: bool,
+}
+
+impl Server {
+    /// Starts it in this folder. Every commit is flushed, as it is for everybody; the images of whole pages after a
+    /// checkpoint are left out, since they depend on when that was.
+    pub(super) async fn start(folder: &Path) -> anyhow::Result<Self> {
+        let data = folder.join("postgres");
+        std::fs::create_dir_all(&data)?;
+        let first = Embedded::start(&data, CONNECTIONS).await?;
+        let mut conn = PgConnection::connect(first.url().expose_secret()).await?;
+        let installed =
+            "select exists (select from pg_available_extensions where name = 'pg_stat_statements')";
+        let counts_statements: bool = sqlx::query_scalar(installed).fetch_one(&mut conn).await?;
+        if counts_statements {
+            sqlx::query("alter system set shared_preload_libraries = 'pg_stat_statements'")
+                .execute(&mut conn)
+                .await?;
+        }
+        sqlx::query("alter system set max_wal_size = '4GB'").execute(&mut conn).await?;
+        conn.close().await?;
+        first.stop().await;
+        let embedded = Embedded::start(&data, CONNECTIONS).await?;
+        let options: PgConnectOptions = embedded.url().expose_secret().parse()?;
+        let pool = PgPoolOptions::new().max_connections(2).connect_with(options).await?;
+        if counts_statements {
+            sqlx::query("create extension pg_stat_statements").execute(&pool).await?;
+        }
+        Ok(Self { embedded, pool, counts_statements })
+    }
+
+    /// Creates a database and returns its URL.
+    pub(super) async fn create_database(&self, name: &str) -> anyhow::Result<String> {
+        // Only our own names.
+        sqlx::raw_sql(sqlx::AssertSqlSafe(format!("create database {name}"))).execute(&self.pool).await?;
+        let url = self.embedded.url();
+        let (before, after) = url.expose_secret().split_once("/nod?").context("the server's address")?;
+        Ok(format!("{before}/{name}?{after}"))
+    }
+
+    pub(super) fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    pub(super) async fn stop(self) {
+        self.pool.close().await;
+        self.embedded.stop().await;
+    }
+}
