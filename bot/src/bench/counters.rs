@@ -82,7 +82,7 @@ impl Counters {
         )
         .fetch_one(pool)
         .await?;
-        let asked = subject.asked();
+        let asked = subject.model_usage();
         Ok(Self {
             at: Instant::now(),
             nod_cpu: Process::read(nod)?.own_cpu,

@@ -49,8 +49,9 @@ impl<'s> Driver<'s> {
     pub(super) fn new(subject: &'s Subject) -> Self {
         let mut driver =
             Self { subject, done: Mutex::default(), sent_before: 0, told_before: BTreeMap::new() };
-        driver.sent_before = driver.sent();
-        driver.told_before = (0..PEOPLE).map(|person| (person, driver.told(person))).collect();
+        driver.sent_before = driver.count_sent_mail();
+        driver.told_before =
+            (0..PEOPLE).map(|person| (person, driver.count_private_messages(person))).collect();
         driver
     }
 
@@ -62,7 +63,7 @@ impl<'s> Driver<'s> {
                 .with_context(|| format!("{} connects", company::handle(person)))?;
         }
         self.wait_until_quiet().await?;
-        self.told_before = (0..PEOPLE).map(|person| (person, self.told(person))).collect();
+        self.told_before = (0..PEOPLE).map(|person| (person, self.count_private_messages(person))).collect();
         Ok(())
     }
 
@@ -115,7 +116,7 @@ impl<'s> Driver<'s> {
         let begun = Instant::now();
         let (person, channel, thread) = self.say(kind);
         let lost = || {
-            let said = self.subject.slack.read(|world| turns::said(&world.thread(&channel, &thread)));
+            let said = self.subject.slack.read(|world| turns::transcript(&world.thread(&channel, &thread)));
             format!("a turn was lost ({}); its thread:\n{said}", kind.name())
         };
         if kind == Kind::Approval {
@@ -139,7 +140,7 @@ impl<'s> Driver<'s> {
         let number = self.subject.turns.fetch_add(1, Ordering::Relaxed);
         let channel = number % CHANNELS;
         let person = company::member(channel, number / CHANNELS);
-        let words = kind.words(&company::first_name(person + 1));
+        let words = kind.request(&company::first_name(person + 1));
         let slack = &self.subject.slack;
         let id = slack.read(|w| w.channel_id(&company::channel_name(channel))).unwrap_or_default();
         let thread = slack.post_message(&company::handle(person), &id, None, &words);
@@ -179,7 +180,8 @@ impl<'s> Driver<'s> {
         let mut last = (0, 0, 0);
         loop {
             summariser.take_requests();
-            let calls = (slack.read(|w| w.calls.len()), google.calls().len(), self.subject.asked().requests);
+            let calls =
+                (slack.read(|w| w.calls.len()), google.calls().len(), self.subject.model_usage().requests);
             if calls == last && slack.list_unacknowledged().is_empty() {
                 return Ok(());
             }
@@ -206,23 +208,23 @@ impl<'s> Driver<'s> {
             sent += usize::from(*kind == Kind::Approval);
         }
         for (person, lines) in told {
-            let now = self.told(person) - self.told_before[&person];
+            let now = self.count_private_messages(person) - self.told_before[&person];
             anyhow::ensure!(now == lines, "{} got {now} answers instead of {lines}", company::handle(person));
         }
-        let now = self.sent() - self.sent_before;
+        let now = self.count_sent_mail() - self.sent_before;
         anyhow::ensure!(now == sent, "{now} emails were sent instead of {sent}");
         Ok(())
     }
 
     /// Returns how many messages a person has from Nod.
-    fn told(&self, person: usize) -> usize {
+    fn count_private_messages(&self, person: usize) -> usize {
         let slack = &self.subject.slack;
         let line = slack.dm(&company::handle(person));
         slack.read(|world| world.messages(&line).iter().filter(|one| one.is_from_bot).count())
     }
 
     /// Returns how many emails were sent.
-    fn sent(&self) -> usize {
+    fn count_sent_mail(&self) -> usize {
         (0..PEOPLE).map(|person| self.subject.google.list_sent(&company::address(person)).len()).sum()
     }
 

@@ -106,7 +106,7 @@ impl Subject {
     }
 
     /// Returns what the model was asked so far.
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn model_usage(&self) -> Asked {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         // Kept, they would fill the memory: a prompt is some ten thousand characters.
         for request in self.model.take_requests() {

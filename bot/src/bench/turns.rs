@@ -28,7 +28,7 @@ impl Kind {
     }
 
     /// Returns what is said; `colleague` gets the email.
-    pub(super) fn words(self, colleague: &str) -> String {
+    pub(super) fn request(self, colleague: &str) -> String {
         match self {
             Self::Conversation => "@nod thanks!".to_owned(),
             Self::Tool => "@nod what's new in my mail?".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn card(world: &World, channel: &str, thread: &str) -> Option<String>
 }
 
 /// Returns what stands in a thread, for people who look for a fault.
-pub(super) fn said(thread: &[&Message]) -> String {
+pub(super) fn transcript(thread: &[&Message]) -> String {
     let lines: Vec<String> = thread.iter().map(|one| format!("{}: {}", one.user, text(one))).collect();
     lines.join("\n")
 }
