@@ -25,6 +25,9 @@ export function renderComposer() {
 // Puts words into the box, ready to be sent.
 export const fill = (words) => parts.fill(words);
 
+// Whether something stands there that was not sent.
+export const isWriting = () => Boolean(parts?.isFilled());
+
 // The same with a file.
 export function drop(words, file) {
   parts.attach(file);

@@ -45,11 +45,13 @@ function focusIn(node, action) {
 // Returns what gives the focus back to where it is now, also if the message there was drawn again meanwhile.
 export function rememberFocus() {
   const held = document.activeElement;
-  const [action, at] = [held?.dataset?.action, held?.closest("[data-ts]")?.dataset.ts];
+  const [action, at, list] = [held?.dataset?.action, held?.closest("[data-ts]")?.dataset.ts, held?.closest(".messages")];
   return () => {
     if (held?.isConnected) return held.focus({ preventScroll: true });
-    const message = at && document.querySelector(`[data-ts="${CSS.escape(at)}"]`);
-    focusIn(message || document.querySelector("main > [data-turn='0'] .messages"), action);
+    const message = at && list?.querySelector(`[data-ts="${CSS.escape(at)}"]`);
+    const lists = [...document.querySelectorAll("main > [data-turn='0'] .messages")];
+    // A thread may lie over its channel.
+    focusIn(message || lists.findLast((one) => one.getClientRects().length), action);
   };
 }
 

@@ -1,13 +1,12 @@
 // The first way: from a request in Slack to the mail that arrives. And how any way acts in the Slack window.
 
-import { pointAt } from "./chat.js";
 import { drop as dropFile, fill } from "./composer.js";
 import { openConnect } from "./connect.js";
 import { lookInto } from "./mail.js";
 import { onSlack } from "./progress.js";
 import { become } from "./sidebar.js";
 import { line, people, store } from "./store.js";
-import { show } from "./windows.js";
+import { goTo } from "./thread.js";
 
 export const MAIL = "@nod tell Bo I'm late";
 
@@ -39,20 +38,14 @@ export const mailWay = {
   },
 };
 
-function goTo(channel) {
-  store.channel = channel.id;
-  store.home = false;
-  show("slack");
-}
-
 export function write(channel, words) {
-  if (channel) goTo(channel);
+  if (channel) goTo(channel.id);
   setTimeout(() => fill(words));
 }
 
 const first = () => store.slack.channels.find((one) => one.name === store.facts.channel);
 
-export const goToChannel = () => goTo(first());
+export const goToChannel = () => goTo(first().id);
 
 export function ask(words) {
   write(first(), words);
@@ -60,13 +53,11 @@ export function ask(words) {
 
 // Puts words and a file into the box, where they are asked.
 export function drop(words, file) {
-  if (first()) goTo(first());
+  if (first()) goTo(first().id);
   setTimeout(() => dropFile(words, file));
 }
 
 export function point(message) {
   const place = message && store.slack.channels.find((one) => one.id === message.channel);
-  if (!place) return;
-  goTo(place);
-  pointAt(message.ts);
+  if (place) goTo(place.id, message.ts);
 }

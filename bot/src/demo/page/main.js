@@ -2,7 +2,7 @@
 
 import { wasBegunAnew } from "./reload.js";
 import * as api from "./api.js";
-import { pointAt, renderChat } from "./chat.js";
+import { renderChannel } from "./channel.js";
 import { renderHome } from "./home.js";
 import { renderComposer } from "./composer.js";
 import { guild } from "./discord/actions.js";
@@ -17,9 +17,10 @@ import { listen, readGuild, readGoogle, readNod, readWorkspace } from "./polling
 import { renderSidebar } from "./sidebar.js";
 import { changed, me, onChange, people, store } from "./store.js";
 import { tell } from "./notifications.js";
+import { goTo, openAnswered, renderThread } from "./thread.js";
 import { toast } from "./toast.js";
 import { recall } from "./unread.js";
-import { renderViews, show, watchViews } from "./windows.js";
+import { renderViews, watchViews } from "./windows.js";
 
 let ready = false;
 const PROMISE = "You see exactly what will be sent, it's sent once, and only when you approve it.";
@@ -30,7 +31,10 @@ const ANEW =
 function render() {
   if (!ready) return;
   renderBanner();
-  renderChat(renderHome());
+  const isCovered = renderHome();
+  openAnswered();
+  renderChannel(isCovered);
+  renderThread(isCovered);
   renderSidebar();
   renderComposer();
   renderDiscord();
@@ -66,11 +70,7 @@ function whatIsReal() {
 // Opens what a link leads to: a message, an event, or a mail; where that is not there any more, the mailbox.
 function playedLink() {
   const message = askedMessage();
-  if (message) {
-    store.channel = message.channel;
-    show("slack");
-    pointAt(message.ts);
-  }
+  if (message) goTo(message.channel, message.ts);
   const event = askedEvent();
   if (event) lookIntoCalendar(store.calendars.has(event.account) ? event.account : me().email, event.id);
   const mail = askedMail();

@@ -7,6 +7,7 @@ import { messageMenu } from "./message_menu.js";
 import { el, fullTime, isBusy, setBusy, time } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { bot, me, nameOf, store } from "./store.js";
+import { open } from "./threads.js";
 import { toast } from "./toast.js";
 
 // How long a pressed button stays grey when nothing comes of it.
@@ -22,7 +23,7 @@ export function messageNode(message) {
     "article",
     { class: message.whisper ? "message whisper" : "message", "data-ts": message.ts },
     avatar(author),
-    message.whisper ? null : messageMenu(message),
+    message.whisper ? null : el("div", { class: "tools" }, message.opens ? reply(message) : null, messageMenu(message)),
     el(
       "div",
       { class: "message-main" },
@@ -38,6 +39,9 @@ export function messageNode(message) {
     ),
   );
 }
+
+const reply = ({ ts }) =>
+  el("button", { type: "button", class: "tool", title: "Reply in thread", "data-thread": ts, "data-action": "reply", onclick: () => open(ts) }, "Reply");
 
 function content(message) {
   if (message.blocks?.length) return blocks(message.blocks, (element, isLink, node) => press(message, element, isLink, node));

@@ -61,7 +61,8 @@ export function box({ id, label, button, send }) {
   };
   const suggest = (ideas) =>
     chips.replaceChildren(...ideas.map((idea) => el("button", { type: "button", class: "chip", onclick: () => fill(idea) }, idea)));
-  return { text, form, chips, error, say, fill, attach: choose, suggest };
+  const isFilled = () => Boolean(text.value || chosen);
+  return { text, form, chips, error, say, fill, isFilled, attach: choose, suggest };
 }
 
 function encoded(file) {

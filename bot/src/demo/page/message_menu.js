@@ -7,7 +7,10 @@ import { toast } from "./toast.js";
 
 export function messageMenu(message) {
   const close = (event) => {
-    if (event.type === "keydown" ? event.key === "Escape" : !node.contains(event.relatedTarget)) node.open = false;
+    if (event.type === "keydown" ? event.key !== "Escape" || !node.open : node.contains(event.relatedTarget)) return;
+    node.open = false;
+    // It closes the menu, not the thread in which it stands.
+    event.stopPropagation();
   };
   const pick = async (id) => {
     node.open = false;
@@ -19,7 +22,7 @@ export function messageMenu(message) {
     }
   };
   const entries = store.facts.shortcuts.map(([id, name]) => el("button", { type: "button", onclick: () => pick(id) }, name));
-  const summary = el("summary", { "aria-label": "What Nod can do with this message", title: "More actions" }, "⋯");
+  const summary = el("summary", { class: "tool", "aria-label": "What Nod can do with this message", title: "More actions" }, "⋯");
   const node = el("details", { class: "message-menu", onfocusout: close, onkeydown: close }, summary, el("div", {}, entries));
   return node;
 }

@@ -4,15 +4,15 @@ import * as discord from "./discord/guild.js";
 import { pointAt as pointInDiscord } from "./discord/channel.js";
 import { hasLooked } from "./calendar.js";
 import { lookInto, lookIntoCalendar, openedCalendar, openedMail } from "./mail.js";
-import { pointAt } from "./chat.js";
 import { bot, changed, isDirect, isNew, store } from "./store.js";
+import { goTo } from "./thread.js";
 import { dismiss, toast } from "./toast.js";
 import { isShown, show } from "./windows.js";
 
 const told = new Set();
 
 export function tell() {
-  tellOf("slack", "Slack", workspace(), store.channel, goInSlack);
+  tellOf("slack", "Slack", workspace(), store.channel, goTo);
   tellOf("discord", "Discord", server(), discord.here.place, goInDiscord);
   tellOfMail();
   tellOfInvitations();
@@ -34,11 +34,6 @@ const server = () =>
     name: discord.isDirect(one) ? null : one.parent ? `the thread “${one.name}”` : `#${one.name}`,
     said: one.messages.filter((m) => m.by_bot && Date.parse(m.at) > store.since).map((m) => m.id),
   }));
-
-function goInSlack(place, ts) {
-  store.channel = place;
-  pointAt(ts);
-}
 
 function goInDiscord(place, id) {
   discord.goTo(place);

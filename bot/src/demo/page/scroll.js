@@ -32,7 +32,7 @@ function toEnd(list) {
   list.watched.observe(list);
 }
 
-const before = (node) => node.previousElementSibling ?? node.closest(".thread")?.querySelector(".root > *");
+const before = (node) => node.previousElementSibling;
 
 // Whether its last line is in view.
 function isSeen(list, node) {
@@ -44,11 +44,7 @@ function isSeen(list, node) {
 // The whole message; of one that is higher than the list its end, where the buttons are.
 function into(node) {
   node.scrollIntoView({ block: "nearest" });
-  // Below the last reply one can answer.
-  const isLast = node.parentElement.lastElementChild === node;
-  const reply = isLast && node.closest(".replies") && node.closest(".thread").querySelector(".reply");
-  const buttons = [...node.querySelectorAll("button, a.button")].at(-1);
-  (reply || buttons)?.scrollIntoView({ block: "nearest" });
+  [...node.querySelectorAll("button, a.button")].at(-1)?.scrollIntoView({ block: "nearest" });
 }
 
 function announce(list, nodes) {

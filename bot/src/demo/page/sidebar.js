@@ -58,7 +58,7 @@ function build() {
 
 function entryNode(one) {
   const go = () => {
-    store.channel = one.id;
+    Object.assign(store, { channel: one.id, thread: null });
     changed();
   };
   const mark = one.direct ? avatar(bot()) : el("span", { class: "hash", "aria-hidden": "true" }, "#");

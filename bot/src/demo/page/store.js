@@ -13,6 +13,8 @@ export const store = {
   calendars: new Map(),
   // Whether Nod's Home stands in the place of the direct messages.
   home: false,
+  // The thread that is open beside its channel: `channel`, `ts` of its root, and whether the focus `enters` it.
+  thread: null,
   // Whether an entry in the menu of a message was picked.
   picked: false,
   // Since when this person looks: what Nod says after it is news.
@@ -57,14 +59,18 @@ export function nameOf(id) {
   return one ? one.display_name || one.real_name || one.name : id;
 }
 
-const said = (one) => one.messages.map((m) => ({ at: Number(m.ts) * 1000, own: m.user === store.me }));
+const said = (messages) => messages.map((m) => ({ at: Number(m.ts) * 1000, own: m.user === store.me && !m.whisper }));
 
 export function markSeen() {
   const one = channel();
-  if (one) markRead(`${store.me}/${one.id}`, said(one));
+  if (one) markRead(`${store.me}/${one.id}`, said(one.messages));
 }
 
-export const unread = (one) => unreadIn(`${store.me}/${one.id}`, said(one));
+export const unread = (one) => unreadIn(`${store.me}/${one.id}`, said(one.messages));
+
+const threadKey = (one, ts) => `${store.me}/${one.id}/${ts}`;
+export const markRepliesSeen = (one, ts, replies) => markRead(threadKey(one, ts), said(replies));
+export const unreadReplies = (one, ts, replies) => unreadIn(threadKey(one, ts), said(replies));
 
 // Mail: what was there when the page was opened is old; what came later is new until it is opened.
 const opened = new Set();

@@ -16,9 +16,10 @@ mod webdriver;
 /// Two windows have room side by side.
 const WIDE: (u32, u32) = (1440, 900);
 const PHONE: (u32, u32) = (390, 844);
-/// Whether the last button of Nod's last card is where one reads.
-const IN_VIEW: &str = "const list = document.getElementById('messages').getBoundingClientRect(); \
-    const last = [...document.querySelectorAll('#messages .message .actions button')].at(-1)?.getBoundingClientRect(); \
+/// Whether the last button of Nod's last card is where one reads: in the thread that opened by itself.
+const IN_VIEW: &str = "const thread = document.querySelector('.slack .thread .messages'); \
+    const list = thread.getBoundingClientRect(); \
+    const last = [...thread.querySelectorAll('.message .actions button')].at(-1)?.getBoundingClientRect(); \
     return Boolean(last) && last.top >= list.top && last.bottom <= list.bottom";
 const ESCAPE: char = '\u{e00c}';
 
@@ -179,6 +180,60 @@ async fn slack_has_nods_home_and_its_entries_in_a_messages_menu() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn thread_is_opened_answered_and_closed() {
+    const HAS_FOCUS: &str = "const [selector] = arguments; return document.activeElement.matches(selector)";
+    const IS_CLOSED: &str = "return document.getElementById('thread').hidden";
+    const FIND: &str =
+        "const {ts} = [...document.querySelectorAll('#messages .message')].at(-1).dataset; return ts";
+    let Some(ana) = Visitor::arrive(WIDE).await else { return };
+    ana.read(".slack .message", "Launch check at three").await;
+    let root = ana.browser.run(FIND, json!([])).await;
+    let say = async |who: &str, text: &str| {
+        let reply = json!({"user": who, "channel": "launch", "thread": root, "text": text});
+        ana.demo.post("slack/say", reply).await;
+    };
+    ana.press("#messages .message .tool", "Reply").await;
+    ana.read(".slack .thread .message", "Launch check at three").await;
+    assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#thread-text"])).await, json!(true));
+    ana.browser.run("document.activeElement.value = 'I bring coffee'", json!([])).await;
+    ana.press(".slack .thread .composer button", "Send").await;
+    ana.read(".slack .thread .message", "I bring coffee").await;
+    ana.read("#messages .replies", "1 reply").await;
+    ana.check_barriers().await;
+
+    ana.browser.key(ESCAPE).await;
+    ana.wait_until("the thread is closed", IS_CLOSED).await;
+    ana.check_focus("a thread that was closed").await;
+    for nth in 0..40 {
+        say("bo", &format!("cake {nth}")).await;
+    }
+    ana.read("#messages .replies", "41 replies").await;
+    ana.read("#messages .replies", "40 new").await;
+    ana.press("#messages .replies", "").await;
+    ana.wait_until(
+        "the end of the thread is read",
+        "const list = document.querySelector('.slack .thread .messages'); \
+        return list.innerText.includes('cake 39') && list.scrollHeight - list.scrollTop - list.clientHeight < 40",
+    )
+    .await;
+    ana.press(".slack .thread .close", "").await;
+    assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#messages .replies"])).await, json!(true));
+
+    ana.press("#messages .replies", "").await;
+    ana.browser.resize(PHONE.0, PHONE.1).await;
+    ana.read(".slack .thread .back", "# launch").await;
+    for scheme in ["light", "dark"] {
+        ana.browser.prefer(scheme).await;
+        ana.check_barriers().await;
+    }
+    assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#thread-text"])).await, json!(true));
+    ana.press(".slack .thread .back", "").await;
+    assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#messages .replies"])).await, json!(true));
+    ana.read("#messages .message", "Launch check at three").await;
+    ana.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn guide_says_what_the_facts_are() {
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
     assert_eq!(ana.browser.run(include_str!("browser/way_table.js"), json!([])).await, json!([]));
@@ -195,6 +250,9 @@ async fn phone_shows_what_is_said_and_does_not_move_who_reads() {
     ana.read("#guide", "Connect Google").await;
     let top = ana.browser.run(TOP, json!([])).await;
     assert!(top.as_f64().unwrap() < 160.0, "the messages begin at {top}");
+    // The answer stands in its thread, in the channel's place.
+    ana.check_focus("a thread that opened by itself").await;
+    ana.press(".slack .thread .back", "").await;
 
     let say =
         |text: String| ana.demo.post("slack/say", json!({"user": "bo", "channel": "launch", "text": text}));
