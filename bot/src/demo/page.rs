@@ -40,7 +40,7 @@ macro_rules! files {
 /// Returns path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "channel.js" "composer.js" "connect.js" "dialog.js"
+        "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "channel.js" "chat.js" "composer.js" "connect.js" "dialog.js"
         "documents_tour.js" "dom.js" "end.js" "home.js" "message_menu.js" "facts.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "message_list.js" "modal.js"
         "slack_date.js" "slack_documents.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js" "thread.js" "threads.js"
         "notifications.js" "toast.js" "trick_tour.js" "unread.js" "way.js" "windows.js"
@@ -70,10 +70,11 @@ const READ_ROUTES: [&str; 7] = [
     "google/mailbox",
     "google/calendar",
 ];
-const WRITE_ROUTES: [&str; 15] = [
+const WRITE_ROUTES: [&str; 16] = [
     "slack/say",
     "slack/home",
     "slack/press_home",
+    "slack/assistant",
     "slack/pick",
     "slack/slash",
     "slack/press",

@@ -33,6 +33,7 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/press", post(press))
         .route("/home", post(home))
         .route("/press_home", post(press_home))
+        .route("/assistant", post(assistant))
         .route("/pick", post(pick))
         .route("/slash", post(slash))
         .route("/submit", post(submit))
@@ -142,6 +143,11 @@ async fn home(Extract(state): Extract<Arc<State>>, Json(visitor): Json<Visitor>)
     answered(state.change(|w| w.open_home(&visitor.user)).map(|()| json!({})))
 }
 
+/// Opens an assistant thread.
+async fn assistant(Extract(state): Extract<Arc<State>>, Json(visitor): Json<Visitor>) -> Response {
+    answered(state.change(|w| w.open_assistant_thread(&visitor.user, None)).map(|ts| json!({"ts": ts})))
+}
+
 #[derive(Deserialize)]
 struct HomePress {
     user: String,
@@ -227,6 +233,12 @@ impl World {
             .filter(|((channel, _), _)| visible(channel))
             .map(|((channel, thread), status)| json!({"channel": channel, "thread_ts": thread, "status": status}))
             .collect();
+        let assistant_threads: Vec<Value> = self
+            .panes
+            .iter()
+            .filter(|(_, thread)| own(&thread.user))
+            .map(|((_, ts), thread)| json!({"ts": ts, "title": thread.title, "prompts": thread.prompts}))
+            .collect();
         json!({
             "version": version,
             "team": {"id": self.config.team.id, "name": self.config.team.name},
@@ -238,6 +250,7 @@ impl World {
             "ephemerals": whispers,
             "views": views,
             "statuses": statuses,
+            "assistant_threads": assistant_threads,
             "home": viewer.and_then(|viewer| self.homes.get(viewer)),
         })
     }

@@ -51,6 +51,7 @@ export const press = (user, channel, ts, { action_id, type, value }) =>
   act("slack/press", { user, channel, ts, action_id, value: type === "feedback_buttons" ? value : undefined });
 export const home = (user) => act("slack/home", { user });
 export const pressHome = (user, button) => act("slack/press_home", { user, button });
+export const assistant = (user) => act("slack/assistant", { user });
 export const pick = (user, channel, ts, shortcut) => act("slack/pick", { user, channel, ts, shortcut });
 export const submit = (user, view, typed) => act("slack/submit", { user, view, typed });
 export const closeForm = (user, view) => act("slack/close", { user, view });

@@ -1,6 +1,7 @@
 // The messages of one channel, each with a button to its thread.
 
 import { avatar } from "./avatar.js";
+import { chatOf, titleOf } from "./chat.js";
 import { el, time } from "./dom.js";
 import { drawList, statusNode } from "./message_list.js";
 import { bot, channel, isDirect, markSeen, me, nameOf, store, unreadReplies } from "./store.js";
@@ -13,7 +14,7 @@ export function renderChannel(isCovered) {
   heading(one);
   if (isCovered) return;
   const opened = openThread(one)?.root.ts;
-  const items = threads(one).flatMap((thread) => [{ ...thread.root, opens: !thread.root.whisper }, ...below(one, thread, opened)]);
+  const items = threads(one).flatMap((thread) => [{ ...named(thread.root), opens: !thread.root.whisper }, ...below(one, thread, opened)]);
   drawList(document.getElementById("messages"), `${store.me}/${one.id}`, items, (item) => (item.status ? statusNode(item.status) : repliesNode(item)));
   if (document.visibilityState === "visible") markSeen();
 }
@@ -23,6 +24,12 @@ function heading(one) {
   document.getElementById("room-name").textContent = direct ? "Nod" : `# ${one.name}`;
   const others = one.members.map(nameOf).join(", ");
   document.getElementById("room-about").textContent = direct ? "Direct message: only you and Nod can see this" : others;
+}
+
+// A chat with Nod stands under its title.
+function named(root) {
+  const chat = chatOf(root.ts);
+  return chat ? { ...root, text: titleOf(chat) } : root;
 }
 
 // What the channel shows of a message's thread.

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { blocks } from "./blocks.js";
+import { startChat } from "./chat.js";
 import { el, isBusy, setBusy } from "./dom.js";
 import { changed, channel, isDirect, line, store } from "./store.js";
 import { toast } from "./toast.js";
@@ -36,17 +37,21 @@ export function renderHome() {
 function build() {
   const tab = (label, home) => el("button", { type: "button", onclick: () => go(home) }, label);
   const [messages, home] = [tab("Messages", false), tab("Home", true)];
-  const tabs = el("nav", { class: "tabs", "aria-label": "Nod in Slack", hidden: true }, messages, home);
+  const chat = el("button", { type: "button", onclick: startChat }, "New chat");
+  const tabs = el("nav", { class: "tabs", "aria-label": "Nod in Slack", hidden: true }, messages, home, chat);
   const pane = el("div", { class: "home-tab", tabindex: "0", role: "region", "aria-label": "Nod's Home", hidden: true });
   document.querySelector(".room-head").append(tabs);
   document.querySelector(".room-head").after(pane);
   return { tabs, messages, home, pane };
 }
 
-export function goHome() {
+export const goHome = () => visit(true);
+export const goToNod = () => visit(false);
+
+function visit(home) {
   store.channel = line().id;
   show("slack");
-  go(true);
+  go(home);
 }
 
 async function go(home) {

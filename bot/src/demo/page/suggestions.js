@@ -5,7 +5,7 @@ import * as api from "./api.js";
 import { commanded, told as toldOnDiscord } from "./discord/progress.js";
 import { el } from "./dom.js";
 import { told, words } from "./progress.js";
-import { goHome } from "./home.js";
+import { goHome, goToNod } from "./home.js";
 import { ask, goToChannel, MAIL } from "./mail_tour.js";
 import { FIND } from "./meeting_tour.js";
 import { readNod } from "./polling.js";
@@ -68,6 +68,13 @@ export const MORE = [
     label: "Go to Home",
     go: goHome,
     is: () => Boolean(store.slack.home),
+  },
+  {
+    title: "A chat with Nod in Slack",
+    about: "In your direct messages with Nod, press New chat: Nod says what you can ask it.",
+    label: "Go to Nod",
+    go: goToNod,
+    is: () => store.slack.assistant_threads.length > 0,
   },
   { title: "Link Slack and Discord", say: "/nod connect chat", then: "as Cho (top left), then enter the code with “/connect” on Discord. Ana and Bo have done so", is: () => told(/You're linked/) },
   { title: "What nobody wrote down", say: "@nod where can I park?", then: "no page of the handbook says it, so Nod says that it does not know", is: () => told(/I don.t know|do(es)? not say|found nothing/) },

@@ -1,8 +1,9 @@
 // One thread, beside its channel; where there is no room for both, in the channel's place.
 
 import * as api from "./api.js";
+import { chatOf, titleOf } from "./chat.js";
 import { isWriting } from "./composer.js";
-import { el } from "./dom.js";
+import { el, reconcile } from "./dom.js";
 import { box } from "./message_box.js";
 import { drawList, statusNode } from "./message_list.js";
 import { pointIn } from "./scroll.js";
@@ -45,12 +46,27 @@ function draw(one, { root, replies, status }) {
   const name = isDirect(one) ? "Nod" : `# ${one.name}`;
   parts.about.textContent = name;
   parts.back.textContent = `‹ ${name}`;
+  const chat = chatOf(root.ts);
+  parts.name.textContent = chat ? titleOf(chat) : "Thread";
+  suggest(chat && !replies.some(({ user, whisper }) => user === store.me && !whisper) ? chat.prompts : []);
   const count = replies.filter(({ whisper }) => !whisper).length;
   const line = count ? [{ ts: "count", count }] : [];
   const thinks = status ? [{ ts: "status", status }] : [];
   const make = (item) => (item.status ? statusNode(item.status) : el("p", { class: "count" }, replied(item.count)));
-  drawList(parts.list, shown, [root, ...line, ...replies, ...thinks], make);
+  drawList(parts.list, shown, [...(chat ? [] : [root, ...line]), ...replies, ...thinks], make);
   if (document.visibilityState === "visible") markRepliesSeen(one, root.ts, replies);
+}
+
+// What Nod suggests to ask is sent as it is.
+function suggest(prompts) {
+  parts.chips.hidden = !prompts.length;
+  const button = ([title, words]) => el("button", { type: "button", class: "chip", onclick: () => ask(words) }, title);
+  reconcile(parts.chips, prompts, ([title]) => title, JSON.stringify, button);
+}
+
+async function ask(words) {
+  parts.text.focus();
+  await send(words).catch((problem) => parts.say(problem.message));
 }
 
 function keepFocus(isLost) {
@@ -68,7 +84,7 @@ function keepFocus(isLost) {
 
 function build() {
   const panel = document.getElementById("thread");
-  const about = el("p", {});
+  const [name, about] = [el("h2", {}), el("p", {})];
   const back = el("button", { type: "button", class: "back", onclick: close });
   const away = el("button", { type: "button", class: "close", "aria-label": "Close thread", onclick: close }, "×");
   const list = el("div", { class: "messages", role: "log", "aria-label": "Messages in the thread", tabindex: "0" });
@@ -76,12 +92,12 @@ function build() {
   const made = box({ id: "thread-text", label: "Reply in thread", button, send });
   made.text.placeholder = "Reply…";
   panel.append(
-    el("div", { class: "room-head" }, back, el("h2", {}, "Thread"), about, away),
+    el("div", { class: "room-head" }, back, name, about, away),
     list,
-    el("div", { class: "composer" }, made.form, made.error),
+    el("div", { class: "composer" }, made.chips, made.form, made.error),
   );
   panel.addEventListener("keydown", (event) => event.key === "Escape" && !event.isComposing && close());
-  return { ...made, panel, about, back, list };
+  return { ...made, panel, name, about, back, list };
 }
 
 async function send(words, file) {

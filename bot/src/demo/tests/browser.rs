@@ -161,12 +161,20 @@ async fn guide_leads_three_people_to_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slack_has_nods_home_and_its_entries_in_a_messages_menu() {
+async fn slack_has_nods_home_a_chat_and_its_entries_in_a_messages_menu() {
     const OPEN_MENU: &str = "document.querySelector('.slack .message-menu').open = true; return true";
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
     ana.press(".slack .channel[title='Direct message']", "").await;
     ana.press(".slack .tabs button", "Home").await;
     ana.read(".slack .home-tab", "What you asked recently").await;
+    ana.check_barriers().await;
+    ana.press(".slack .tabs button", "New chat").await;
+    ana.read(".slack .thread .message", "What can I do for you?").await;
+    ana.press(".slack .thread .chip", "What can you do?").await;
+    ana.read(".slack .thread .room-head", "help").await;
+    ana.wait_until("Nod answers", "return document.querySelectorAll('.slack .thread .message').length > 2")
+        .await;
+    ana.check_focus("a suggestion that was pressed").await;
     ana.check_barriers().await;
     ana.press(".slack .channel", "#").await;
     ana.read(".slack .message", "Launch check at three").await;
