@@ -16,6 +16,8 @@ mod webdriver;
 /// Two windows have room side by side.
 const WIDE: (u32, u32) = (1440, 900);
 const PHONE: (u32, u32) = (390, 844);
+/// For the picture of a card: a thread in its channel's place.
+const CARD: (u32, u32) = (720, 650);
 /// Whether the last button of Nod's last card is where one reads: in the thread that opened by itself.
 const IN_VIEW: &str = "const thread = document.querySelector('.slack .thread .messages'); \
     const list = thread.getBoundingClientRect(); \
@@ -60,7 +62,9 @@ async fn newcomer_follows_the_guide_to_the_first_mail_in_slack() {
     ana.follow_guide("Ask again").await;
     ana.press(".slack .composer button", "Send").await;
     ana.follow_guide("Go to the card").await;
-    ana.draw("card", ".slack .thread", "Send this email?").await;
+    ana.browser.resize(CARD.0, CARD.1).await;
+    ana.draw("card", ".slack .thread .messages", "Send this email?").await;
+    ana.browser.resize(WIDE.0, WIDE.1).await;
     ana.press(".slack .message button", "Approve & send").await;
     ana.follow_guide("Open the email").await;
     ana.read(".mail .reader", "Running late").await;

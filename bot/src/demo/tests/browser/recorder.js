@@ -30,7 +30,8 @@ return Promise.all([import("/store.js"), import("/discord/guild.js")]).then(([{ 
   };
   new MutationObserver(look).observe(document.getElementById("guide"), { childList: true, subtree: true, characterData: true });
   const header = document.querySelector("header");
-  new ResizeObserver(() => told.heights.push(header.offsetHeight)).observe(header);
+  // Its breadth may change: a window is made smaller.
+  new ResizeObserver(() => told.heights.at(-1) === header.offsetHeight || told.heights.push(header.offsetHeight)).observe(header);
   look();
   return true;
 });
