@@ -1,27 +1,43 @@
-//! One Socket Mode connection: slack-morphism dials and keeps it alive, the frames are read here.
+//! One Socket Mode connection: dialled, kept alive and read here.
 //!
-//! slack-morphism's own listener hides when a connection ends, parses payloads strictly, and on `disconnect` closes the
-//! old connection before the new one is open, which loses clicks (Slack never redelivers those). So this implements the
-//! trait below it, `SlackSocketModeClientListener`, and never lets it reconnect.
+//! slack-morphism's own connection leaves Nagle's algorithm on, so that an acknowledgement waits for Slack's delayed one;
+//! it awaits each frame before it reads the next; and it hides when a connection ends. So only the address comes from
+//! its client.
+//!
+//! Several frames are stored at once, and those of one channel in the order in which they arrived.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use slack_morphism::clients_manager::{SlackSocketModeClientsManager, SlackSocketModeClientsManagerFactory};
+use slack_morphism::SlackApiToken;
+use slack_morphism::api::SlackApiAppsConnectionOpenRequest;
 use slack_morphism::hyper_tokio::SlackHyperClient;
-use slack_morphism::listener::SlackClientEventsListenerEnvironment;
-use slack_morphism::{
-    SlackApiToken, SlackClientSocketModeConfig, SlackSocketModeClientListener, SlackSocketModeWssClientId,
-};
-use tokio::sync::watch;
+use tokio::net::TcpStream;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_util::sync::CancellationToken;
 
 use super::inbound::PayloadKind;
 use super::ingest::Ingestor;
 
 /// How long dialling can take until Slack sends hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long one attempt to dial can take.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a frame can take to be sent.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often Slack is asked whether it is there, and how often in a row it may not answer.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+const MAX_MISSED_PONGS: u32 = 2;
+/// The most frames that are stored at once. While there are as many, nothing is read.
+const MAX_IN_FLIGHT: usize = 64;
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,23 +58,26 @@ pub(super) struct SocketConfig {
     pub ingestor: Ingestor,
 }
 
-/// A connection; it ends with [`Connection::close`].
+/// A connection; it ends with [`Connection::close`], or when it is dropped.
 pub(super) struct Connection {
-    manager: Arc<dyn SlackSocketModeClientsManager + Send + Sync>,
     phase: watch::Receiver<Phase>,
+    stop: CancellationToken,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
 }
 
 impl Connection {
-    /// Starts to dial, and retries every `pause` seconds.
-    pub(super) async fn dial(line: &SocketConfig, pause: u64) -> Self {
-        let environment = Arc::new(SlackClientEventsListenerEnvironment::new(Arc::clone(&line.client)));
-        let manager = line.client.http_api.connector.new_clients_manager(environment);
+    /// Starts to dial, and retries after `pause`.
+    pub(super) fn dial(line: &SocketConfig, pause: Duration) -> Self {
         let (phase, watched) = watch::channel(Phase::Connecting);
-        let ear = SocketListener { ingestor: line.ingestor.clone(), phase };
-        // If it fails, the listener is dropped and the connection counts as gone.
-        let _ = manager.register_new_token(&config(pause), line.app_token.clone(), Arc::new(ear)).await;
-        manager.start().await;
-        Self { manager, phase: watched }
+        let stop = CancellationToken::new();
+        let socket = SocketTask { line: line.clone(), phase, stop: stop.clone() };
+        tokio::spawn(socket.run(pause));
+        Self { phase: watched, stop }
     }
 
     /// Waits until Slack sends hello; returns false if that takes too long.
@@ -70,7 +89,7 @@ impl Connection {
     pub(super) async fn wait_for_phase(&self, phase: Phase, limit: Duration) -> bool {
         let mut watched = self.phase.clone();
         // An error means that the sender was dropped: the same as gone.
-        tokio::time::timeout(limit, watched.wait_for(|now| *now >= phase)).await.is_ok()
+        timeout(limit, watched.wait_for(|now| *now >= phase)).await.is_ok()
     }
 
     /// Waits until it is leaving or gone, and returns which.
@@ -86,27 +105,46 @@ impl Connection {
         let _ = watched.wait_for(|now| *now == Phase::Closed).await;
     }
 
+    /// Reads nothing more, and waits until what was read is stored and acknowledged.
     pub(super) async fn close(&self) {
-        self.manager.shutdown().await;
+        self.stop.cancel();
+        self.wait_until_closed().await;
     }
 }
 
-fn config(pause: u64) -> SlackClientSocketModeConfig {
-    SlackClientSocketModeConfig::new()
-        .with_max_connections_count(1)
-        .with_initial_backoff_in_seconds(0)
-        .with_reconnect_timeout_in_seconds(pause)
-        .with_ping_interval_in_seconds(5)
-        .with_ping_failure_threshold_times(2)
-}
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// The callbacks for slack-morphism.
-struct SocketListener {
-    ingestor: Ingestor,
+/// The task of a connection.
+struct SocketTask {
+    line: SocketConfig,
     phase: watch::Sender<Phase>,
+    stop: CancellationToken,
 }
 
-impl SocketListener {
+impl SocketTask {
+    async fn run(self, pause: Duration) {
+        let dialled = tokio::select! {
+            socket = self.dial_until_open(pause) => Some(socket),
+            () = self.stop.cancelled() => None,
+        };
+        if let Some(socket) = dialled {
+            Box::pin(self.exchange(socket)).await;
+        }
+        self.enter(Phase::Closed);
+    }
+
+    async fn dial_until_open(&self, pause: Duration) -> Socket {
+        loop {
+            match timeout(DIAL_TIMEOUT, dial(&self.line)).await {
+                Ok(Ok(socket)) => return socket,
+                // The address is a secret, and no error of the two names it.
+                Ok(Err(error)) => tracing::debug!(%error, "could not open a connection to Slack"),
+                Err(_) => tracing::debug!("Slack did not answer in time"),
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
     fn enter(&self, phase: Phase) {
         self.phase.send_if_modified(|now| {
             let later = phase > *now;
@@ -115,57 +153,161 @@ impl SocketListener {
         });
     }
 
-    /// Returns the acknowledgement of an envelope, if it is to be acknowledged.
-    async fn handle_envelope(&self, kind: Option<PayloadKind>, frame: &Value) -> Option<String> {
-        let id = frame["envelope_id"].as_str()?;
-        let taken = match kind {
-            Some(kind) => self.ingestor.handle_payload(kind, &frame["payload"]).await,
-            None => self.ingestor.store_unreadable("envelope type", frame.clone()).await.map(|()| None),
-        };
-        match taken {
-            Ok(Some(payload)) if frame["accepts_response_payload"] == true => {
-                Some(json!({"envelope_id": id, "payload": payload}).to_string())
+    /// Reads frames and sends acknowledgements until the connection ends or is to stop.
+    async fn exchange(&self, mut socket: Socket) {
+        let mut frames = FramesInFlight::default();
+        let mut pings = interval(PING_INTERVAL);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut missed, mut stopping) = (0, false);
+        while !(stopping && frames.stored.is_empty()) {
+            let send = tokio::select! {
+                read = socket.next(), if !stopping && frames.stored.len() < MAX_IN_FLIGHT => match read {
+                    Some(Ok(Message::Text(text))) => {
+                        self.receive(&mut frames, &text);
+                        None
+                    }
+                    Some(Ok(Message::Pong(_))) => {
+                        missed = 0;
+                        None
+                    }
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => break,
+                    Some(Ok(_)) => None,
+                },
+                Some(acknowledgement) = frames.next(), if !frames.stored.is_empty() => {
+                    acknowledgement.map(Message::text)
+                }
+                _ = pings.tick() => {
+                    if missed >= MAX_MISSED_PONGS {
+                        tracing::info!("Slack does not answer on its connection");
+                        break;
+                    }
+                    missed += 1;
+                    Some(Message::Ping(Vec::new().into()))
+                }
+                () = self.stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    None
+                }
+            };
+            if let Some(message) = send
+                && !matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
+            {
+                break;
             }
-            Ok(_) => Some(json!({"envelope_id": id}).to_string()),
-            Err(error) => {
-                tracing::error!(envelope = id, attempt = ?frame["retry_attempt"], %error, "not acknowledged");
+        }
+        let _ = timeout(SEND_TIMEOUT, socket.close(None)).await;
+        // What was read is stored all the same: Slack sends a click only once.
+        while !frames.stored.is_empty() {
+            frames.next().await;
+        }
+    }
+
+    fn receive(&self, frames: &mut FramesInFlight, text: &str) {
+        let ingestor = self.line.ingestor.clone();
+        let Ok(frame) = serde_json::from_str::<Value>(text) else {
+            // Nothing to acknowledge, but it is stored for inspection.
+            let raw = Value::from(text);
+            return frames.push(String::new(), async move {
+                let _ = ingestor.store_unreadable("frame", raw).await;
                 None
+            });
+        };
+        let kind = match frame["type"].as_str() {
+            Some("hello") => return self.enter(Phase::Open),
+            Some("disconnect") => {
+                let reason = frame["reason"].as_str().unwrap_or("?");
+                tracing::info!(reason, "Slack is closing the connection");
+                return self.enter(Phase::Closing);
             }
+            Some("events_api") => Some(PayloadKind::Event),
+            Some("interactive") => Some(PayloadKind::Interaction),
+            Some("slash_commands") => Some(PayloadKind::Command),
+            _ => None,
+        };
+        frames.push(ordering_key(&frame["payload"]), store(ingestor, kind, frame));
+    }
+}
+
+/// Opens a connection on which small frames are sent at once.
+async fn dial(line: &SocketConfig) -> Result<Socket, Box<dyn std::error::Error + Send + Sync>> {
+    let session = line.client.open_session(&line.app_token);
+    let opened = session.apps_connections_open(&SlackApiAppsConnectionOpenRequest::new()).await?;
+    let nodelay = true;
+    let (socket, _) =
+        tokio_tungstenite::connect_async_with_config(opened.url.0.as_str(), None, nodelay).await?;
+    Ok(socket)
+}
+
+/// Stores what an envelope carries, and returns its acknowledgement.
+async fn store(ingestor: Ingestor, kind: Option<PayloadKind>, frame: Value) -> Option<String> {
+    let id = frame["envelope_id"].as_str()?;
+    let stored = match kind {
+        Some(kind) => ingestor.handle_payload(kind, &frame["payload"]).await,
+        None => ingestor.store_unreadable("envelope type", frame.clone()).await.map(|()| None),
+    };
+    match stored {
+        Ok(Some(payload)) if frame["accepts_response_payload"] == true => {
+            Some(json!({"envelope_id": id, "payload": payload}).to_string())
+        }
+        Ok(_) => Some(json!({"envelope_id": id}).to_string()),
+        Err(error) => {
+            tracing::error!(envelope = id, attempt = ?frame["retry_attempt"], %error, "not acknowledged");
+            None
         }
     }
 }
 
-#[async_trait]
-impl SlackSocketModeClientListener for SocketListener {
-    async fn on_message(&self, _client: &SlackSocketModeWssClientId, body: String) -> Option<String> {
-        let Ok(frame) = serde_json::from_str::<Value>(&body) else {
-            // Nothing to acknowledge, but it is stored for inspection.
-            let _ = self.ingestor.store_unreadable("frame", body.into()).await;
-            return None;
-        };
-        match frame["type"].as_str() {
-            Some("hello") => {
-                self.enter(Phase::Open);
-                None
+/// Returns what a payload is in order with: its channel, otherwise its person.
+fn ordering_key(payload: &Value) -> String {
+    const PLACES: [&str; 8] = [
+        "/event/channel",
+        "/event/channel/id",
+        "/event/item/channel",
+        "/event/assistant_thread/channel_id",
+        "/channel/id",
+        "/channel_id",
+        "/event/user",
+        "/user/id",
+    ];
+    let key = PLACES.iter().find_map(|place| payload.pointer(place)?.as_str());
+    key.unwrap_or_default().to_owned()
+}
+
+/// A frame that was stored: its key and number, and what is to be sent.
+type StoredFrame = (String, u64, Option<String>);
+
+/// The frames that are being stored. Those with one key are stored one after another.
+#[derive(Default)]
+struct FramesInFlight {
+    stored: FuturesUnordered<BoxFuture<'static, StoredFrame>>,
+    /// The last frame of each key: its number, and its end.
+    last: HashMap<String, (u64, oneshot::Receiver<()>)>,
+    count: u64,
+}
+
+impl FramesInFlight {
+    fn push(&mut self, key: String, store: impl Future<Output = Option<String>> + Send + 'static) {
+        self.count += 1;
+        let number = self.count;
+        let (done, ended) = oneshot::channel();
+        let before = self.last.insert(key.clone(), (number, ended));
+        self.stored.push(Box::pin(async move {
+            if let Some((_, before)) = before {
+                // An error is an end too.
+                let _ = before.await;
             }
-            Some("disconnect") => {
-                let reason = frame["reason"].as_str().unwrap_or("?");
-                tracing::info!(reason, "Slack is closing the connection");
-                self.enter(Phase::Closing);
-                None
-            }
-            Some("events_api") => self.handle_envelope(Some(PayloadKind::Event), &frame).await,
-            Some("interactive") => self.handle_envelope(Some(PayloadKind::Interaction), &frame).await,
-            Some("slash_commands") => self.handle_envelope(Some(PayloadKind::Command), &frame).await,
-            _ => self.handle_envelope(None, &frame).await,
+            let acknowledgement = store.await;
+            drop(done);
+            (key, number, acknowledgement)
+        }));
+    }
+
+    /// Waits until one is stored; returns what is to be sent, and `None` if there is none.
+    async fn next(&mut self) -> Option<Option<String>> {
+        let (key, number, acknowledgement) = self.stored.next().await?;
+        if self.last.get(&key).is_some_and(|(last, _)| *last == number) {
+            self.last.remove(&key);
         }
-    }
-
-    async fn on_error(&self, _error: Box<dyn std::error::Error + Send + Sync>) {
-        tracing::debug!("the Slack connection reported an error");
-    }
-
-    async fn on_disconnect(&self, _client: &SlackSocketModeWssClientId) {
-        self.enter(Phase::Closed);
+        Some(acknowledgement)
     }
 }

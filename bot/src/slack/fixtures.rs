@@ -5,6 +5,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use nod_contract::card::Card;
 use nod_contract::chat::{Event, Inbound, InteractionResponse};
 use nod_contract::clock::SystemClock;
@@ -41,11 +43,21 @@ pub(super) async fn connect_slack(fake: &Fake) -> Slack {
 }
 
 /// What arrived, and how many times storing fails before it works.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct RecordingInbox {
     payloads: Arc<Mutex<Vec<IncomingPayload>>>,
     pub failures: Arc<Mutex<usize>>,
+    /// A message with the text [`SLOW`] is stored once this has a permit.
+    pub slow: Arc<Semaphore>,
 }
+
+impl Default for RecordingInbox {
+    fn default() -> Self {
+        Self { payloads: Arc::default(), failures: Arc::default(), slow: Arc::new(Semaphore::new(0)) }
+    }
+}
+
+pub(super) const SLOW: &str = "slow";
 
 impl RecordingInbox {
     /// Commands and clicks are answered with an ephemeral message.
@@ -53,7 +65,14 @@ impl RecordingInbox {
         let memory = self.clone();
         Arc::new(move |arrival| {
             let memory = memory.clone();
-            Box::pin(async move { memory.store(arrival) })
+            Box::pin(async move {
+                if let IncomingPayload::Inbound(Inbound { event: Event::Message { text, .. }, .. }) = &arrival
+                    && text == SLOW
+                {
+                    memory.slow.acquire().await.unwrap().forget();
+                }
+                memory.store(arrival)
+            })
         })
     }
 

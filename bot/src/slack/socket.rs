@@ -10,8 +10,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::connection::{Connection, Phase, SocketConfig};
 use crate::ingest_status::IngestStatus;
 
-/// The first and the longest delay between two dials, in seconds.
-const PAUSE: (u64, u64) = (1, 15);
+/// The first and the longest delay between two dials.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
 /// How long a connection that Slack is closing can still deliver events.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// After a connection shorter than this, the next dial is not immediate.
@@ -50,7 +50,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
     let mut pause = PAUSE.0;
     let mut times = 0;
     loop {
-        let fresh = Connection::dial(&line, pause).await;
+        let fresh = Connection::dial(&line, pause);
         let opened = tokio::select! {
             opened = run_while_watching(standing.as_ref(), &connected, fresh.opens()) => opened,
             () = stop.cancelled() => false,
@@ -62,7 +62,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
             }
             pause = (pause * 2).min(PAUSE.1);
             connected.send_replace(IngestStatus::Disconnected);
-            tracing::warn!(pause, "could not connect to Slack; retrying");
+            tracing::warn!(?pause, "could not connect to Slack; retrying");
             continue;
         }
         pause = PAUSE.0;

@@ -42,6 +42,45 @@ async fn messages_are_stored_and_then_acknowledged() {
 }
 
 #[tokio::test]
+async fn what_takes_long_to_store_holds_up_its_own_channel_alone() {
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
+    fake.post_message("ana", "general", None, SLOW);
+    fake.post_message("bo", "general", None, "after it");
+    let dm = fake.dm("ana");
+    fake.post_message("ana", &dm, None, "elsewhere");
+    let texts = || {
+        let events = memory.list_events();
+        events.iter().filter_map(message_text).map(|(text, _)| text.to_owned()).collect::<Vec<_>>()
+    };
+    wait_for("what is said elsewhere", || (!texts().is_empty()).then_some(())).await;
+    assert_eq!(texts(), ["elsewhere"]);
+    memory.slow.add_permits(1);
+    wait_for("the rest", || (texts().len() == 3).then_some(())).await;
+    assert_eq!(texts(), ["elsewhere", SLOW, "after it"]);
+    listener.shutdown().await;
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_was_read_is_stored_though_the_connection_ends() {
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
+    fake.post_message("ana", "general", None, SLOW);
+    fake.post_message("ana", "general", None, "after it");
+    let dm = fake.dm("ana");
+    fake.post_message("ana", &dm, None, "elsewhere");
+    wait_for("what is said elsewhere", || (memory.list_events().len() == 1).then_some(())).await;
+    let stopping = tokio::spawn(listener.shutdown());
+    memory.slow.add_permits(1);
+    stopping.await.unwrap();
+    assert_eq!(memory.list_events().len(), 3);
+    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
+}
+
+#[tokio::test]
 async fn what_was_not_stored_is_delivered_again() {
     let (fake, memory) = (fake_slack().await, RecordingInbox::default());
     let slack = connect_slack(&fake).await;
