@@ -51,7 +51,12 @@ const SLACK_MESSAGES: [(&str, i64, &str, &str); 7] = [
     ("launch", 240, "cho", "The landing page is ready for review: https://launch.acme.test"),
     ("launch", 232, "bo", "Looks great. Legal still has to see the pricing footnote, @bob.reyes."),
     ("general", 95, "cho", "The coffee machine is back. You're welcome."),
-    ("launch", 31, "bo", "Launch check at three. Please be on time, we only have the room for half an hour."),
+    (
+        "launch",
+        31,
+        "bo",
+        "The launch check is at three; the room is ours for half an hour only. Please be on time.",
+    ),
 ];
 
 /// The same on Discord, where half of the company chats between two meetings.

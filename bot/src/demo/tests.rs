@@ -213,6 +213,24 @@ async fn the_first_mail_of_a_newcomer_arrives() {
     visit.shut_down().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_asked_for_in_a_channel_says_what_stands_there() {
+    let visit = DemoFixture::start().await;
+    let said =
+        json!({"user": "ana", "channel": "launch", "text": "@nod draft a mail to Bo about the launch check"});
+    visit.post("slack/say", said).await;
+    let (_, connect) = visit.wait_for_button("link").await;
+    visit.connect(connect["url"].as_str().unwrap()).await;
+    let draft = |state: &Value| {
+        let shown = nod_messages(state).map(|message| message["shown"].as_str().unwrap_or_default());
+        shown.filter(|shown| shown.contains("Not sent yet")).map(str::to_owned).next()
+    };
+    let draft = visit.wait_in_slack(draft).await;
+    let letter = "Hi Bo,\n\nThe launch check is at three; the room is ours for half an hour only.\n\nAna";
+    assert!(draft.contains(letter), "{draft}");
+    visit.shut_down().await;
+}
+
 /// Returns the text that a person reads in the messages of these places.
 fn message_texts<'a>(state: &'a Value, kind: &str) -> Vec<&'a str> {
     let places = list(&state["channels"]).filter(|place| place["kind"] == kind);

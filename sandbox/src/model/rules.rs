@@ -3,6 +3,7 @@
 //! Deterministic. It calls only offered tools, and reports only what a tool answered.
 
 mod calendar_plan;
+mod channel;
 mod documents;
 mod events;
 mod gullible;
@@ -70,6 +71,7 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
     }
     match wish {
         Intent::Calendar(plan) => return events::answer(asked, plan),
+        Intent::Draft(letter) => return channel::draft(asked, letter),
         Intent::Organise(mail, deed) => return threads::tidy(asked, mail, deed),
         Intent::Reply { to, matter, draft } => {
             let Some(body) = phrasing::compose_reply_text(matter, asked.signer.as_deref()) else {
@@ -97,10 +99,6 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
             }
             asked.calls("gmail_send_email", &letters)
         }
-        Intent::Draft(letter) => match phrasing::mail_arguments(letter, asked.signer.as_deref()) {
-            Some(arguments) => asked.call("gmail_create_draft", &arguments),
-            None => return Answer::text("Who should the draft be for?"),
-        },
         Intent::List => asked.call("gmail_list_recent", &json!({})),
         Intent::Search(query) => asked.call("gmail_search_messages", &json!({"query": query})),
         Intent::Open(DraftChange::Send) => asked.call("gmail_send_draft", &json!({})),

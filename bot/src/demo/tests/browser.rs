@@ -181,7 +181,7 @@ async fn slack_has_nods_home_a_chat_and_its_entries_in_a_messages_menu() {
     ana.check_focus("a suggestion that was pressed").await;
     ana.check_barriers().await;
     ana.press(".slack .channel", "#").await;
-    ana.read(".slack .message", "Launch check at three").await;
+    ana.read(".slack .message", "launch check is at three").await;
     ana.browser.run(OPEN_MENU, json!([])).await;
     ana.check_barriers().await;
     ana.press(".slack .message-menu button", "Draft a reply").await;
@@ -198,14 +198,14 @@ async fn thread_is_opened_answered_and_closed() {
     const FIND: &str =
         "const {ts} = [...document.querySelectorAll('#messages .message')].at(-1).dataset; return ts";
     let Some(ana) = Visitor::arrive(WIDE).await else { return };
-    ana.read(".slack .message", "Launch check at three").await;
+    ana.read(".slack .message", "launch check is at three").await;
     let root = ana.browser.run(FIND, json!([])).await;
     let say = async |who: &str, text: &str| {
         let reply = json!({"user": who, "channel": "launch", "thread": root, "text": text});
         ana.demo.post("slack/say", reply).await;
     };
     ana.press("#messages .message .tool", "Reply").await;
-    ana.read(".slack .thread .message", "Launch check at three").await;
+    ana.read(".slack .thread .message", "launch check is at three").await;
     assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#thread-text"])).await, json!(true));
     ana.browser.run("document.activeElement.value = 'I bring coffee'", json!([])).await;
     ana.press(".slack .thread .composer button", "Send").await;
@@ -241,7 +241,7 @@ async fn thread_is_opened_answered_and_closed() {
     assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#thread-text"])).await, json!(true));
     ana.press(".slack .thread .back", "").await;
     assert_eq!(ana.browser.run(HAS_FOCUS, json!(["#messages .replies"])).await, json!(true));
-    ana.read("#messages .message", "Launch check at three").await;
+    ana.read("#messages .message", "launch check is at three").await;
     ana.leave().await;
 }
 

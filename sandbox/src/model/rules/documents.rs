@@ -96,7 +96,7 @@ pub(super) fn describe_result(result: &Value) -> String {
 
 /// Returns the sentences of a passage that are long enough to be quoted. A line that begins with a small letter goes on
 /// in the sentence before.
-fn split_sentences(text: &str) -> Vec<String> {
+pub(super) fn split_sentences(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines().map(|line| line.trim().trim_start_matches(['-', '*', '•', '#', ' '])) {
         match lines.last_mut() {
@@ -122,7 +122,7 @@ fn split_sentences(text: &str) -> Vec<String> {
 }
 
 /// Returns the stems of a text's words that say something.
-fn find_stems(text: &str) -> HashSet<String> {
+pub(super) fn find_stems(text: &str) -> HashSet<String> {
     let words = split_words(text).into_iter().filter(|word| word.len() > 1 && !is_listed(EMPTY, word));
     words.map(|word| stem(&word).to_owned()).collect()
 }
@@ -149,7 +149,7 @@ fn starts_anywhere(text: &str, beginnings: &[&str]) -> bool {
     })
 }
 
-fn split_words(text: &str) -> Vec<String> {
+pub(super) fn split_words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace(['\'', '’'], "");
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

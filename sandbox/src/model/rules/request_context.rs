@@ -27,6 +27,8 @@ pub(super) struct RequestContext<'a> {
     pub draft_open: bool,
     /// A request of the person waits for approval.
     pub has_pending_request: bool,
+    /// Others read along, from the line `- Place: a channel that others read`.
+    pub is_in_channel: bool,
     /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
     pub today: Option<NaiveDate>,
     /// Tool results since that message: tool name and content.
@@ -54,6 +56,7 @@ impl<'a> RequestContext<'a> {
             things: [last_referents(&before), last_listed(&before)],
             draft_open: said.as_deref().and_then(|said| hinted(said, "open draft")).is_some(),
             has_pending_request: line("- Waiting for approval:").is_some(),
+            is_in_channel: line("- Place:").is_some_and(|place| place.starts_with("a channel")),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
             signer: name.split_whitespace().next().map(str::to_owned),

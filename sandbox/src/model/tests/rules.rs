@@ -17,6 +17,7 @@ pub(super) fn request(messages: Vec<Value>) -> Value {
         tool("gmail_forward", &json!({"thread_id": text, "to": list, "body": {"type": "string"}})),
         tool("gmail_send_email", &letter),
         tool("gmail_create_draft", &letter),
+        tool("chat_read_channel", &json!({"channel": text})),
         tool("gmail_read_draft", &json!({})),
         tool("gmail_update_draft", &letter),
         tool("gmail_send_draft", &json!({})),
@@ -60,13 +61,8 @@ fn call_or_text(message: &Value) -> (String, Value) {
     }
 }
 
-/// Returns the answer to this message and these tool results, after the earlier turns.
-async fn message_after_results(
-    world: &Fixture,
-    before: &[Value],
-    said: &str,
-    results: &[(&str, &str)],
-) -> Value {
+/// Returns the request with this message and these tool results, after the earlier turns.
+fn request_after_results(before: &[Value], said: &str, results: &[(&str, &str)]) -> Value {
     let mut all = [before, &[user(said)]].concat();
     for (at, (tool, content)) in results.iter().enumerate() {
         let function = json!({"name": tool, "arguments": "{}"});
@@ -74,7 +70,16 @@ async fn message_after_results(
         all.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
         all.push(json!({"role": "tool", "tool_call_id": format!("c{at}"), "content": content}));
     }
-    message(world, &request(all)).await
+    request(all)
+}
+
+async fn message_after_results(
+    world: &Fixture,
+    before: &[Value],
+    said: &str,
+    results: &[(&str, &str)],
+) -> Value {
+    message(world, &request_after_results(before, said, results)).await
 }
 
 pub(super) async fn message_after_tool(world: &Fixture, said: &str, tool: &str, results: &[&str]) -> Value {
@@ -162,6 +167,40 @@ async fn a_sentence_becomes_a_letter() {
     }
     assert_eq!(call(&world, "draft an email to Cho about lunch").await.0, "gmail_create_draft");
     assert!(world.model.violations().is_empty(), "{:?}", world.model.violations());
+}
+
+#[tokio::test]
+async fn a_draft_says_what_stands_in_the_channel() {
+    let world = fixture(true).await;
+    let said = "draft a mail to Bo about the launch check";
+    let talk = json!({"messages": 1, "all": true, "said": "Fri 6 Mar 2026, 08:30 WET · Cho Park: the launch check is at three"});
+    let fenced = format!("outside 1f2e begins (messages in this channel)\n{talk}\noutside 1f2e ends");
+    let own = |sentence: &str| json!({"to": ["Bo"], "subject": "The launch check", "body": format!("Hi Bo,\n\n{sentence}\n\nAna")});
+    let (known, unknown) = (
+        own("The launch check is at three."),
+        own("I'd like to talk about the launch check. When would suit you?"),
+    );
+    let created = r#"{"status":"draft","to":["bo@acme.test"],"subject":"The launch check"}"#;
+    let in_channel = |results: &[(&str, &str)]| {
+        let mut asked = request_after_results(&[], said, results);
+        asked["messages"][0]["content"] = json!(format!("{PROMPT}\n- Place: a channel that others read"));
+        asked
+    };
+    let next = async |results: &[(&str, &str)]| call_or_text(&message(&world, &in_channel(results)).await);
+    let read = "chat_read_channel";
+    assert_eq!(next(&[]).await, (read.to_owned(), json!({})));
+    assert_eq!(next(&[(read, &fenced)]).await, ("gmail_create_draft".to_owned(), known));
+    for nothing in [r#"{"messages":0,"all":true,"said":""}"#, r#"{"error":"the chat didn't allow it"}"#] {
+        assert_eq!(
+            next(&[(read, nothing)]).await,
+            ("gmail_create_draft".to_owned(), unknown.clone()),
+            "{nothing}"
+        );
+    }
+    let told = "The draft “The launch check” to bo@acme.test is in your Gmail drafts. I did not send it.";
+    assert_eq!(next(&[(read, &fenced), ("gmail_create_draft", created)]).await.1, told);
+    // In a direct message there is no channel.
+    assert_eq!(call(&world, said).await, ("gmail_create_draft".to_owned(), unknown));
 }
 
 #[tokio::test]
