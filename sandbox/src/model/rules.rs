@@ -11,6 +11,7 @@ mod mails;
 mod memory;
 mod people;
 mod phrasing;
+mod picked_message;
 mod references;
 mod request_context;
 mod results;
@@ -51,6 +52,8 @@ fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
         Intent::Forward { .. } => ("tool", Some("gmail_forward")),
         Intent::Organise(..) => ("tool", Some("gmail_organise")),
         Intent::Calendar(plan) => ("tool", Some(events::tool(plan))),
+        Intent::SumUpChannel => ("tool", Some(channel::READ)),
+        Intent::ExplainPicked | Intent::AnswerPicked => ("conversational", None),
         // "the second one" can answer a question from the rules.
         Intent::SmallTalk if references::Reference::parse_exact(&asked.text).is_some() => ("tool", None),
         Intent::SmallTalk if list.is_some() => ("metadata", list),
@@ -72,6 +75,9 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
     match wish {
         Intent::Calendar(plan) => return events::answer(asked, plan),
         Intent::Draft(letter) => return channel::draft(asked, letter),
+        Intent::SumUpChannel => return channel::sum_up(asked),
+        Intent::ExplainPicked => return Answer::text(picked_message::explain(asked)),
+        Intent::AnswerPicked => return Answer::text(picked_message::reply(asked)),
         Intent::Organise(mail, deed) => return threads::tidy(asked, mail, deed),
         Intent::Reply { to, matter, draft } => {
             let Some(body) = phrasing::compose_reply_text(matter, asked.signer.as_deref()) else {

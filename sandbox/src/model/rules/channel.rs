@@ -1,4 +1,5 @@
-//! Writes a draft from the channel that it is asked in: reads it first, and takes the sentences about the subject.
+//! Sums up a channel, and writes a draft from the one that it is asked in: reads it first, and takes the sentences about
+//! the subject.
 
 use serde_json::{Value, json};
 
@@ -6,14 +7,16 @@ use super::documents::{find_stems, split_sentences, split_words};
 use super::events::no_tool;
 use super::phrasing::{capital, mail_arguments};
 use super::request_context::RequestContext;
-use super::results;
+use super::results::{self, shorten};
 use super::sentence::{Intent, MailContent, MailRequest};
 use crate::model::script::Answer;
 
-const READ: &str = "chat_read_channel";
+pub(super) const READ: &str = "chat_read_channel";
 const CREATE: &str = "gmail_create_draft";
 /// The most sentences of a channel that a draft repeats; the newest.
 const MAX_SENTENCES: usize = 3;
+/// The most messages of a channel that a summary lists; the newest.
+const MAX_SUMMED_UP: usize = 5;
 
 /// Returns the next call for a draft, or its outcome.
 pub(super) fn draft(asked: &RequestContext<'_>, letter: &MailRequest) -> Answer {
@@ -33,6 +36,25 @@ pub(super) fn draft(asked: &RequestContext<'_>, letter: &MailRequest) -> Answer 
     read.flatten().or_else(|| asked.call(CREATE, &arguments)).unwrap_or_else(no_tool)
 }
 
+/// Lists what was said last in the channel, or in the one that the person looks at.
+pub(super) fn sum_up(asked: &RequestContext<'_>) -> Answer {
+    let Some((tool, content)) = asked.results.last() else {
+        let channel =
+            asked.channel_in_view.as_ref().map_or(json!({}), |channel| json!({ "channel": channel }));
+        return asked.call(READ, &channel).unwrap_or_else(no_tool);
+    };
+    let read = results::find_json(content).unwrap_or_default();
+    let Some(said) = read["said"].as_str() else {
+        return Answer::text(results::describe_result(tool, content));
+    };
+    let all: Vec<String> =
+        said.lines().filter_map(message).map(|(who, text)| format!("• {who}: {}", shorten(text))).collect();
+    match &all[all.len().saturating_sub(MAX_SUMMED_UP)..] {
+        [] => Answer::text("Nobody has said anything here lately."),
+        newest => Answer::text(format!("What was said last:\n{}", newest.join("\n"))),
+    }
+}
+
 /// Returns the letter with what the channel says about its subject; `None` if that is nothing.
 fn with_sentences(letter: &MailRequest, read: &Value) -> Option<MailRequest> {
     let MailContent::About(topic) = &letter.content else { return None };
@@ -42,8 +64,8 @@ fn with_sentences(letter: &MailRequest, read: &Value) -> Option<MailRequest> {
         find_stems(sentence).intersection(&wanted).count() * 2 > wanted.len()
             && !speaks_of_its_author(sentence)
     };
-    let said = read["said"].as_str()?.lines().filter_map(message_text);
-    let all: Vec<String> = said.flat_map(split_sentences).filter(fits).collect();
+    let said = read["said"].as_str()?.lines().filter_map(message);
+    let all: Vec<String> = said.flat_map(|(_, text)| split_sentences(text)).filter(fits).collect();
     let newest = &all[all.len().saturating_sub(MAX_SENTENCES)..];
     let subject = letter.subject.clone().or_else(|| Some(capital(topic.trim_end_matches(['.', '!', '?']))));
     let content = MailContent::Saying(newest.join(" "));
@@ -52,9 +74,9 @@ fn with_sentences(letter: &MailRequest, read: &Value) -> Option<MailRequest> {
 
 /// Parses "Fri 6 Mar 2026, 09:30 WET · Bo Lind: the text". What Nod says there, and what is asked of it (without its
 /// mention), is left out.
-fn message_text(line: &str) -> Option<&str> {
+fn message(line: &str) -> Option<(&str, &str)> {
     let (author, text) = line.split_once(" · ")?.1.split_once(": ")?;
-    (author != "Nod" && Intent::read(text) == Intent::SmallTalk).then_some(text)
+    (author != "Nod" && Intent::read(text) == Intent::SmallTalk).then_some((author, text))
 }
 
 /// Returns whether it asks, or says "I", who would be somebody else in a mail.

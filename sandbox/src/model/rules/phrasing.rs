@@ -138,6 +138,14 @@ fn first_name(one: &str) -> Option<String> {
     (!first.is_empty()).then(|| capital(first))
 }
 
+/// How people begin who do not know yet what to ask for, and what is asked back.
+const HELPED: [(&str, &str); 2] = [
+    ("help me write", "Who is it for, and what is it about? Say “email Bo about lunch”, for example."),
+    (
+        "help me find a time",
+        "With whom, and for how long? Say “find half an hour with Bo next week”, for example.",
+    ),
+];
 const THANKS: [&str; 3] = ["thanks", "thank you", "cheers"];
 const ASKING_WHO: [&str; 7] = [
     "help",
@@ -169,6 +177,9 @@ pub(super) fn small_talk_answer(text: &str, signer: Option<&str>) -> String {
     let is_short = lower.split_whitespace().count() <= 5;
     if is_short && THANKS.iter().any(|word| lower.contains(word)) {
         return "You're welcome.".to_owned();
+    }
+    if let Some((_, question)) = HELPED.iter().find(|(words, _)| starts(lower, &[words])) {
+        return (*question).to_owned();
     }
     if !lower.is_empty() && !starts(lower, &ASKING_WHO) {
         return refusal(lower).to_owned();

@@ -27,6 +27,10 @@ pub(super) struct RequestContext<'a> {
     pub draft_open: bool,
     /// A request of the person waits for approval.
     pub has_pending_request: bool,
+    /// Author and text of the message in whose menu the person picked Nod.
+    pub picked_message: Option<(String, String)>,
+    /// The channel that the person looks at from the assistant thread, from the line `- Channel in view: <#C1>`.
+    pub channel_in_view: Option<String>,
     /// Others read along, from the line `- Place: a channel that others read`.
     pub is_in_channel: bool,
     /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
@@ -56,6 +60,8 @@ impl<'a> RequestContext<'a> {
             things: [last_referents(&before), last_listed(&before)],
             draft_open: said.as_deref().and_then(|said| hinted(said, "open draft")).is_some(),
             has_pending_request: line("- Waiting for approval:").is_some(),
+            picked_message: prompts.iter().find_map(|prompt| picked_message(prompt)),
+            channel_in_view: line("- Channel in view:").map(str::to_owned),
             is_in_channel: line("- Place:").is_some_and(|place| place.starts_with("a channel")),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
@@ -154,6 +160,14 @@ fn prior_turns(messages: &[Value], name: &str) -> Vec<PriorTurn> {
         }
     };
     messages.iter().filter_map(said).collect()
+}
+
+/// Parses a chat message between the markers of outside text.
+fn picked_message(text: &str) -> Option<(String, String)> {
+    let (begin, rest) = text.strip_prefix("outside ")?.split_once('\n')?;
+    let author = begin.split_once(" begins (a chat message from ")?.1.strip_suffix(')')?;
+    let (text, _) = rest.rsplit_once('\n')?;
+    Some((author.to_owned(), text.to_owned()))
 }
 
 /// Parses the lines `- Launch: on Friday` below their heading.

@@ -28,6 +28,11 @@ pub(super) enum Intent {
     },
     Organise(MailReference, MailAction),
     Calendar(CalendarPlan),
+    /// "summarise this channel"
+    SumUpChannel,
+    /// What Nod says for whoever picks one of its entries in a message's menu.
+    ExplainPicked,
+    AnswerPicked,
     /// Nothing to do, or nothing that the rules know.
     SmallTalk,
 }
@@ -153,6 +158,18 @@ impl Intent {
         // Checked first: whatever the topic, "remember …" asks for no action.
         if starts(&lower, &["remember", "forget"]) {
             return Self::SmallTalk;
+        }
+        if after_verb(text, &["what is this message about"]).is_some() {
+            return Self::ExplainPicked;
+        }
+        if after_verb(text, &["write a reply to this message"]).is_some() {
+            return Self::AnswerPicked;
+        }
+        let summed_up = after_verb(&lower, &["summarise", "summarize", "sum up"]);
+        if summed_up
+            .is_some_and(|rest| starts(rest.trim_end_matches(['.', '!']), &["this channel", "the channel"]))
+        {
+            return Self::SumUpChannel;
         }
         if let Some(wish) = DraftChange::read(text).map(Self::Open) {
             return wish;

@@ -204,6 +204,45 @@ async fn a_draft_says_what_stands_in_the_channel() {
 }
 
 #[tokio::test]
+async fn a_channel_is_summed_up_by_what_was_said_last() {
+    let world = fixture(true).await;
+    let line = |who: &str, text: &str| format!("Fri 6 Mar 2026, 08:30 WET · {who}: {text}");
+    let said = [
+        line("Bo Lind", "lunch at one?"),
+        line("Nod", "Hello."),
+        line("Ana Silva", "summarise this channel"),
+    ];
+    let read = json!({"messages": 3, "all": true, "said": said.join("\n")}).to_string();
+    assert_eq!(call(&world, "Summarise this channel.").await, ("chat_read_channel".to_owned(), json!({})));
+    let told = message_after_tool(&world, "summarise this channel", "chat_read_channel", &[&read]).await;
+    assert_eq!(told["content"], "What was said last:\n• Bo Lind: lunch at one?");
+    let mut looking = request(vec![user("Summarise the channel I'm looking at.")]);
+    looking["messages"][0]["content"] = json!(format!("{PROMPT}\n- Channel in view: <#C1>"));
+    assert_eq!(call_or_text(&message(&world, &looking).await).1, json!({"channel": "<#C1>"}));
+}
+
+#[tokio::test]
+async fn a_message_is_explained_and_answered_from_its_menu() {
+    let world = fixture(true).await;
+    let explain = "What is this message about, and does it want anything from me?";
+    let reply =
+        "Write a reply to this message that I can send myself. Just the text, and don't send anything.";
+    let picked = |said: &str, text: &str| {
+        let fenced = format!("outside 1f2e begins (a chat message from Bo Lind)\n{text}\noutside 1f2e ends");
+        request(vec![user(said), json!({"role": "system", "content": fenced})])
+    };
+    for (said, text, answer) in [
+        (explain, "Cake at four.", "Bo Lind wrote: “Cake at four.” It asks nothing of you."),
+        (explain, "Can you come?", "Bo Lind wrote: “Can you come?” It asks something of you."),
+        (reply, "Cake at four.", "Thanks, Bo, good to know."),
+        (reply, "Please come.", "Thanks, Bo. I'll look at it and come back to you today."),
+    ] {
+        assert_eq!(message(&world, &picked(said, text)).await["content"], answer, "{said}");
+    }
+    assert_eq!(call(&world, explain).await.1, "Which message? Open its menu and pick me there.");
+}
+
+#[tokio::test]
 async fn each_of_several_gets_a_letter_of_their_own() {
     let world = fixture(true).await;
     let message =
@@ -394,6 +433,13 @@ async fn what_is_not_understood_is_said_and_never_a_mail() {
             said.as_str().unwrap().starts_with("Hello, Ana! I can write and send mail"),
             "{text}: {said}"
         );
+    }
+    for (text, question) in [
+        ("Help me write an email. Ask me who it's for and what it's about.", "Who is it for"),
+        ("Help me find a time to meet.", "With whom"),
+    ] {
+        let (_, said) = call(&world, text).await;
+        assert!(said.as_str().unwrap().starts_with(question), "{text}: {said}");
     }
     for text in ["thanks", "ok, thank you!"] {
         assert_eq!(call(&world, text).await.1, "You're welcome.", "{text}");
