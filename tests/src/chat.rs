@@ -654,7 +654,7 @@ fn command_options(command: &str, typed: &str, registered: Option<&str>) -> Valu
         "ask" => "question",
         "connect" if typed.contains('-') => "code",
         "connect" => "account",
-        "task" | "memory" | "admin" => "what",
+        "memory" | "admin" => "what",
         _ => match registered {
             Some(option) => option,
             None => return json!({}),

@@ -30,6 +30,12 @@ fn choice(name: &str, description: &str, values: &[&str]) -> Value {
     json!({"type": TEXT, "name": name, "description": description, "choices": choices})
 }
 
+/// Without it the command says nothing, so Discord asks for it.
+fn required(mut option: Value) -> Value {
+    option["required"] = true.into();
+    option
+}
+
 /// Converts a command of an ability.
 fn command_from_spec(spec: &CommandSpec) -> Value {
     let option = |option: &CommandOption| match option.takes {
@@ -50,21 +56,15 @@ pub(super) struct AbilityCommands {
 
 /// Returns the built-in commands and those of abilities.
 fn list_commands(abilities: &AbilityCommands) -> Vec<Value> {
-    let AbilityCommands { commands, menu } = abilities;
-    // A built-in command is listed until an ability replaces it.
-    let own = list_builtin_commands().into_iter().filter(|own| {
-        let brought = commands.iter().map(|command| command.name).chain(menu.iter().map(|entry| entry.name));
-        brought.into_iter().all(|name| own["name"] != name)
-    });
-    let entries = menu.iter().map(|brought| entry(brought.name));
-    own.chain(commands.iter().map(command_from_spec)).chain(entries).collect()
+    let brought = abilities.commands.iter().map(command_from_spec);
+    let entries = abilities.menu.iter().map(|brought| entry(brought.name));
+    list_builtin_commands().into_iter().chain(brought).chain(entries).collect()
 }
 
 fn list_builtin_commands() -> Vec<Value> {
     let words = |name: &str, description: &str, required: bool| json!([{"type": TEXT, "name": name, "description": description, "required": required}]);
     vec![
         command("ask", "Ask Nod anything", words("question", "What do you want to know or get done?", true)),
-        command("task", "Give Nod something that takes longer", words("what", "What is to be done", false)),
         command("approvals", "See what's waiting for you", json!([])),
         command(
             "connect",
@@ -75,18 +75,15 @@ fn list_builtin_commands() -> Vec<Value> {
             ]),
         ),
         command("disconnect", "Disconnect your Google account", json!([])),
-        command("knowledge", "What Nod knows of your documents", json!([])),
-        command("schedule", "What Nod does at set times", json!([])),
         command("runs", "See how your requests went", json!([])),
         command("settings", "Change how Nod works in this channel, and your working hours", json!([])),
         command(
             "admin",
             "For admins",
-            json!([choice("what", "What do you want to see?", &["policy", "feedback"])]),
+            json!([required(choice("what", "What do you want to see?", &["policy", "feedback"]))]),
         ),
         command("help", "See what Nod can do", json!([])),
         entry("Ask Nod"),
-        entry("Make a task"),
         entry("Draft a reply"),
     ]
 }
@@ -191,9 +188,9 @@ mod tests {
             CommandOption { name: "forget", about: "Something", takes: Takes::Completed },
         ];
         let commands = vec![CommandSpec { name: "memory", does: "shows", about: "What is there", options }];
-        let menu = vec![MenuEntrySpec { name: "Make a task", about: "Nod makes a task of it" }];
+        let menu = vec![MenuEntrySpec { name: "Roll a die", about: "Nod rolls a die" }];
         let all = list_commands(&AbilityCommands { commands, menu });
-        assert_eq!(all.iter().filter(|command| command["name"] == "Make a task").count(), 1);
+        assert_eq!(all.iter().filter(|command| command["name"] == "Roll a die").count(), 1);
         for command in all {
             let mut registered = command.clone();
             registered["id"] = "1".into();

@@ -16,9 +16,6 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_requests::approval;
 
-/// Planned commands; a user who types one reads that it comes later. An ability's command of the same name takes
-/// precedence.
-const PLANNED_COMMANDS: [&str; 3] = ["task", "knowledge", "schedule"];
 /// The core's commands; those of the abilities are listed between the two.
 const BEFORE: [&str; 5] = ["help", "ask", "connect", "disconnect", "approvals"];
 const AFTER: [&str; 2] = ["runs", "settings"];
@@ -107,10 +104,6 @@ pub(super) async fn accept(
             Some(command) => {
                 command.handle_command(&mut tx, &arrival.asker(person, place), text.trim()).await?
             }
-            None if PLANNED_COMMANDS.contains(&other) => InteractionResponse::ephemeral(format!(
-                "I can't do `{other}` yet. What I can do: {}.",
-                command_list(arrival)
-            )),
             None => unknown_command(arrival, other),
         },
     };
