@@ -1,13 +1,9 @@
 //! What people do with messages other than write them: edit, delete, attach files, pick a menu entry.
 
-use nod_bot::app::MENU_ENTRIES;
-use nod_bot::config::SlackMode;
-use nod_bot::slack::manifest;
 use nod_sandbox::{Fault, discord, slack};
 
 use crate::World;
 use crate::chat::FakeChat;
-use crate::world::max_wait;
 
 impl FakeChat {
     /// Returns the first message of a channel.
@@ -74,31 +70,14 @@ impl FakeChat {
 
     /// Picks an entry in the menu of a message, and waits until it was acknowledged.
     pub async fn use_shortcut(&self, user: &str, channel: &str, message: &str, entry: MessageShortcut) {
-        match self {
-            Self::Slack(fake) => {
-                let id = match entry {
-                    MessageShortcut::AskNod => "ask",
-                    MessageShortcut::DraftReply => "draft",
-                    MessageShortcut::KeepFiles => "Keep in knowledge",
-                };
-                let manifest = manifest("Nod", SlackMode::Socket, None, &MENU_ENTRIES);
-                let shortcuts =
-                    manifest["features"]["shortcuts"].as_array().unwrap_or_else(|| panic!("no menu"));
-                assert!(shortcuts.iter().any(|one| one["callback_id"] == id), "no {id} in the manifest");
-                let pending = fake.use_shortcut(user, channel, message, id).unwrap_or_else(|e| panic!("{e}"));
-                pending.wait_for_acknowledgement(max_wait()).await;
-            }
-            Self::Discord(fake) => {
-                let name = match entry {
-                    MessageShortcut::AskNod => "Ask Nod",
-                    MessageShortcut::DraftReply => "Draft a reply",
-                    MessageShortcut::KeepFiles => "Keep in knowledge",
-                };
-                let pending =
-                    fake.use_message_command(user, channel, message, name).unwrap_or_else(|e| panic!("{e}"));
-                pending.wait_for_acknowledgement(max_wait()).await;
-            }
-        }
+        let id = match (self, entry) {
+            (Self::Slack(_), MessageShortcut::AskNod) => "ask",
+            (Self::Slack(_), MessageShortcut::DraftReply) => "draft",
+            (Self::Discord(_), MessageShortcut::AskNod) => "Ask Nod",
+            (Self::Discord(_), MessageShortcut::DraftReply) => "Draft a reply",
+            (_, MessageShortcut::KeepFiles) => "Keep in knowledge",
+        };
+        self.use_menu_entry(user, channel, message, id).await;
     }
 
     /// Makes Nod's next post fail.

@@ -297,6 +297,16 @@ impl World {
         Self::build(clock, Arc::new(move || told.now()), false).await
     }
 
+    /// Creates a world with a stopped clock on this platform, in which the demo's model answers.
+    pub async fn with_demo_model_on(platform: Platform) -> Self {
+        let clock = TestClock::default();
+        let told = clock.clone();
+        let mut world = Self::build(clock, Arc::new(move || told.now()), true).await;
+        world.use_platform(platform).await;
+        world.start().await;
+        world
+    }
+
     /// Creates a world with the machine's clock, for Nod as a process. Unscripted model requests are answered by rules.
     pub async fn with_real_clock() -> Self {
         Self::build(TestClock::default(), Arc::new(chrono::Utc::now), true).await

@@ -73,6 +73,7 @@ mod message_edits;
 mod migrations;
 mod models;
 mod oauth_scopes;
+mod offers;
 mod one_connection;
 mod organise_mail;
 mod outgoing_mail;
