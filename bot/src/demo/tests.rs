@@ -91,8 +91,8 @@ impl DemoFixture {
                 if let Some(found) = look(&state) {
                     return found;
                 }
-                self.get(&format!("sandbox/slack/events?since={}", state["version"])).await;
                 last = state;
+                self.get(&format!("sandbox/slack/events?since={}", last["version"])).await;
             }
         };
         match tokio::time::timeout(TIMEOUT, seen).await {

@@ -45,7 +45,7 @@ export const MORE = [
   { title: "A label", say: "@nod label the mail from Cho as Launch", then: "nobody else sees that, so it's done at once, unless Nod has read an email since you last spoke", is: () => told(/Labelled |What happens[^]*Launch/) },
   { title: "Two people", say: "@nod tell signing@contracts.northwind.test that the contract is signed", then: "the company's rules want Bob Reyes too. Approve, then switch to Bob (top left) and look into his direct messages", is: () => told(/waiting for .*Bob Reyes|now it needs you/) },
   { title: "Someone else's button", say: MAIL, then: "then switch to Bo (top left) and press Approve", is: pressedByOthers },
-  { title: "Move a meeting", say: "@nod move planning to next Thursday at 15:00", then: "Nod asks which Thursday you mean. Guests only hear about it once you approve", is: () => told(/Event updated/) },
+  { title: "Move a meeting", say: "@nod move Friday's review to next Thursday at 15:00", then: "Nod asks which day you mean if that isn't clear. Guests only hear about it once you approve", is: () => told(/Event updated/) },
   { title: "A meeting on Discord", on: "discord", say: FIND, then: "Nod asks Bo here, who has linked both chats, and Cho in Slack, where it knows her", is: () => toldOnDiscord(/When works for you\?/) },
   { title: "A command on Discord", on: "discord", say: "/memory ", then: "then send it. Typing “/” shows every command", is: () => commanded() },
   {

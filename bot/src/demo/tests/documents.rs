@@ -13,7 +13,7 @@ const UNKNOWN: &str = "I don't know";
 /// "Everybody has 25 days of annual leave a year.\n" in Base64.
 const NOTE: &str = "RXZlcnlib2R5IGhhcyAyNSBkYXlzIG9mIGFubnVhbCBsZWF2ZSBhIHllYXIuCg==";
 
-fn message_with(state: &Value, words: &[&str]) -> Option<Value> {
+pub(super) fn message_with(state: &Value, words: &[&str]) -> Option<Value> {
     nod_messages(state).find(|message| has_all(message, words)).cloned()
 }
 
@@ -47,7 +47,7 @@ impl DemoFixture {
     }
 
     /// Drops the offer as the page does, with the bytes that the page gets.
-    async fn drop_offer(&self, door: &str) {
+    pub(super) async fn drop_offer(&self, door: &str) {
         let facts = self.get("facts").await;
         let name = facts["offer"].as_str().unwrap();
         let bytes = self.client.get(self.page.join(name).unwrap()).send().await.unwrap();
@@ -84,7 +84,7 @@ impl DemoFixture {
     }
 
     /// Waits until the handbook can be asked.
-    async fn wait_for_handbook(&self) {
+    pub(super) async fn wait_for_handbook(&self) {
         let known = async {
             loop {
                 self.command_in_slack("knowledge").await;

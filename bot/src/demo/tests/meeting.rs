@@ -89,3 +89,30 @@ async fn three_people_in_three_zones_find_a_time_and_are_booked() {
     assert!(instants.windows(2).all(|two| two[0].0 == two[1].0), "one time: {instants:?}");
     visit.shut_down().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_meeting_is_moved_once_its_days_are_clear() {
+    let visit = DemoFixture::start().await;
+    let say = |text| visit.post("slack/say", json!({"user": "ana", "channel": "launch", "text": text}));
+    say("@nod what's on my calendar tomorrow?").await;
+    let (_, connect) = visit.wait_for_button("link").await;
+    visit.connect(connect["url"].as_str().unwrap()).await;
+    say("@nod move Friday's review to next Thursday at 15:00").await;
+    let mut picked = Vec::new();
+    let approve = loop {
+        let next = |state: &Value| {
+            let question =
+                find_button(state, "answer_question").filter(|(card, _)| !picked.contains(&card["shown"]));
+            find_button(state, "approve").or(question)
+        };
+        let (card, button) = visit.wait_in_slack(next).await;
+        if button["action_id"].as_str().unwrap().starts_with("approve") {
+            break (card, button);
+        }
+        picked.push(card["shown"].clone());
+        visit.press("ana", &(card, button)).await;
+    };
+    visit.press("ana", &approve).await;
+    visit.wait_in_slack(|state| shows(state, "Event updated").then_some(())).await;
+    visit.shut_down().await;
+}
