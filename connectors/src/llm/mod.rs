@@ -24,6 +24,7 @@ use nod_contract::model::{
 use nod_contract::scope::Scope;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -141,16 +142,18 @@ impl OpenAi {
     /// # Errors
     /// If it does not answer, or cannot call tools.
     pub async fn probe_tool_calls(&self, tier: Tier) -> Result<bool, ModelError> {
+        let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
         let ask = CompletionRequest {
             tier,
             system: "You test whether tools can be called. Call the tool `ready`, and say nothing."
                 .to_owned(),
             turns: vec![Turn::Human { text: "Call the tool now.".to_owned() }],
-            tools: vec![ToolDefinition {
+            tools: vec![Arc::new(ToolDefinition {
                 name: "ready".to_owned(),
                 description: "Says that tools work.".to_owned(),
-                parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
-            }],
+                parameters: to_raw_value(&parameters)
+                    .map_err(|error| no_body(&error).into_error(1, PROBE_WITHIN))?,
+            })],
             response_schema: None,
         };
         let line = self.tier_client(tier);
@@ -178,7 +181,7 @@ impl OpenAi {
     ) -> Result<Completion, AttemptError> {
         loop {
             let dialect = *line.dialect();
-            let body = request::body(ask, &line.settings, dialect);
+            let body = request::body(ask, &line.settings, dialect).map_err(|error| no_body(&error))?;
             let result = match timeout(patience, self.send_once(line, ask, words, body, patience / 2)).await {
                 Ok(result) => result,
                 Err(_) => return Err(AttemptError::timeout(patience)),
@@ -212,7 +215,7 @@ impl OpenAi {
         line: &TierClient,
         ask: &CompletionRequest,
         words: &TokenSender,
-        body: Value,
+        body: Box<RawValue>,
         silence: Duration,
     ) -> Result<Completion, AttemptError> {
         let mut assembly = CompletionBuilder::new(line.dialect().leading_reasoning);
@@ -239,6 +242,11 @@ impl OpenAi {
         line.dialect().leading_reasoning = assembly.has_leading_reasoning();
         assembly.finish(&line.settings.model, self.clock.now().timestamp_micros())
     }
+}
+
+/// A prompt is text and JSON, so it can be written as JSON.
+fn no_body(error: &serde_json::Error) -> AttemptError {
+    AttemptError::lost(format!("the request could not be written: {error}"))
 }
 
 impl TierClient {

@@ -1,8 +1,12 @@
 //! A [`CompletionRequest`] as the JSON of a chat completion. Pure; the static part comes first and tools keep their
 //! order, so that a provider can cache the prefix.
 
+use std::borrow::Cow;
+
 use nod_contract::model::{CompletionRequest, ToolCall, ToolDefinition, Turn};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use super::TierSettings;
 use super::dialect::{Dialect, StructuredOutput};
@@ -12,61 +16,94 @@ pub(super) fn streams(ask: &CompletionRequest) -> bool {
     ask.response_schema.is_none()
 }
 
-/// Builds the request.
-pub(super) fn body(ask: &CompletionRequest, settings: &TierSettings, dialect: Dialect) -> Value {
-    let mut body = Map::new();
-    body.insert("model".into(), json!(settings.model));
-    body.insert("messages".into(), messages(ask, dialect));
-    if !ask.tools.is_empty() {
-        body.insert("tools".into(), ask.tools.iter().map(|offer| tool(offer, dialect)).collect());
-    }
-    if let Some(format) = response_format(ask, dialect) {
-        body.insert("response_format".into(), format);
-    }
-    if let Some(temperature) = settings.temperature.filter(|_| !dialect.no_temperature) {
-        // By its shortest decimal: 0.2 as f32 would be written 0.20000000298.
-        let exact = temperature.to_string().parse::<f64>().unwrap_or_else(|_| f64::from(temperature));
-        body.insert("temperature".into(), json!(exact));
-    }
-    if let Some(most) = settings.max_tokens {
-        let name = if dialect.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
-        body.insert(name.into(), json!(most));
-    }
-    body.insert("stream".into(), json!(streams(ask)));
-    if streams(ask) && !dialect.no_stream_options {
-        body.insert("stream_options".into(), json!({"include_usage": true}));
-    }
-    Value::Object(body)
+/// Builds the request, as text: the schemas of the tools are part of every one.
+pub(super) fn body(
+    ask: &CompletionRequest,
+    settings: &TierSettings,
+    dialect: Dialect,
+) -> serde_json::Result<Box<RawValue>> {
+    // By its shortest decimal: 0.2 as f32 would be written 0.20000000298.
+    let exact = |temperature: f32| temperature.to_string().parse().unwrap_or_else(|_| f64::from(temperature));
+    let (completion_tokens, max_tokens) =
+        if dialect.completion_tokens { (settings.max_tokens, None) } else { (None, settings.max_tokens) };
+    to_raw_value(&Body {
+        model: &settings.model,
+        messages: messages(ask, dialect),
+        tools: ask.tools.iter().map(|offer| ShownTool::new(offer, dialect)).collect(),
+        response_format: response_format(ask, dialect),
+        temperature: settings.temperature.filter(|_| !dialect.no_temperature).map(exact),
+        max_completion_tokens: completion_tokens,
+        max_tokens,
+        stream: streams(ask),
+        stream_options: (streams(ask) && !dialect.no_stream_options).then(|| json!({"include_usage": true})),
+    })
 }
 
-fn messages(ask: &CompletionRequest, dialect: Dialect) -> Value {
-    let mut system = ask.system.clone();
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ShownTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    /// Null where there are only calls.
+    content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ShownCall<'a>>,
+}
+
+impl<'a> Message<'a> {
+    fn new(role: &'static str, content: impl Into<Cow<'a, str>>) -> Self {
+        Self { role, tool_call_id: None, content: Some(content.into()), tool_calls: Vec::new() }
+    }
+}
+
+fn messages(ask: &CompletionRequest, dialect: Dialect) -> Vec<Message<'_>> {
+    let mut system = Cow::Borrowed(ask.system.as_str());
     if let (Some((_, schema)), true) = (&ask.response_schema, dialect.structure != StructuredOutput::Schema) {
-        system.push_str(
+        system.to_mut().push_str(
             "\n\nAnswer with one JSON object and nothing else. It must satisfy this JSON Schema:\n",
         );
-        system.push_str(&schema.to_string());
+        system.to_mut().push_str(&schema.to_string());
     }
-    std::iter::once(json!({"role": "system", "content": system}))
+    std::iter::once(Message::new("system", system))
         .chain(ask.turns.iter().map(|turn| message(turn, dialect)))
         .collect()
 }
 
-fn message(turn: &Turn, dialect: Dialect) -> Value {
+fn message(turn: &Turn, dialect: Dialect) -> Message<'_> {
     match turn {
         Turn::System { text } if dialect.lone_system => {
-            json!({"role": "user", "content": format!("(A note of the system, not the person's words:) {text}")})
+            Message::new("user", format!("(A note of the system, not the person's words:) {text}"))
         }
-        Turn::System { text } => json!({"role": "system", "content": text}),
-        Turn::Human { text } => json!({"role": "user", "content": non_empty(text)}),
-        Turn::Ai { text, calls } if calls.is_empty() => json!({"role": "assistant", "content": text}),
-        Turn::Ai { text, calls } => json!({
-            "role": "assistant",
-            "content": (!text.is_empty()).then_some(text),
-            "tool_calls": calls.iter().map(|call| tool_call(call, dialect)).collect::<Vec<_>>(),
-        }),
+        Turn::System { text } => Message::new("system", text),
+        Turn::Human { text } => Message::new("user", non_empty(text)),
+        Turn::Ai { text, calls } if calls.is_empty() => Message::new("assistant", text),
+        Turn::Ai { text, calls } => Message {
+            role: "assistant",
+            tool_call_id: None,
+            content: (!text.is_empty()).then_some(Cow::Borrowed(text)),
+            tool_calls: calls.iter().map(|call| ShownCall::new(call, dialect)).collect(),
+        },
         Turn::Tool { call_id, content, .. } => {
-            json!({"role": "tool", "tool_call_id": call_id, "content": non_empty(content)})
+            Message { tool_call_id: Some(call_id), ..Message::new("tool", non_empty(content)) }
         }
     }
 }
@@ -76,31 +113,66 @@ fn non_empty(text: &str) -> &str {
     if text.trim().is_empty() { "(nothing)" } else { text }
 }
 
-/// Some servers parse the arguments of past calls and fail on malformed ones, so those are wrapped: the model still
-/// sees what it wrote.
-fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
-    let arguments = match serde_json::from_str::<Value>(&call.arguments) {
-        Ok(Value::Object(_)) => call.arguments.clone(),
-        _ => json!({"malformed": call.arguments}).to_string(),
-    };
-    let mut shown =
-        json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}});
-    if dialect.thought_signatures {
-        // Gemini's own value for a call whose signature was not kept
-        // (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
-        shown["extra_content"] = json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
-    }
-    shown
+#[derive(Serialize)]
+struct ShownCall<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: ShownFunction<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<Value>,
 }
 
-fn tool(offer: &ToolDefinition, dialect: Dialect) -> Value {
-    let mut parameters = offer.parameters.clone();
-    if dialect.basic_schemas {
-        simplify_schema(&mut parameters);
+#[derive(Serialize)]
+struct ShownFunction<'a> {
+    name: &'a str,
+    arguments: Cow<'a, str>,
+}
+
+impl<'a> ShownCall<'a> {
+    /// Some servers parse the arguments of past calls and fail on malformed ones, so those are wrapped: the model still
+    /// sees what it wrote.
+    fn new(call: &'a ToolCall, dialect: Dialect) -> Self {
+        let arguments = match serde_json::from_str::<Value>(&call.arguments) {
+            Ok(Value::Object(_)) => Cow::Borrowed(call.arguments.as_str()),
+            _ => Cow::Owned(json!({"malformed": call.arguments}).to_string()),
+        };
+        // Gemini's own value for a call whose signature was not kept
+        // (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+        let extra_content = dialect
+            .thought_signatures
+            .then(|| json!({"google": {"thought_signature": "skip_thought_signature_validator"}}));
+        let function = ShownFunction { name: &call.name, arguments };
+        Self { id: &call.id, kind: "function", function, extra_content }
     }
-    json!({"type": "function", "function": {
-        "name": offer.name, "description": offer.description, "parameters": parameters,
-    }})
+}
+
+#[derive(Serialize)]
+struct ShownTool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: ShownDefinition<'a>,
+}
+
+#[derive(Serialize)]
+struct ShownDefinition<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: Cow<'a, RawValue>,
+}
+
+impl<'a> ShownTool<'a> {
+    fn new(offer: &'a ToolDefinition, dialect: Dialect) -> Self {
+        let simplified = || {
+            let mut schema = serde_json::from_str(offer.parameters.get()).ok()?;
+            simplify_schema(&mut schema);
+            to_raw_value(&schema).ok()
+        };
+        let simplified = if dialect.basic_schemas { simplified() } else { None };
+        let parameters = simplified.map_or(Cow::Borrowed(offer.parameters.as_ref()), Cow::Owned);
+        let function = ShownDefinition { name: &offer.name, description: &offer.description, parameters };
+        Self { kind: "function", function }
+    }
 }
 
 /// Removes parts of a schema that Gemini's dialect does not support. Nod still checks the arguments against the whole
@@ -136,6 +208,7 @@ fn response_format(ask: &CompletionRequest, dialect: Dialect) -> Option<Value> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::sync::Arc;
     use std::time::Duration;
 
     use nod_contract::model::Tier;
@@ -171,13 +244,18 @@ mod tests {
                 Turn::Tool { call_id: "c2".into(), name: "look".into(), content: "no".into() },
                 Turn::System { text: "Go on.".into() },
             ],
-            tools: vec![ToolDefinition {
-                name: "look".into(),
-                description: "Looks.".into(),
-                parameters: json!({"type": "object"}),
-            }],
+            tools: vec![look(&json!({"type": "object"}))],
             response_schema: None,
         }
+    }
+
+    fn look(parameters: &Value) -> Arc<ToolDefinition> {
+        let parameters = to_raw_value(parameters).unwrap();
+        Arc::new(ToolDefinition { name: "look".into(), description: "Looks.".into(), parameters })
+    }
+
+    fn body(ask: &CompletionRequest, settings: &TierSettings, dialect: Dialect) -> Value {
+        serde_json::from_str(super::body(ask, settings, dialect).unwrap().get()).unwrap()
     }
 
     #[test]
@@ -212,8 +290,8 @@ mod tests {
     #[test]
     fn request_follows_the_dialect() {
         let mut ask = example_request();
-        ask.tools[0].parameters = json!({"type": "object", "additionalProperties": false,
-            "properties": {"q": {"type": ["string", "null"]}}});
+        ask.tools = vec![look(&json!({"type": "object", "additionalProperties": false,
+            "properties": {"q": {"type": ["string", "null"]}}}))];
         ask.turns.push(Turn::Tool { call_id: "c3".into(), name: "look".into(), content: String::new() });
         let narrow = Dialect {
             lone_system: true,

@@ -83,14 +83,14 @@ pub async fn begin(
         run.person.0,
         run.trace.0,
         Node::Recall.as_str(),
-        to_json(run.state)?,
+        to_json(run.state)? as _,
         now,
-        to_json(&RunJob::AdvanceRun { run: run.id, event: None })?,
+        to_json(&RunJob::AdvanceRun { run: run.id, event: None })? as _,
         message.id,
         message.role,
         message.person_id,
         message.message_ref,
-        to_json(message.turn)?,
+        to_json(message.turn)? as _,
         message.only_for,
         &message.untrusted_sources,
         said
@@ -193,7 +193,7 @@ pub async fn write(
         run.version,
         run.status,
         run.node.as_str(),
-        to_json(&run.state)?,
+        to_json(&run.state)? as _,
         run.state.intent.map(state::Intent::as_str),
         run.state.routed_via,
         transition.error,
@@ -204,8 +204,8 @@ pub async fn write(
         claim.lane,
         claim.lease,
         run.conversation.0,
-        to_json(&messages)?,
-        to_json(&transition.steps)?
+        to_json(&messages)? as _,
+        to_json(&transition.steps)? as _
     )
     .fetch_one(conn)
     .await?;
@@ -456,7 +456,7 @@ pub(crate) async fn update_first_message(
          where tenant_id = $1 and run_id = $2 and role = 'human' and message_ref is not null",
         tenant.0,
         run.0,
-        to_json(turn)?
+        to_json(turn)? as _
     )
     .execute(conn)
     .await?;

@@ -1,10 +1,12 @@
 //! The contract with a language model, as the graph uses it: a prompt in, text or tool calls out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use crate::scope::Scope;
@@ -59,18 +61,18 @@ pub struct ToolCall {
 }
 
 /// A tool as it is offered to the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ToolDefinition {
     /// Its name.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// JSON Schema of its arguments.
-    pub parameters: Value,
+    /// JSON Schema of its arguments, as text: it is written into every prompt and record.
+    pub parameters: Box<RawValue>,
 }
 
 /// A prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct CompletionRequest {
     /// Which model.
     pub tier: Tier,
@@ -79,10 +81,8 @@ pub struct CompletionRequest {
     /// The conversation, oldest first.
     pub turns: Vec<Turn>,
     /// The tools that it can call; empty for none.
-    #[serde(alias = "offers")]
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Vec<Arc<ToolDefinition>>,
     /// A JSON Schema that the answer must satisfy, with its name.
-    #[serde(alias = "json")]
     pub response_schema: Option<(String, Value)>,
 }
 

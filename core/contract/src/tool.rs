@@ -18,11 +18,13 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::card::quick_action::ListedItem;
 use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
 use crate::ids::PersonId;
+use crate::model::ToolDefinition;
 use crate::outside::AskedBy;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
@@ -599,23 +601,38 @@ impl std::fmt::Debug for Tool {
 
 /// The tools of this installation, by name, in a stable order (so that model prompts keep their prefix).
 #[derive(Debug, Clone, Default)]
-pub struct Tools(BTreeMap<&'static str, Tool>);
+pub struct Tools(BTreeMap<&'static str, (Tool, Arc<ToolDefinition>)>);
 
 impl Tools {
     /// Creates the registry from a list; of two with the same name, the later one is kept.
     #[must_use]
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
-        Self(tools.into_iter().map(|tool| (tool.spec().name, tool)).collect())
+        let registered = |tool: Tool| (tool.spec().name, (tool.clone(), Arc::new(definition(tool.spec()))));
+        Self(tools.into_iter().map(registered).collect())
     }
 
     /// Returns the tool with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.0.get(name)
+        self.0.get(name).map(|(tool, _)| tool)
     }
 
     /// Iterates over all tools.
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {
-        self.0.values()
+        self.0.values().map(|(tool, _)| tool)
+    }
+
+    /// Iterates over all tools and their definitions for a model, which are made once.
+    pub fn definitions(&self) -> impl Iterator<Item = (&Tool, &Arc<ToolDefinition>)> {
+        self.0.values().map(|(tool, definition)| (tool, definition))
+    }
+}
+
+fn definition(spec: &ToolSpec) -> ToolDefinition {
+    ToolDefinition {
+        name: spec.name.to_owned(),
+        description: spec.description.trim().to_owned(),
+        // A schema is JSON, so it can be written as JSON.
+        parameters: to_raw_value(&spec.parameters).unwrap_or_else(|_| RawValue::NULL.to_owned()),
     }
 }

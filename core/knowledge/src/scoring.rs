@@ -83,10 +83,10 @@ impl Scorer {
         let answer = ask_model(self.model.as_ref(), &scope, &request).await;
         let mut record =
             StepRecord::new("model", Tier::Router.as_str(), invocation, started, self.chat.now());
-        record.input = serde_json::to_value(&request).ok();
+        record.set_input(&request);
         if let Ok(answer) = &answer {
             record = record.tokens(answer.usage);
-            record.output = serde_json::to_value(answer).ok();
+            record.set_output(answer);
         }
         let scores = answer.and_then(|answer| parse_scores(&answer.text)).unwrap_or_else(|error| {
             tracing::warn!(error, "passages keep the order of the search");

@@ -423,9 +423,9 @@ impl EffectExecution<'_> {
     /// The tool call as the run's steps record it; the payload is stored only in the effect's row.
     fn record(&self, outcome: &ToolResult, now: Timestamp) -> StepRecord {
         let mut record = StepRecord::new("tool", &self.effect.tool, self.core.id(), self.started_at, now);
-        record.input = Some(json!({ "effect": self.effect.id, "digest": self.effect.digest }));
+        record.set_input(&json!({ "effect": self.effect.id, "digest": self.effect.digest }));
         match outcome {
-            Ok(output) => record.output = Some(output.content.clone()),
+            Ok(output) => record.set_output(&output.content),
             Err(fault) => record.error = Some(fault.to_string()),
         }
         record

@@ -1,7 +1,7 @@
 //! What a run did, step by step: one row per node, tool call and model call.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -29,9 +29,9 @@ pub struct StepRecord {
     /// Tokens written by a model.
     pub completion_tokens: Option<u32>,
     /// The prompt or the arguments.
-    pub input: Option<Value>,
+    pub input: Option<Box<RawValue>>,
     /// The answer or the result.
-    pub output: Option<Value>,
+    pub output: Option<Box<RawValue>>,
     /// The error, if it failed.
     pub error: Option<String>,
 }
@@ -57,6 +57,14 @@ impl StepRecord {
             output: None,
             error: None,
         }
+    }
+
+    pub fn set_input(&mut self, input: &impl Serialize) {
+        self.input = to_raw_value(input).ok();
+    }
+
+    pub fn set_output(&mut self, output: &impl Serialize) {
+        self.output = to_raw_value(output).ok();
     }
 
     pub fn tokens(mut self, usage: Option<Usage>) -> Self {
@@ -92,7 +100,7 @@ pub async fn record(
              error text)",
         tenant.0,
         run.0,
-        to_json(&steps)?,
+        to_json(&steps)? as _,
         audience_person_id(audience)
     )
     .execute(conn)

@@ -61,13 +61,13 @@ async fn call(
     let called = with_deadline(&with, tool.call(&with, &args)).await;
     let mut record =
         StepRecord::new("tool", tool.spec().name, with.scope.invocation, with.now, cx.clock.now());
-    record.input = Some(args);
+    record.set_input(&args);
     match called {
         Ok(mut output) => {
             if !assumed.is_empty() && output.content.is_object() {
                 output.content["understood"] = json!(assumed);
             }
-            record.output = Some(output.content.clone());
+            record.set_output(&output.content);
             state.has_channel_history |= history::reads_chat(&pending.call.name);
             state.apply_tool_output(
                 &pending.call.id,

@@ -105,8 +105,13 @@ async fn examine(
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(ToolError::to_string);
-    record.output = previewed.as_ref().ok().and_then(preview_for_storage);
-    record.input = Some(named);
+    if let Ok(preview) = &previewed {
+        match preview.trailing_text {
+            None => record.set_output(preview),
+            Some(_) => record.set_output(&without_private_text(preview)),
+        }
+    }
+    record.set_input(&named);
     cx.records.push(record);
     if let Ok(preview) = &previewed {
         state.audience = state.audience.narrow(preview.audience);
@@ -183,11 +188,8 @@ fn with_assumptions(mut preview: Preview, assumed: &[String]) -> Preview {
 }
 
 /// Returns the preview without text that its card does not show; the approval's row, readable by its owner, has it all.
-fn preview_for_storage(preview: &Preview) -> Option<Value> {
-    if preview.trailing_text.is_none() {
-        return serde_json::to_value(preview).ok();
-    }
-    serde_json::to_value(Preview { payload: Value::Null, trailing_text: None, ..preview.clone() }).ok()
+fn without_private_text(preview: &Preview) -> Preview {
+    Preview { payload: Value::Null, trailing_text: None, ..preview.clone() }
 }
 
 /// Keeps risks from the person's own mailbox or calendar private: if others read too, they are not even stored.

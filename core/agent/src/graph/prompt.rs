@@ -17,18 +17,18 @@ const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
 const ROUTER: &str = include_str!("../../prompts/router.md");
 /// Builds the reasoner's prompt.
 pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
-    CompletionRequest {
-        tier: Tier::Reasoner,
-        system: system(state, cx.clock.now(), &cx.run.short()),
-        turns: turns(state),
-        tools: routing_hints::tool_definitions(cx.tools, state),
-        response_schema: None,
-    }
+    CompletionRequest { tools: routing_hints::tool_definitions(cx.tools, state), ..converse(state, cx) }
 }
 
 /// Builds the prompt of one call without tools.
 pub(super) fn converse(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
-    CompletionRequest { tools: Vec::new(), ..think(state, cx) }
+    CompletionRequest {
+        tier: Tier::Reasoner,
+        system: system(state, cx.clock.now(), &cx.run.short()),
+        turns: turns(state),
+        tools: Vec::new(),
+        response_schema: None,
+    }
 }
 
 /// Builds the router's prompt: the last few messages, and the names of the tools.

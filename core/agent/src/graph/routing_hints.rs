@@ -1,6 +1,8 @@
 //! Routing hints: adds what the rules and the router found to the person's message, so that the reasoner needs fewer
 //! lookups.
 
+use std::sync::Arc;
+
 use nod_contract::model::ToolDefinition;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{Reach, Tool, Tools};
@@ -42,7 +44,7 @@ fn open(state: &AgentState) -> Option<String> {
 
 /// Returns the tools to offer. In the first turn, a hint puts its tool first and leaves out other tools that reach
 /// other people; the remaining ones might be needed before it.
-pub(super) fn tool_definitions(tools: &Tools, state: &AgentState) -> Vec<ToolDefinition> {
+pub(super) fn tool_definitions(tools: &Tools, state: &AgentState) -> Vec<Arc<ToolDefinition>> {
     let hint =
         state.target_tool.as_deref().filter(|name| state.model_turns == 0 && tools.get(name).is_some());
     let fits = |tool: &&Tool| {
@@ -50,16 +52,8 @@ pub(super) fn tool_definitions(tools: &Tools, state: &AgentState) -> Vec<ToolDef
         drafts::is_usable(tool, state)
             && hint.is_none_or(|name| spec.name == name || spec.reach != Reach::Others)
     };
-    let mut offered: Vec<ToolDefinition> = tools.iter().filter(fits).map(tool_definition).collect();
+    let mut offered: Vec<_> =
+        tools.definitions().filter(|(tool, _)| fits(tool)).map(|(_, offer)| Arc::clone(offer)).collect();
     offered.sort_by_key(|offer| Some(offer.name.as_str()) != hint);
     offered
-}
-
-fn tool_definition(tool: &Tool) -> ToolDefinition {
-    let spec = tool.spec();
-    ToolDefinition {
-        name: spec.name.to_owned(),
-        description: spec.description.trim().to_owned(),
-        parameters: spec.parameters.clone(),
-    }
 }

@@ -103,11 +103,11 @@ async fn complete_recorded(
     let scope = cx.scope();
     let answered = cx.model.complete(&scope, ask, words).await;
     let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
-    record.input = serde_json::to_value(ask).ok();
+    record.set_input(ask);
     match &answered {
         Ok(answer) => {
             record = record.tokens(answer.usage);
-            record.output = serde_json::to_value(answer).ok();
+            record.set_output(answer);
         }
         Err(error) => record.error = Some(error.to_string()),
     }

@@ -84,12 +84,12 @@ fn record_completion(
     answered: &Result<Completion, ModelError>,
     usable: bool,
 ) {
-    record.input = serde_json::to_value(ask).ok();
+    record.set_input(ask);
     match answered {
         Ok(answer) => {
             record.prompt_tokens = answer.usage.map(|usage| usage.prompt);
             record.completion_tokens = answer.usage.map(|usage| usage.completion);
-            record.output = serde_json::to_value(answer).ok();
+            record.set_output(answer);
             record.error = (!usable).then(|| "the answer was no memory".to_owned());
         }
         Err(error) => record.error = Some(error.to_string()),

@@ -53,7 +53,7 @@ pub async fn insert_open(
         venue.conversation.0,
         run.0,
         venue.platform,
-        to_json(card)?,
+        to_json(card)? as _,
         now
     )
     .execute(conn)
@@ -72,7 +72,7 @@ pub async fn update_open_card(
         "update deliveries set card = $3 where tenant_id = $1 and id = $2 and stream_status = 'open'",
         tenant.0,
         id.0,
-        to_json(card)?
+        to_json(card)? as _
     )
     .execute(conn)
     .await?;
@@ -92,7 +92,7 @@ pub async fn mark_closed(
          where tenant_id = $1 and id = $2 and stream_status = 'open'",
         tenant.0,
         id.0,
-        card.map(to_json).transpose()?,
+        card.map(to_json).transpose()? as _,
         only_for.map(|person| person.0)
     )
     .execute(conn)

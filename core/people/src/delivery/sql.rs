@@ -118,13 +118,13 @@ pub(super) async fn insert(
         new.conversation.0,
         new.run.map(|r| r.0),
         new.platform,
-        new.target.map(to_json).transpose()?,
+        new.target.map(to_json).transpose()? as _,
         new.opens_thread,
-        to_json(new.card)?,
+        to_json(new.card)? as _,
         new.only_for.map(|p| p.0),
         now,
         lane,
-        to_json(&PeopleJob::DeliverMessage { delivery: new.id })?
+        to_json(&PeopleJob::DeliverMessage { delivery: new.id })? as _
     )
     .execute(conn)
     .await?;
@@ -211,7 +211,7 @@ pub async fn update_card(
         "update deliveries set card = $3, version = version + 1 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        to_json(card)?
+        to_json(card)? as _
     )
     .execute(conn)
     .await?;
@@ -229,7 +229,7 @@ pub async fn set_file(
         "update deliveries set file = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        to_json(file)?
+        to_json(file)? as _
     )
     .execute(conn)
     .await?;
@@ -249,7 +249,7 @@ pub async fn mark_posted(
          where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        to_json(&shown.at)?,
+        to_json(&shown.at)? as _,
         version,
         shown.since
     )
@@ -299,7 +299,7 @@ pub(crate) async fn update_target(
         "update deliveries set target = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        to_json(target)?
+        to_json(target)? as _
     )
     .execute(conn)
     .await?;

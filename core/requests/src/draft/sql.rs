@@ -59,7 +59,7 @@ pub async fn upsert(
         keep.person.0,
         keep.run.0,
         draft.id,
-        to_json(draft)?,
+        to_json(draft)? as _,
         steps::audience_person_id(keep.audience),
         &outside,
         keep.delivery.0,
@@ -250,7 +250,7 @@ pub(super) async fn mark_open(
          where tenant_id = $1 and id = $2 and status = 'discarding'",
         tenant.0,
         id.0,
-        to_json(draft)?,
+        to_json(draft)? as _,
         only_for.map(|person| person.0),
         now
     )

@@ -228,7 +228,7 @@ pub async fn mark_finished(
         tenant.0,
         id.0,
         status,
-        to_json(outcome)?,
+        to_json(outcome)? as _,
         now
     )
     .execute(conn)
@@ -251,7 +251,7 @@ pub(crate) async fn resolve_unknown(
         tenant.0,
         id.0,
         status,
-        to_json(outcome)?,
+        to_json(outcome)? as _,
         now
     )
     .execute(conn)
@@ -294,7 +294,7 @@ pub async fn cancel_for_run(
          where tenant_id = $1 and run_id = $2 and status = 'planned' returning approval_id",
         tenant.0,
         run.0,
-        to_json(outcome)?,
+        to_json(outcome)? as _,
         now
     )
     .fetch_all(conn)

@@ -57,11 +57,11 @@ pub async fn insert(
         question.call_id,
         question.person.0,
         question.topic,
-        to_json(&question.choices)?,
+        to_json(&question.choices)? as _,
         question.expires_at,
         question.delivery.0,
         now,
-        question.vote_proposal.as_ref().map(to_json).transpose()?,
+        question.vote_proposal.as_ref().map(to_json).transpose()? as _,
         question.status
     )
     .execute(conn)

@@ -1,6 +1,8 @@
 //! SQL of jobs and lanes. Every function takes a connection, so that a job is written in its caller's transaction.
 
+use serde_json::value::{RawValue, to_raw_value};
 use sqlx::PgConnection;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::{Claim, Job, LEASE};
@@ -17,10 +19,19 @@ fn decode_error(error: serde_json::Error) -> sqlx::Error {
 
 /// Serialises a value for a row. Models, mails and people can write NUL, which Postgres does not store: it is
 /// replaced by U+FFFD, the replacement character.
-pub fn to_json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
-    let mut value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+pub fn to_json(value: &impl serde::Serialize) -> sqlx::Result<Json<Box<RawValue>>> {
+    let json = to_raw_value(value).map_err(encode_error)?;
+    // A tree is built only for what may hold one; the mark is also how a backslash before "u0000" is written.
+    if !json.get().contains("\\u0000") {
+        return Ok(Json(json));
+    }
+    let mut value = serde_json::from_str(json.get()).map_err(encode_error)?;
     replace_nul_chars(&mut value);
-    Ok(value)
+    Ok(Json(to_raw_value(&value).map_err(encode_error)?))
+}
+
+fn encode_error(error: serde_json::Error) -> sqlx::Error {
+    sqlx::Error::Encode(Box::new(error))
 }
 
 fn replace_nul_chars(value: &mut serde_json::Value) {
@@ -51,7 +62,7 @@ pub async fn enqueue(
     run_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    sqlx::query!("select enqueue($1, $2, $3, $4, $5)", tenant.0, lane, to_json(work)?, run_at, now)
+    sqlx::query!("select enqueue($1, $2, $3, $4, $5)", tenant.0, lane, to_json(work)? as _, run_at, now)
         .fetch_one(conn)
         .await?;
     Ok(())
@@ -89,7 +100,7 @@ pub async fn enqueue_once(
              select 1 from jobs j where j.tenant_id = $1 and j.lane_id = $2 and j.attempts = 0)",
         tenant.0,
         lane,
-        to_json(work)?,
+        to_json(work)? as _,
         now
     )
     .execute(conn)
@@ -261,7 +272,7 @@ pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl 
         "update jobs set payload = $3 where tenant_id = $1 and id = $2",
         claim.tenant.0,
         claim.job,
-        to_json(work)?
+        to_json(work)? as _
     )
     .execute(conn)
     .await?;
