@@ -7,6 +7,7 @@
 mod company;
 mod counters;
 mod driver;
+mod fill;
 mod postgres;
 mod report;
 mod subject;
@@ -39,6 +40,9 @@ pub struct Options {
     /// Conversations at once
     #[arg(long, default_value_t = 8)]
     at_once: usize,
+    /// Fill the database first, with copies of the first turns, to about so many runs
+    #[arg(long, value_name = "RUNS")]
+    fill: Option<u32>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -106,6 +110,9 @@ async fn measure_once(
         driver.run(kind, options.at_once * 3, options.at_once).await?;
     }
     driver.wait_until_quiet().await?;
+    if let Some(runs) = options.fill.filter(|_| round == 0) {
+        fill::fill(&subject.url, runs).await.context("could not fill the database")?;
+    }
     tokio::time::sleep(SETTLE).await;
     let count = async || Counters::read(server, subject, nod.id).await;
     let memory_idle = counters::memory(nod.id)?.resident_kib;

@@ -25,6 +25,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct Subject {
     pub binary: PathBuf,
     pub database: String,
+    pub url: String,
     pub slack: Slack,
     pub google: Google,
     pub model: Model,
@@ -78,7 +79,7 @@ impl Subject {
             ("SERVER__BIND", bind.to_string()),
             ("SERVER__PUBLIC_URL", public.clone()),
             ("DATA__DIR", data.display().to_string()),
-            ("DATABASE__URL", url),
+            ("DATABASE__URL", url.clone()),
             ("SLACK__API_URL", slack.api_url()),
             ("SLACK__BOT_TOKEN", bot),
             ("SLACK__APP_TOKEN", app),
@@ -102,7 +103,7 @@ impl Subject {
         let log = folder.join(format!("nod{number}.log"));
         let ready = format!("{public}readyz");
         let (asked, turns) = (Mutex::default(), AtomicUsize::default());
-        Ok(Self { binary, database, slack, google, model, summariser, log, turns, env, ready, asked })
+        Ok(Self { binary, database, url, slack, google, model, summariser, log, turns, env, ready, asked })
     }
 
     /// Returns what the model was asked so far.
