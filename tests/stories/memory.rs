@@ -58,7 +58,6 @@ fn summariser_prompts(world: &World) -> Vec<String> {
 fn without_links(text: &str, links: &[String]) -> String {
     let text = text.replace("10:30 CET", "09:30 WET").replace("09:30 UTC", "09:30 WET");
     let mut text = text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-    text = text.replace(" (discord.com)", "");
     for (at, link) in links.iter().enumerate() {
         text = text.replace(link.as_str(), &format!("link {}", at + 1));
     }

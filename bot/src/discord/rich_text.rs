@@ -6,6 +6,9 @@ use super::escape::{BREAK, break_mentions, code_block, escape, inline_code};
 use super::limits::units;
 use super::links::host;
 
+/// Where the addresses of Discord's own messages begin.
+const MESSAGES: &str = "https://discord.com/channels/";
+
 /// Characters of one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Span {
@@ -89,6 +92,8 @@ impl Span {
             if self.style.code { ("", &self.text[..], "") } else { split_whitespace(&self.text) };
         let words = match &self.link {
             Some(url) if inner.is_empty() => format!("<{url}>"),
+            // It stays in the chat.
+            Some(url) if url.starts_with(MESSAGES) => format!("[{}]({url})", escape(inner, false)),
             // A click on the text asks before it leads away, but the text alone does not show the target.
             Some(url) => format!("[{}]({url}) ({})", escape(inner, false), escape(&host(url), false)),
             None if self.style.code && !inner.trim().is_empty() => inline_code(inner),
