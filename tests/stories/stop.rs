@@ -3,6 +3,7 @@
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::Platform;
+use serde_json::json;
 
 use crate::mail::late_mail_call;
 
@@ -11,6 +12,7 @@ on_each_platform!(
     stop_is_typed,
     stop_takes_back_what_waits_for_a_nod,
     stop_takes_back_every_request_of_a_card,
+    stop_of_several_turns_is_said_once,
 );
 
 /// The model never answers, and Nod has posted that it is working on it.
@@ -64,6 +66,23 @@ async fn stop_is_typed(platform: Platform) {
     }
     world.reply("ana", "general", &ts, "stop").await;
     assert!(world.read_new("general").contains("I'm not working on anything for you here"));
+    world.finish().await;
+}
+
+async fn stop_of_several_turns_is_said_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    for subject in ["Lunch", "Dinner"] {
+        let mail = json!({ "to": ["Bo"], "subject": subject, "body": "At one." });
+        world.script_model("tool", [Answer::tool("gmail_send_email", mail)]);
+        world.say("ana", "dm:ana", &format!("tell Bo about {}", subject.to_lowercase())).await;
+    }
+    world.read_new("dm:ana");
+    world.say("ana", "dm:ana", "stop").await;
+    let read = world.read_new("dm:ana");
+    assert_eq!(read.matches("Stopped by Ana Silva. Nothing was sent.").count(), 1, "{read}");
+    assert_eq!(read.matches("Email not sent").count(), 2, "{read}");
     world.finish().await;
 }
 

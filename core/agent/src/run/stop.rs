@@ -37,8 +37,9 @@ pub async fn all(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let mut any = false;
+    let mut shown = Vec::new();
     for run in sql::open_of(conn, tenant, conversation, by).await? {
-        any |= stop_run(core, conn, tenant, run, by, now).await? == StopResult::Stopped;
+        any |= stop_and_show(core, conn, tenant, run, by, now, &mut shown).await? == StopResult::Stopped;
     }
     Ok(any)
 }
@@ -51,6 +52,19 @@ pub async fn stop_run(
     id: RunId,
     by: PersonId,
     now: Timestamp,
+) -> sqlx::Result<StopResult> {
+    stop_and_show(core, conn, tenant, id, by, now, &mut Vec::new()).await
+}
+
+/// Stops a turn. Of several that are stopped at once, what is said in `shown` already is not said again.
+async fn stop_and_show(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    by: PersonId,
+    now: Timestamp,
+    shown: &mut Vec<Card>,
 ) -> sqlx::Result<StopResult> {
     let Some(LoadedRun { run, venue, person }) = sql::load(conn, tenant, id).await? else {
         return Ok(StopResult::AlreadyEnded);
@@ -70,7 +84,11 @@ pub async fn stop_run(
     question::vote::notify_voters(conn, tenant, id, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
-    show_stopped(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
+    let card = card(person.display_name(), &begun);
+    if !update_progress_line(conn, tenant, &run, &card, now).await? && !shown.contains(&card) {
+        post(core, conn, tenant, &run, &venue, &card, now).await?;
+        shown.push(card);
+    }
     // Loads the last committed state, which can be newer than the first load.
     let stopped = sql::load(conn, tenant, id).await?;
     if stopped.is_some_and(|stopped| stopped.run.state.has_channel_history) {
@@ -80,8 +98,23 @@ pub async fn stop_run(
     Ok(StopResult::Stopped)
 }
 
-/// Replaces the progress line by the card, or posts it as a new message.
-async fn show_stopped(
+/// Replaces the progress line by the card; returns false if there is none.
+async fn update_progress_line(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &Run,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let line = nod_people::progress::id(run.id);
+    if delivery::sql::load(conn, tenant, line).await?.is_none() {
+        return Ok(false);
+    }
+    delivery::update_card(conn, tenant, line, card, now).await?;
+    Ok(true)
+}
+
+async fn post(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -90,10 +123,6 @@ async fn show_stopped(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let line = nod_people::progress::id(run.id);
-    if delivery::sql::load(conn, tenant, line).await?.is_some() {
-        return delivery::update_card(conn, tenant, line, card, now).await;
-    }
     let new = NewDelivery {
         id: core.id(),
         conversation: run.conversation,
