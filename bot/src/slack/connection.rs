@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -18,7 +17,8 @@ use slack_morphism::SlackApiToken;
 use slack_morphism::api::SlackApiAppsConnectionOpenRequest;
 use slack_morphism::hyper_tokio::SlackHyperClient;
 use tokio::net::TcpStream;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
@@ -33,11 +33,15 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(15);
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a frame can take to be sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection that ends can take to store what it received.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often Slack is asked whether it is there, and how often in a row it may not answer.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 const MAX_MISSED_PONGS: u32 = 2;
-/// The most frames that are stored at once. While there are as many, nothing is read.
+/// The most frames that wait to be stored. While there are as many, nothing is read.
 const MAX_IN_FLIGHT: usize = 64;
+/// The most that are stored at once: the inbox has as many connections to the database.
+const STORING_AT_ONCE: usize = 2;
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +51,10 @@ pub(super) enum Phase {
     Open,
     /// Slack announced that it will close it.
     Closing,
+    /// It receives nothing more.
     Closed,
+    /// What it received is stored.
+    Drained,
 }
 
 /// How to connect, and who handles what arrives.
@@ -102,13 +109,13 @@ impl Connection {
     pub(super) async fn wait_until_closed(&self) {
         let mut watched = self.phase.clone();
         // An error means that the sender was dropped: the same as gone.
-        let _ = watched.wait_for(|now| *now == Phase::Closed).await;
+        let _ = watched.wait_for(|now| *now >= Phase::Closed).await;
     }
 
-    /// Reads nothing more, and waits until what was read is stored and acknowledged.
+    /// Reads nothing more, and waits until what was read is stored and acknowledged, but not for ever.
     pub(super) async fn close(&self) {
         self.stop.cancel();
-        self.wait_until_closed().await;
+        self.wait_for_phase(Phase::Drained, DRAIN_TIMEOUT).await;
     }
 }
 
@@ -130,7 +137,7 @@ impl SocketTask {
         if let Some(socket) = dialled {
             Box::pin(self.exchange(socket)).await;
         }
-        self.enter(Phase::Closed);
+        self.enter(Phase::Drained);
     }
 
     async fn dial_until_open(&self, pause: Duration) -> Socket {
@@ -138,8 +145,8 @@ impl SocketTask {
             match timeout(DIAL_TIMEOUT, dial(&self.line)).await {
                 Ok(Ok(socket)) => return socket,
                 // The address is a secret, and no error of the two names it.
-                Ok(Err(error)) => tracing::debug!(%error, "could not open a connection to Slack"),
-                Err(_) => tracing::debug!("Slack did not answer in time"),
+                Ok(Err(error)) => tracing::warn!(%error, "could not open a connection to Slack"),
+                Err(_) => tracing::warn!("Slack did not answer in time"),
             }
             tokio::time::sleep(pause).await;
         }
@@ -161,18 +168,15 @@ impl SocketTask {
         let (mut missed, mut stopping) = (0, false);
         while !(stopping && frames.stored.is_empty()) {
             let send = tokio::select! {
-                read = socket.next(), if !stopping && frames.stored.len() < MAX_IN_FLIGHT => match read {
-                    Some(Ok(Message::Text(text))) => {
-                        self.receive(&mut frames, &text);
-                        None
+                read = socket.next(), if !stopping && frames.stored.len() < MAX_IN_FLIGHT => {
+                    missed = 0;
+                    match read {
+                        Some(Ok(Message::Text(text))) => self.receive(&mut frames, &text),
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => break,
+                        Some(Ok(_)) => {}
                     }
-                    Some(Ok(Message::Pong(_))) => {
-                        missed = 0;
-                        None
-                    }
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => break,
-                    Some(Ok(_)) => None,
-                },
+                    None
+                }
                 Some(acknowledgement) = frames.next(), if !frames.stored.is_empty() => {
                     acknowledgement.map(Message::text)
                 }
@@ -181,7 +185,8 @@ impl SocketTask {
                         tracing::info!("Slack does not answer on its connection");
                         break;
                     }
-                    missed += 1;
+                    // While nothing is read, no answer can be seen.
+                    missed += u32::from(frames.stored.len() < MAX_IN_FLIGHT);
                     Some(Message::Ping(Vec::new().into()))
                 }
                 () = self.stop.cancelled(), if !stopping => {
@@ -195,11 +200,13 @@ impl SocketTask {
                 break;
             }
         }
-        let _ = timeout(SEND_TIMEOUT, socket.close(None)).await;
+        // The next connection is not to wait for what this one has still to store.
+        self.enter(Phase::Closed);
         // What was read is stored all the same: Slack sends a click only once.
         while !frames.stored.is_empty() {
             frames.next().await;
         }
+        let _ = timeout(SEND_TIMEOUT, socket.close(None)).await;
     }
 
     fn receive(&self, frames: &mut FramesInFlight, text: &str) {
@@ -257,9 +264,9 @@ async fn store(ingestor: Ingestor, kind: Option<PayloadKind>, frame: Value) -> O
     }
 }
 
-/// Returns what a payload is in order with: its channel, otherwise its person.
+/// Returns what a payload is in order with: its channel, otherwise its person, otherwise everything without either.
 fn ordering_key(payload: &Value) -> String {
-    const PLACES: [&str; 8] = [
+    const PLACES: [&str; 9] = [
         "/event/channel",
         "/event/channel/id",
         "/event/item/channel",
@@ -267,6 +274,7 @@ fn ordering_key(payload: &Value) -> String {
         "/channel/id",
         "/channel_id",
         "/event/user",
+        "/event/user/id",
         "/user/id",
     ];
     let key = PLACES.iter().find_map(|place| payload.pointer(place)?.as_str());
@@ -276,13 +284,25 @@ fn ordering_key(payload: &Value) -> String {
 /// A frame that was stored: its key and number, and what is to be sent.
 type StoredFrame = (String, u64, Option<String>);
 
-/// The frames that are being stored. Those with one key are stored one after another.
-#[derive(Default)]
+/// The frames that are being stored, each by a task of its own. Those with one key are stored one after another.
 struct FramesInFlight {
-    stored: FuturesUnordered<BoxFuture<'static, StoredFrame>>,
+    stored: FuturesUnordered<JoinHandle<StoredFrame>>,
+    /// The time to store a frame begins once it has a permit: no frame fails only because others are slow.
+    storing: Arc<Semaphore>,
     /// The last frame of each key: its number, and its end.
     last: HashMap<String, (u64, oneshot::Receiver<()>)>,
     count: u64,
+}
+
+impl Default for FramesInFlight {
+    fn default() -> Self {
+        Self {
+            stored: FuturesUnordered::new(),
+            storing: Arc::new(Semaphore::new(STORING_AT_ONCE)),
+            last: HashMap::new(),
+            count: 0,
+        }
+    }
 }
 
 impl FramesInFlight {
@@ -291,20 +311,26 @@ impl FramesInFlight {
         let number = self.count;
         let (done, ended) = oneshot::channel();
         let before = self.last.insert(key.clone(), (number, ended));
-        self.stored.push(Box::pin(async move {
+        let storing = self.storing.clone();
+        self.stored.push(tokio::spawn(async move {
             if let Some((_, before)) = before {
                 // An error is an end too.
                 let _ = before.await;
             }
+            // It is never closed.
+            let permit = storing.acquire().await;
             let acknowledgement = store.await;
-            drop(done);
+            drop((permit, done));
             (key, number, acknowledgement)
         }));
     }
 
     /// Waits until one is stored; returns what is to be sent, and `None` if there is none.
     async fn next(&mut self) -> Option<Option<String>> {
-        let (key, number, acknowledgement) = self.stored.next().await?;
+        let Ok((key, number, acknowledgement)) = self.stored.next().await? else {
+            // It panicked: nothing is acknowledged.
+            return Some(None);
+        };
         if self.last.get(&key).is_some_and(|(last, _)| *last == number) {
             self.last.remove(&key);
         }

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connection::{Connection, Phase, SocketConfig};
@@ -47,6 +47,7 @@ impl Listener {
 
 async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>, stop: CancellationToken) {
     let mut standing: Option<Connection> = None;
+    let mut leaving = JoinSet::new();
     let mut pause = PAUSE.0;
     let mut times = 0;
     loop {
@@ -69,7 +70,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
         // The next connection is open before the last one ends, so nothing is missed between them.
         IngestStatus::begin_connection(&connected, &mut times);
         if let Some(last) = standing.take() {
-            tokio::spawn(drain_and_close(last, stop.clone()));
+            leaving.spawn(drain_and_close(last, stop.clone()));
         }
         let since = tokio::time::Instant::now();
         let ended = tokio::select! {
@@ -79,7 +80,7 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
         standing = Some(fresh);
         match ended {
             Phase::Closing => {}
-            Phase::Closed => {
+            Phase::Closed | Phase::Drained => {
                 connected.send_replace(IngestStatus::Disconnected);
                 tracing::info!("lost the connection to Slack");
             }
@@ -93,6 +94,8 @@ async fn run_listener(line: SocketConfig, connected: watch::Sender<IngestStatus>
     if let Some(last) = standing {
         last.close().await;
     }
+    // They were told to stop at the same time.
+    while leaving.join_next().await.is_some() {}
 }
 
 /// Runs `work` while the last connection, which Slack is closing, can still deliver events. Once it is gone, events are

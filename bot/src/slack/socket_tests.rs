@@ -3,8 +3,10 @@
 use nod_contract::card::{Action, Card, OnClick, Style};
 use nod_contract::chat::{Addressing, ChannelRef, DeliveryTarget, Event};
 use nod_contract::ids::DeliveryId;
+use nod_sandbox::slack::Slack as Fake;
 use uuid::Uuid;
 
+use crate::ingest_status::IngestStatus;
 use crate::slack::IncomingPayload;
 use crate::slack::fixtures::*;
 
@@ -64,20 +66,41 @@ async fn what_takes_long_to_store_holds_up_its_own_channel_alone() {
 }
 
 #[tokio::test]
-async fn what_was_read_is_stored_though_the_connection_ends() {
+async fn what_was_read_is_stored_and_acknowledged_before_a_stop() {
     let (fake, memory) = (fake_slack().await, RecordingInbox::default());
     let slack = connect_slack(&fake).await;
     let listener = start_listener(&slack, &memory).await;
+    send_slowly_stored(&fake, &memory).await;
+    let mut status = listener.status();
+    let stopping = tokio::spawn(listener.shutdown());
+    status.wait_for(|now| *now == IngestStatus::Disconnected).await.unwrap();
+    assert!(!stopping.is_finished());
+    memory.slow.add_permits(1);
+    stopping.await.unwrap();
+    assert_eq!(memory.list_events().len(), 3);
+    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
+}
+
+#[tokio::test]
+async fn what_was_read_is_stored_though_the_connection_is_lost_and_replaced() {
+    let (fake, memory) = (fake_slack().await, RecordingInbox::default());
+    let slack = connect_slack(&fake).await;
+    let listener = start_listener(&slack, &memory).await;
+    send_slowly_stored(&fake, &memory).await;
+    fake.drop_sockets();
+    wait_until_connected(&listener, false).await;
+    wait_until_connected(&listener, true).await;
+    memory.slow.add_permits(2);
+    wait_for("all three", || (memory.list_events().len() == 3).then_some(())).await;
+}
+
+/// Three messages arrive, of which the first of a channel takes long to store, and so the second has to wait.
+async fn send_slowly_stored(fake: &Fake, memory: &RecordingInbox) {
     fake.post_message("ana", "general", None, SLOW);
     fake.post_message("ana", "general", None, "after it");
     let dm = fake.dm("ana");
     fake.post_message("ana", &dm, None, "elsewhere");
     wait_for("what is said elsewhere", || (memory.list_events().len() == 1).then_some(())).await;
-    let stopping = tokio::spawn(listener.shutdown());
-    memory.slow.add_permits(1);
-    stopping.await.unwrap();
-    assert_eq!(memory.list_events().len(), 3);
-    wait_for("acknowledgements", || fake.list_unacknowledged().is_empty().then_some(())).await;
 }
 
 #[tokio::test]
@@ -154,7 +177,7 @@ async fn next_connection_opens_before_the_last_closes() {
     let listener = start_listener(&slack, &memory).await;
     fake.disconnect_sockets("warning");
     wait_for("a second connection", || (fake.connections() == 2).then_some(())).await;
-    assert_ne!(*listener.status().borrow(), crate::ingest_status::IngestStatus::Disconnected);
+    assert_ne!(*listener.status().borrow(), IngestStatus::Disconnected);
 }
 
 #[tokio::test]
@@ -197,7 +220,6 @@ async fn unreadable_frames_are_kept_and_acknowledged() {
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
-/// One envelope at a time per connection is enough if storing is quick.
 #[tokio::test]
 async fn a_burst_is_acknowledged_in_time() {
     let (fake, memory) = (fake_slack().await, RecordingInbox::default());
