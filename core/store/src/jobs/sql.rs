@@ -25,7 +25,8 @@ pub fn to_json(value: &impl serde::Serialize) -> sqlx::Result<Json<Box<RawValue>
     if !json.get().contains("\\u0000") {
         return Ok(Json(json));
     }
-    let mut value = serde_json::from_str(json.get()).map_err(encode_error)?;
+    // Not by parsing the text, which refuses what is nested deeply.
+    let mut value = serde_json::to_value(value).map_err(encode_error)?;
     replace_nul_chars(&mut value);
     Ok(Json(to_raw_value(&value).map_err(encode_error)?))
 }
