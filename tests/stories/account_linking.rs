@@ -44,7 +44,7 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
         Ana Silva
         Google account
         any of yours. You'll sign in with Discord first, so Nod knows it's you
-        Server
+        Discord
         Acme
         What Nod will be able to do
         Search, read, label and archive this account's email when you ask, and send an email once you've approved that exact email in chat.

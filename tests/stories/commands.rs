@@ -170,6 +170,8 @@ async fn approvals_lists_what_waits_on_several_cards(platform: Platform) {
     assert!(shown.contains("At one."), "{shown}");
     world.model.will(Answer::text("Lunch is at one."));
     world.click_newest_ephemeral("ana", "Approve & send").await;
+    // The card is in the same channel; what was pressed is another message.
+    assert!(world.read_ephemerals("ana").contains("Approved by Ana Silva"));
     world.model.will(Answer::text("Not sent."));
     world.deny_request("ana", "dm:ana", "").await;
     world.read_ephemerals("ana");

@@ -75,7 +75,9 @@ async fn each_menu_entry_is_answered(platform: Platform) {
     world.connect_google("ana").await;
     let message = world.share_file("bo", "general", "can you come at 3?", &handbook()).await;
     world.read_answers("ana", "general");
-    for entry in world.chat.list_menu_entries() {
+    let entries = world.chat.list_menu_entries();
+    assert!(entries.len() >= 3, "{entries:?}");
+    for entry in entries {
         world.chat.use_menu_entry("ana", "general", &message, &entry).await;
         let whispered = world.wait_for_ephemeral("ana").await;
         world.wait_until_idle().await;
@@ -89,7 +91,9 @@ async fn each_button_of_the_hello_is_answered(platform: Platform) {
     world.chat.remove_nod("general");
     world.chat.invite_nod("ana", "general");
     world.say("bo", "general", "the launch is on Friday").await;
-    for button in world.chat.buttons("general") {
+    let buttons = world.chat.buttons("general");
+    assert_eq!(buttons.len(), 3);
+    for button in buttons {
         world.read_answers("ana", "general");
         world.click("ana", "general", &button.label).await;
         assert_answered(&button.label, &world.read_answers("ana", "general"));
@@ -102,7 +106,9 @@ async fn each_sentence_of_the_help_is_answered(platform: Platform) {
     let mut world = world_with_mail(platform).await;
     world.make_mail_address_known("bo").await;
     let help = world.run_command("ana", "dm:ana", "help").await;
-    for sentence in help.split('“').skip(1).filter_map(|rest| rest.split('”').next()) {
+    let sentences: Vec<&str> = help.split('“').skip(1).filter_map(|rest| rest.split('”').next()).collect();
+    assert!(sentences.len() >= 5, "{help}");
+    for sentence in sentences {
         world.read_answers("ana", "general");
         world.say("ana", "dm:ana", sentence).await;
         assert_answered(sentence, &world.read_answers("ana", "general"));
@@ -117,7 +123,9 @@ async fn each_prompt_of_the_assistant_thread_is_answered() {
     world.say("bo", "general", "the launch is on Friday").await;
     let thread = world.slack.open_assistant_thread("ana", Some("general"));
     world.wait_until_idle().await;
-    for (title, message) in world.slack.find_assistant_thread("ana", &thread).unwrap().prompts {
+    let prompts = world.slack.find_assistant_thread("ana", &thread).unwrap().prompts;
+    assert!(prompts.len() >= 3, "{prompts:?}");
+    for (title, message) in prompts {
         world.read_answers("ana", "general");
         world.reply("ana", "dm:ana", &thread, &message).await;
         assert_answered(&title, &world.read_answers("ana", "general"));

@@ -97,7 +97,11 @@ async fn an_event_delivered_again_later_is_heard_once() {
     let mut world = World::new().await;
     world.script_model("conversational", [Answer::text("Once.")]);
     world.say("ana", "general", "@nod hello").await;
+    // What the process remembers is gone; the row is not.
+    world.stop().await;
+    world.start().await;
     world.slack.redeliver_last();
+    world.wait_until_idle().await;
     insta::assert_snapshot!(world.read_new("general"), @r"
         ana: @nod hello
             nod: Once.

@@ -64,6 +64,15 @@ impl Models {
             require(missing, router.model.clone(), "llm.router.model");
             require(missing, reasoner.model.clone(), "llm.reasoner.model");
         }
+        if [router, reasoner].iter().all(|tier| needs_key(tier) && tier.api_key.is_none()) {
+            require(missing, None::<()>, "llm.api_key");
+        } else {
+            for (name, tier) in [("router", router), ("reasoner", reasoner)] {
+                if needs_key(tier) {
+                    require(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
+                }
+            }
+        }
         let router = tier(missing, router, "router");
         let reasoner = tier(missing, reasoner, "reasoner");
         // Falls back to the reasoner's settings, so it adds nothing that could be missing.
@@ -106,12 +115,12 @@ fn transport(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Transpo
     }
 }
 
+fn needs_key(tier: &config::Tier) -> bool {
+    tier.preset.as_ref().is_some_and(|preset| preset.needs_key)
+}
+
 /// Returns a tier's settings, and which keys of its endpoints are missing: one without a key needs none.
 fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
-    let needs_key = |tier: &config::Tier| tier.preset.as_ref().is_some_and(|preset| preset.needs_key);
-    if needs_key(tier) {
-        require(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
-    }
     if let Some(other) = &tier.fallback {
         require(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));
         if needs_key(other) {
@@ -147,6 +156,8 @@ mod tests {
             missing(&[discord, url, ("NOD_LLM__ROUTER__MODEL", "m")]),
             "llm.reasoner.model (NOD_LLM__REASONER__MODEL)"
         );
+        let preset = ("NOD_LLM__PRESET", "openai");
+        assert_eq!(missing(&[discord, preset, ("NOD_LLM__MODEL", "m")]), "llm.api_key (NOD_LLM__API_KEY)");
         assert_eq!(
             missing(&[("NOD_LLM__MODEL", "m"), url]),
             "slack.bot_token (NOD_SLACK__BOT_TOKEN); slack.app_token (NOD_SLACK__APP_TOKEN)"

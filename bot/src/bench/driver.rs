@@ -179,10 +179,10 @@ impl<'s> Driver<'s> {
         let begun = Instant::now();
         let mut last = (0, 0, 0);
         loop {
-            summariser.take_requests();
+            let aside = summariser.take_requests().len();
             let calls =
                 (slack.read(|w| w.calls.len()), google.calls().len(), self.subject.model_usage().requests);
-            if calls == last && slack.list_unacknowledged().is_empty() {
+            if aside == 0 && calls == last && slack.list_unacknowledged().is_empty() {
                 return Ok(());
             }
             anyhow::ensure!(begun.elapsed() < TURN_TIMEOUT * 2, "it does not become quiet");

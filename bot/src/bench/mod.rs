@@ -32,13 +32,13 @@ pub struct Options {
     #[arg(long = "binary", value_name = "PATH")]
     binaries: Vec<PathBuf>,
     /// Turns of each kind, in each round
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_parser = at_least_one)]
     turns: usize,
     /// How often the builds take turns
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = at_least_one)]
     rounds: usize,
     /// Conversations at once
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = at_least_one)]
     at_once: usize,
     /// Fill the database first, with copies of the first turns, to about so many runs
     #[arg(long, value_name = "RUNS")]
@@ -46,6 +46,10 @@ pub struct Options {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "write a number from 1 on".to_owned())
 }
 
 /// Backends report their statistics when they have been idle for ten seconds.

@@ -112,7 +112,7 @@ impl Subject {
         // Kept, they would fill the memory: a prompt is some ten thousand characters.
         for request in self.model.take_requests() {
             asked.requests += 1;
-            asked.bytes += request["messages"].to_string().len();
+            asked.bytes += request["messages"].to_string().len() + request["tools"].to_string().len();
         }
         *asked
     }

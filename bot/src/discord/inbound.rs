@@ -10,6 +10,7 @@ use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::commands::CommandOptions;
+use super::interactions::EPHEMERAL;
 use super::{PLATFORM, buttons, form, incoming_text};
 
 /// The bot's identity.
@@ -215,7 +216,11 @@ fn read_interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Re
             command: data["name"].as_str().unwrap_or_default().to_owned(),
             typed: CommandOptions::from_data(data).focused_value(),
         },
-        (Some(3), _) => Event::ButtonClicked { place, verb: buttons::parse_action(data) },
+        (Some(3), _) => Event::ButtonClicked {
+            place,
+            verb: buttons::parse_action(data),
+            is_ephemeral: event["message"]["flags"].as_u64().is_some_and(|flags| flags & EPHEMERAL != 0),
+        },
         (Some(5), _) => {
             Event::FormSubmitted { place: Some(place), verb: form::verb(data), values: form::values(data) }
         }

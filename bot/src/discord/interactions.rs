@@ -42,7 +42,7 @@ const PAGE: usize = 3_000;
 /// How many rate-limit waits are made before the text is posted elsewhere.
 const MAX_RATE_LIMIT_WAITS: usize = 3;
 /// Visible only to the interaction's author.
-const EPHEMERAL: u64 = 1 << 6;
+pub(super) const EPHEMERAL: u64 = 1 << 6;
 
 /// An interaction that waits for its answer.
 struct PendingInteraction {

@@ -99,7 +99,7 @@ pub(super) fn offer(page: &ConnectPage, signs_in: bool, token: &str, now: Timest
         name: &page.person_name,
         address: page.required_email.as_deref(),
         signs_in,
-        place: if page.platform == discord::PLATFORM { "Server" } else { "Workspace" },
+        place: if page.platform == discord::PLATFORM { "Discord" } else { "Workspace" },
         workspace: &page.workspace_name,
         rights: GOOGLE.consent_lines(&page.scopes),
         token,

@@ -375,6 +375,7 @@ fn parse_button_click(payload: &Value, identity: &Identity, now: Timestamp) -> R
         event: Event::ButtonClicked {
             place: channel_ref(channel, &payload["channel"]["name"], thread),
             verb: action["value"].as_str().and_then(Action::parse),
+            is_ephemeral: container["is_ephemeral"] == true,
         },
     })))
 }

@@ -66,7 +66,7 @@ fn outcome_line(kind: PayloadKind, payload: &Value) -> String {
             let at = at.as_ref().map_or("-".into(), place);
             format!("{by} | {at} | {} | {values:?}", verb.as_ref().map_or("-".into(), Action::to_string))
         }
-        Event::ButtonClicked { place: at, verb } => {
+        Event::ButtonClicked { place: at, verb, .. } => {
             format!("{by} | {} | {}", place(at), verb.as_ref().map_or("-".into(), Action::to_string))
         }
     }

@@ -125,7 +125,7 @@ impl ChatSession {
         }
         let place = self.place.clone();
         let what = if let Some(verb) = self.screen.find_action(line) {
-            Event::ButtonClicked { place, verb: Some(verb) }
+            Event::ButtonClicked { place, verb: Some(verb), is_ephemeral: false }
         } else if self.screen.is_stale_number(line) {
             self.keyboard.print(&format!("[{line}] no longer works because the card has changed."));
             return;

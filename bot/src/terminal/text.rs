@@ -105,10 +105,9 @@ fn local_time(time: &TimeOption, here: &TimeZone) -> Option<String> {
     (time.from < time.to).then(|| when::format_span(&from, &to, here, year))
 }
 
-/// Shows `**bold**` as bold and code without its marks; all other Markdown is readable as it is.
+/// Shows `**bold**` as bold and a word of code without its marks; all other Markdown is readable as it is.
 fn emphasize(text: &str, look: TextStyle) -> String {
-    let marks = text.matches('`').count();
-    let text = if marks.is_multiple_of(2) { text.replace('`', "") } else { text.to_owned() };
+    let text = without_code_marks(text);
     let mut parts: Vec<String> = text.split("**").map(str::to_owned).collect();
     // A pair of asterisks without its partner stays unchanged.
     if parts.len().is_multiple_of(2)
@@ -123,6 +122,18 @@ fn emphasize(text: &str, look: TextStyle) -> String {
         .enumerate()
         .map(|(at, part)| if at % 2 == 1 { look.bold(part) } else { part.clone() })
         .collect()
+}
+
+/// Removes the marks of code within a line; blocks of code stay as they are.
+fn without_code_marks(text: &str) -> String {
+    let mut in_block = false;
+    let lines = text.lines().map(|line| {
+        let fence = line.trim_start().starts_with("```");
+        in_block ^= fence;
+        let pairs = line.matches('`').count().is_multiple_of(2) && !line.contains("``");
+        if in_block || fence || !pairs { line.to_owned() } else { line.replace('`', "") }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn button(button: &Button, number: usize, look: TextStyle) -> String {

@@ -183,6 +183,8 @@ pub enum Event {
         place: ChannelRef,
         /// The action that the button carries; `None` if it is not one of ours.
         verb: Option<Action>,
+        /// The message is shown to this user alone, so no job updates it.
+        is_ephemeral: bool,
     },
     /// A form was submitted.
     FormSubmitted {

@@ -48,12 +48,12 @@ pub async fn send_export(
     asker: &Asker<'_>,
 ) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, now, .. } = *asker;
-    let ratings = sql::list(conn, tenant, MAX_ROWS).await?;
+    let ratings = sql::list(conn, tenant, MAX_ROWS + 1).await?;
     if ratings.is_empty() {
         return Ok(InteractionResponse::ephemeral("Nobody has rated an answer yet."));
     }
     let (text, rows) = table(&ratings);
-    let is_cut = rows < ratings.len() || i64::try_from(rows) == Ok(MAX_ROWS);
+    let is_cut = rows < ratings.len();
     let id: DeliveryId = core.id();
     // The id in the name lets a retry find a file that was sent already.
     let name = format!("nod-feedback-{}-{}.csv", now.format("%Y-%m-%d"), id.short());

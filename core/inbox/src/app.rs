@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::abilities::{Abilities, Clash};
 use crate::context::App;
 use crate::inbox::{self, Inbox};
+use crate::recent_keys::RecentKeys;
 use crate::transcript::{EntryBody, Transcript};
 use crate::{catch_up, transcript, worker};
 use nod_accounts::connection;
@@ -385,5 +386,5 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, Clash> {
         stream_after: settings.stream_delay,
         keeps_talk_for: settings.history_retention,
     };
-    Ok(App { agent, abilities, answers_within: settings.max_message_age })
+    Ok(App { agent, abilities, answers_within: settings.max_message_age, recent_keys: RecentKeys::default() })
 }

@@ -11,6 +11,7 @@ mod context;
 mod home;
 pub(crate) mod identity_link;
 pub mod inbox;
+mod recent_keys;
 mod setup;
 pub mod transcript;
 mod work;

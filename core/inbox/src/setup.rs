@@ -18,7 +18,7 @@ pub(crate) async fn card_for_admin(
     if !core.admins_on(platform).any(|admin| admin == user) {
         return Ok(None);
     }
-    let is_in_channel = sql::knows_channel(conn, tenant, platform, workspace).await?;
+    let is_in_channel = sql::has_posted_in_channel(conn, tenant, platform, workspace).await?;
     let can_connect = !core.accounts.grantors.is_empty();
     Ok(card(can_connect, is_in_channel, core.adapters.command_syntax(platform)))
 }

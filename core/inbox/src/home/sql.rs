@@ -33,16 +33,20 @@ pub(super) async fn list_approvals(
     .await
 }
 
-/// Returns whether Nod has had to do with a channel there that is not a direct message.
-pub(crate) async fn knows_channel(
+/// Returns whether Nod has posted in a channel there that is not a direct message.
+pub(crate) async fn has_posted_in_channel(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
     workspace: &str,
 ) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
-        r#"select exists (select from channels
-             where tenant_id = $1 and platform = $2 and workspace = $3 and not is_dm) as "any!""#,
+        r#"select exists (
+             select from channels ch
+             join conversations c on c.tenant_id = ch.tenant_id and c.channel_id = ch.id
+             join deliveries d on d.tenant_id = c.tenant_id and d.conversation_id = c.id
+             where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and not ch.is_dm
+                 and d.target is null and d.posted_message is not null) as "any!""#,
         tenant.0,
         platform,
         workspace

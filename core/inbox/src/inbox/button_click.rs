@@ -100,6 +100,7 @@ pub(super) async fn accept(
     arrival: &InboundContext<'_>,
     place: &ChannelRef,
     verb: Option<&Action>,
+    is_ephemeral: bool,
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.record_once(&mut tx, "button_click").await? {
@@ -114,8 +115,8 @@ pub(super) async fn accept(
     let immediate = match verb {
         Some(verb) => {
             let immediate = dispatch_click(arrival, &mut tx, place, verb, person).await?;
-            let copy =
-                copied_card::load_clicked_copy(arrival, &mut tx, verb, place, person, &immediate).await?;
+            let click = copied_card::Click { verb, place, person, is_ephemeral };
+            let copy = copied_card::load_clicked_copy(arrival, &mut tx, &click, &immediate).await?;
             copy.map_or(immediate, InteractionResponse::Replacement)
         }
         None => unknown_button(),

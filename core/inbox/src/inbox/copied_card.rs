@@ -17,7 +17,7 @@ const OUTCOME_IS_ON_THE_ORIGINAL: &str = "You'll see how it goes where you asked
 /// and no user approves what they cannot see.
 pub(super) fn fits_here(arrival: &InboundContext<'_>, card: &Card) -> bool {
     let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
-    adapter.is_none_or(|adapter| adapter.fits_in_one_message(card))
+    adapter.is_some_and(|adapter| adapter.fits_in_one_message(card))
 }
 
 /// Returns a card as this person sees it, if a message here shows all of it.
@@ -38,16 +38,23 @@ fn changes_card(verb: &Action) -> bool {
     verb.is_approval() || KINDS.contains(&verb.kind.as_str())
 }
 
+/// A click on a card, or a form that was opened by one.
+pub(super) struct Click<'a> {
+    pub(super) verb: &'a Action,
+    pub(super) place: &'a ChannelRef,
+    pub(super) person: PersonId,
+    /// It was on a message that only this user sees.
+    pub(super) is_ephemeral: bool,
+}
+
 /// Returns what a copy shows now, if the click was made on one.
 pub(super) async fn load_clicked_copy(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    verb: &Action,
-    place: &ChannelRef,
-    person: PersonId,
+    click: &Click<'_>,
     immediate: &InteractionResponse,
 ) -> sqlx::Result<Option<Card>> {
-    let tenant = arrival.tenant;
+    let (tenant, &Click { verb, place, person, is_ephemeral }) = (arrival.tenant, click);
     let Inbound { platform, .. } = arrival.inbound;
     // The home page is updated by its own job.
     let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
@@ -55,7 +62,7 @@ pub(super) async fn load_clicked_copy(
         return Ok(None);
     }
     let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(None) };
-    if !delivery::sql::is_posted_elsewhere(conn, tenant, delivery, platform, place).await? {
+    if !is_ephemeral && !delivery::sql::is_posted_elsewhere(conn, tenant, delivery, platform, place).await? {
         return Ok(None);
     }
     let Some(card) = delivery::sql::load_card_for_reader(conn, tenant, delivery, person).await? else {
@@ -80,7 +87,8 @@ pub(super) async fn notify_author(
 ) -> sqlx::Result<()> {
     let (core, tenant) = (arrival.core, arrival.tenant);
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
-    let Some(card) = load_clicked_copy(arrival, conn, verb, place, person, immediate).await? else {
+    let click = Click { verb, place, person, is_ephemeral: false };
+    let Some(card) = load_clicked_copy(arrival, conn, &click, immediate).await? else {
         return Ok(());
     };
     let card = match verb.kind.as_str() {

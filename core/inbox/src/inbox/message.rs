@@ -7,7 +7,7 @@ use nod_agent::rows;
 use nod_agent::rows::{NewMessage, NewRun};
 use nod_agent::run::stop;
 use nod_agent::state::AgentState;
-use nod_contract::chat::{Addressing, Attachment, ChannelRef, InteractionResponse};
+use nod_contract::chat::{Addressing, Attachment, ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{ConversationId, PersonId, RunId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
@@ -33,13 +33,26 @@ pub(super) async fn accept(
     arrival: &InboundContext<'_>,
     words: &MessageEvent<'_>,
 ) -> sqlx::Result<InteractionResponse> {
+    let (keys, Inbound { platform, dedup_key, .. }) = (&arrival.core.recent_keys, arrival.inbound);
+    if keys.contains(platform, dedup_key) {
+        return Ok(arrival.ignore());
+    }
+    let stored = accept_unknown(arrival, words).await?;
+    if stored {
+        keys.insert(platform, dedup_key);
+    }
+    Ok(if stored { InteractionResponse::Ack } else { arrival.ignore() })
+}
+
+/// Returns whether the message is stored now.
+async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) -> sqlx::Result<bool> {
     let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
     let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place).await?;
     // Not addressed: acknowledged and not stored. Its key stays unused, because a second event for it may be addressed.
     let unheard = known.followed_conversation.is_none() || known.mention_only;
     if known.is_duplicate || (addressed == Addressing::Unaddressed && unheard) {
-        return Ok(InteractionResponse::Ack);
+        return Ok(known.is_duplicate);
     }
     let mut tx = store::begin_on(conn).await?;
     if arrival.record_once(&mut tx, "message").await? {
@@ -60,14 +73,14 @@ pub(super) async fn accept(
         if arrival.reached == (Reached::LookedUp { late: true }) {
             notify_missed_message(arrival, &mut tx, conversation, person).await?;
             tx.commit().await?;
-            return Ok(InteractionResponse::Ack);
+            return Ok(true);
         }
         if is_stop_phrase(text)
             && stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
         {
             arrival.mark_run_stopped();
             tx.commit().await?;
-            return Ok(InteractionResponse::Ack);
+            return Ok(true);
         }
         // A person who is known and not served is told so by a run.
         if let Some(handler) = arrival.core.abilities.message_handler(text)
@@ -77,7 +90,7 @@ pub(super) async fn accept(
             let addressed = AddressedMessage { conversation, text, attachments: files };
             if handler.handle_message(&mut tx, &asker, &addressed).await? {
                 tx.commit().await?;
-                return Ok(InteractionResponse::Ack);
+                return Ok(true);
             }
         }
         // A file without text is the whole message.
@@ -109,7 +122,7 @@ pub(super) async fn accept(
         }
     }
     tx.commit().await?;
-    Ok(InteractionResponse::Ack)
+    Ok(true)
 }
 
 /// Says that Nod was away when this was written, once a day for each conversation.

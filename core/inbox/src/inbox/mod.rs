@@ -82,6 +82,8 @@ struct InboundContext<'a> {
     now: Timestamp,
     /// It stopped a run: the worker is notified after the commit.
     run_stopped: AtomicBool,
+    /// Nothing was stored, so no job is due.
+    ignored: AtomicBool,
 }
 
 impl Inbox {
@@ -186,6 +188,7 @@ pub(crate) async fn ingest(
         reached,
         now: core.now(),
         run_stopped: AtomicBool::new(false),
+        ignored: AtomicBool::new(false),
     };
     if is_by_hand(&inbound.event) {
         arrival.ask_who().await?;
@@ -195,7 +198,9 @@ pub(crate) async fn ingest(
         Err(error) if is_deadlock(&error) => dispatch(&arrival).await?,
         taken => taken?,
     };
-    core.jobs.wake();
+    if !arrival.ignored.load(Ordering::Relaxed) {
+        core.jobs.wake();
+    }
     if arrival.run_stopped.load(Ordering::Relaxed) {
         core.stops.notify_waiters();
     }
@@ -257,7 +262,9 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
         Event::Autocomplete { place, command, typed } => {
             command::complete(arrival, place, command, typed).await
         }
-        Event::ButtonClicked { place, verb } => button_click::accept(arrival, place, verb.as_ref()).await,
+        Event::ButtonClicked { place, verb, is_ephemeral } => {
+            button_click::accept(arrival, place, verb.as_ref(), *is_ephemeral).await
+        }
         Event::FormSubmitted { place, verb, values } => {
             form_submission::accept(arrival, place.as_ref(), verb.as_ref(), values).await
         }
@@ -317,6 +324,12 @@ impl InboundContext<'_> {
     async fn record_once(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
         let Inbound { platform, dedup_key: key, .. } = self.inbound;
         sql::insert_once(conn, self.tenant, platform, key, kind, None, self.now).await
+    }
+
+    /// Acknowledges what is stored already, or not to be stored.
+    fn ignore(&self) -> InteractionResponse {
+        self.ignored.store(true, Ordering::Relaxed);
+        InteractionResponse::Ack
     }
 
     /// Records that this stops a run.
