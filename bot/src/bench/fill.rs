@@ -36,14 +36,14 @@ pub(super) async fn fill(url: &str, runs: u32) -> anyhow::Result<()> {
     // The copies are consistent by themselves, and keys checked one by one would take an hour.
     sqlx::query("set session_replication_role = replica").execute(&mut conn).await?;
     for table in TABLES {
-        let statement = copying(&mut conn, table, copies).await?;
+        let statement = copy_statement(&mut conn, table, copies).await?;
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut conn).await.with_context(|| table.to_owned())?;
     }
     sqlx::raw_sql("vacuum analyze").execute(&mut conn).await?;
     Ok(conn.close().await?)
 }
 
-async fn copying(conn: &mut PgConnection, table: &str, copies: i64) -> anyhow::Result<String> {
+async fn copy_statement(conn: &mut PgConnection, table: &str, copies: i64) -> anyhow::Result<String> {
     let columns = sqlx::query(
         "select column_name::text as name, data_type = 'uuid' as is_id from information_schema.columns
          where table_schema = 'public' and table_name = $1 and is_identity = 'NO' order by ordinal_position",
