@@ -240,6 +240,7 @@ async fn who_takes_no_direct_messages_can_still_approve(platform: Platform) {
     let whisper = world.chat.ephemeral_ids("eli").pop().unwrap();
     world.chat.click("eli", "general", &whisper, "Approve & send").await;
     world.wait_until_idle().await;
+    assert!(world.read_ephemerals("eli").contains("Approved by Eli Closed"));
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"

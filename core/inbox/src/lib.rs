@@ -12,7 +12,6 @@ mod home;
 pub(crate) mod identity_link;
 pub mod inbox;
 mod recent_keys;
-mod setup;
 pub mod transcript;
 mod work;
 mod worker;

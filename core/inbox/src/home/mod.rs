@@ -2,12 +2,12 @@
 //! published when they open it, and again when something of theirs changes while it may still be open.
 
 mod card;
+pub(crate) mod setup;
 pub(crate) mod sql;
 
 use chrono::TimeDelta;
 
 use crate::context::App;
-use crate::setup;
 use nod_accounts::connection;
 use nod_agent::rows;
 use nod_agent::rows::RunListItem;

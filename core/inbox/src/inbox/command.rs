@@ -4,8 +4,8 @@
 use sqlx::PgConnection;
 
 use super::{InboundContext, admin, copied_card, message, runs, settings, sql};
+use crate::home::setup;
 use crate::identity_link;
-use crate::setup;
 use nod_accounts::connection::{self, NewConnectRequest, card, delegated_access, disconnect, scopes};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Row, Style};
 use nod_contract::chat::{ChannelRef, CommandSyntax, Inbound, InteractionResponse};

@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
+use super::sql;
 use crate::context::App;
-use crate::home::sql;
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::CommandSyntax;
 use nod_contract::ids::TenantId;
