@@ -5,7 +5,12 @@ import { told as toldOnDiscord } from "./discord/progress.js";
 import { all, ofBot, sent, told, words } from "./progress.js";
 import { store } from "./store.js";
 
-const REAL = ["nod manifest slack", "nod doctor", "nod run"];
+const REAL = [
+  "cargo build --release -p nod-bot --no-default-features",
+  "./target/release/nod manifest slack",
+  "./target/release/nod doctor",
+  "./target/release/nod run",
+];
 
 const many = (count, one, several = `${one}s`) => (count === 1 ? `1 ${one}` : `${count} ${several}`);
 const count = (pattern) => all().filter((message) => ofBot(message) && pattern.test(words(message))).length;
@@ -31,7 +36,7 @@ export function showEnd() {
     el("h2", {}, lines.length ? "What you saw" : "Nothing was sent, and nothing will be"),
     el("ul", { class: "seen" }, lines.map((line) => el("li", {}, line))),
     el("h2", {}, "Run it for real"),
-    el("p", {}, "Make the Slack app from the first command's output, put its tokens and a model into the environment, and let the second one look over everything:"),
+    el("p", {}, "Build Nod, make the Slack app from the second command's output, put its tokens and a model into the environment, and let the third one look over everything:"),
     el("pre", {}, REAL.join("\n")),
     el("p", {}, "The README has every step, for Discord and Google too."),
   );

@@ -59,7 +59,10 @@ export function renderGuide() {
   returns ||= noteConnected(Math.max(...facts.map((one) => one?.connectedAt ?? 0)));
   WAYS.forEach(({ name, steps }, nth) => steps.forEach((one, at) => one.is(facts[nth]) && done.add(key(name, at))));
   triedNow().forEach((title) => tried.add(title));
-  const open = WAYS.findIndex(({ name, steps }) => steps.some((_, at) => !done.has(key(name, at))));
+  // A way that was begun comes before those that were not: whoever tries Discord first is led there.
+  const left = ({ name, steps }) => steps.filter((_, at) => !done.has(key(name, at))).length;
+  const begun = WAYS.findIndex((way) => left(way) && left(way) < way.steps.length);
+  const open = begun < 0 ? WAYS.findIndex(left) : begun;
   const way = WAYS[open];
   const now = way?.steps.findIndex((_, at) => !done.has(key(way.name, at)));
   const next = way ? current(way, facts[open], now) : END;
@@ -74,7 +77,7 @@ export function renderGuide() {
   if (shown === signature) return;
   shown = signature;
   remember();
-  const gone = WAYS.slice(0, open < 0 ? WAYS.length : open).map(({ name }) => ({ id: name, title: name, sign: "✓", state: "done" }));
+  const gone = WAYS.filter((way) => !left(way)).map(({ name }) => ({ id: name, title: name, sign: "✓", state: "done" }));
   const state = (at) => (done.has(key(way.name, at)) ? "done" : at === now ? "now" : "later");
   const steps = !way ? [{ id: "end", title: "Done", sign: "✓", state: "now", next }] : way.steps.map(({ title }, at) => ({ id: key(way.name, at), title, sign: state(at) === "done" ? "✓" : at + 1, state: state(at), next: state(at) === "now" && next }));
   parts ??= build();

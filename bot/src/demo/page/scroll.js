@@ -11,7 +11,7 @@ export function settle(list, nodes, { moved, end, changed, own }) {
   const last = nodes.at(-1);
   if (moved || (end && (last || changed))) toEnd(list);
   if (moved || !last) return;
-  if (end || own || isSeen(list, before(last))) into(last);
+  if (end || own || isSeen(list, before(last))) into(list, last);
   else announce(list, nodes.filter((node) => !isSeen(list, node)));
 }
 
@@ -41,11 +41,12 @@ function isSeen(list, node) {
   return bottom > box.top && bottom <= box.bottom + 4;
 }
 
-// The whole message; of one that is higher than the list its end, where the buttons are.
-function into(node) {
-  node.scrollIntoView({ block: "nearest" });
-  [...node.querySelectorAll("button, a.button")].at(-1)?.scrollIntoView({ block: "nearest" });
+// The whole message; of one that is higher than the list its beginning, where it says what it is about.
+function into(list, node) {
+  node.scrollIntoView({ block: isTall(list, node) ? "start" : "nearest" });
 }
+
+const isTall = (list, node) => node.getBoundingClientRect().height > list.clientHeight;
 
 function announce(list, nodes) {
   list.unseen = [...(list.unseen ?? []), ...nodes].filter((node) => node.isConnected && !isSeen(list, node));
@@ -56,7 +57,7 @@ function announce(list, nodes) {
 
 function build(list) {
   const go = () => {
-    into(list.unseen[0]);
+    into(list, list.unseen[0]);
     list.focus({ preventScroll: true });
     announce(list, []);
   };
@@ -74,11 +75,11 @@ function forget(list) {
 export function pointIn(list, id) {
   const node = list.querySelector(`[data-ts="${CSS.escape(id)}"]`);
   if (!node) return;
-  node.scrollIntoView({ block: "center" });
+  const tall = isTall(list, node);
+  node.scrollIntoView({ block: tall ? "start" : "center" });
   node.classList.add("pointed");
   setTimeout(() => node.classList.remove("pointed"), 2500);
-  // A tall card's button may be below: it is what the visitor came for.
   const button = node.querySelector("button.primary, a.primary");
-  button?.scrollIntoView({ block: "nearest" });
+  if (!tall) button?.scrollIntoView({ block: "nearest" });
   button?.focus({ preventScroll: true });
 }

@@ -68,16 +68,24 @@ fn fact(number: u64, text: &str) -> Option<Value> {
     let at =
         ["remember that ", "remember: ", "remember "].iter().find_map(|w| Some(lower.find(w)? + w.len()))?;
     let said = text.get(at..)?.trim().trim_end_matches(['.', '!']);
+    if let Some((verb, value)) = said.strip_prefix("I ").and_then(|rest| rest.split_once(' ')) {
+        let name = format!("{}s", capitalize(verb));
+        return Some(json!({"name": name, "value": value, "about": "speaker", "message": number}));
+    }
     let (name, value) = said.split_once(" is ").or_else(|| said.split_once(" are "))?;
     let mine = name.to_lowercase().starts_with("my ");
     let name = ["the ", "my ", "our ", "The ", "My ", "Our "]
         .iter()
         .find_map(|w| name.strip_prefix(w))
         .unwrap_or(name);
-    let mut letters = name.chars();
-    let name: String = letters.next()?.to_uppercase().chain(letters).collect();
+    let name = capitalize(name);
     let about = if mine { "speaker" } else { "channel" };
     Some(json!({"name": name, "value": value, "about": about, "message": number}))
+}
+
+fn capitalize(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(char::to_uppercase).into_iter().flatten().chain(letters).collect()
 }
 
 /// Beginnings of questions that a known fact can answer.
@@ -139,16 +147,17 @@ mod tests {
     #[test]
     fn what_is_asked_to_be_remembered_is_noted_once() {
         let said = "[1] Ana Silva: remember that the launch is on Friday\n[2] Nod: ok\n\
-                    [3] Bo: please remember that my desk is by the door.";
+                    [3] Bo: please remember that my desk is by the door.\n[4] Bo: remember that I like tea";
         let answer = summarise_prompt(&format!("Messages:\n{said}\n\nNew from message [1] on."));
         assert_eq!(
             answer["facts"],
             json!([
                 {"name": "Launch", "value": "on Friday", "about": "channel", "message": 1},
                 {"name": "Desk", "value": "by the door", "about": "speaker", "message": 3},
+                {"name": "Likes", "value": "tea", "about": "speaker", "message": 4},
             ])
         );
-        let later = summarise_prompt(&format!("Messages:\n{said}\n\nNew from message [3] on."));
+        let later = summarise_prompt(&format!("Messages:\n{said}\n\nNew from message [4] on."));
         assert_eq!(later["facts"].as_array().map(Vec::len), Some(1));
     }
 

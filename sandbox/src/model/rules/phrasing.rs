@@ -166,7 +166,7 @@ fn refusal(lower: &str) -> &'static str {
         return "I only know a few English sentences here.";
     }
     if starts(lower, &["undo", "take it back", "take that back"]) {
-        return "Press Undo on its card: I can't take it back from here.";
+        return "I can't take that back from here. Where it can be undone, there is an Undo button on it.";
     }
     "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”."
 }
