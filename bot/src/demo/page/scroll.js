@@ -41,10 +41,13 @@ function isSeen(list, node) {
   return bottom > box.top && bottom <= box.bottom + 4;
 }
 
-// The whole message; of one that is higher than the list its beginning, where it says what it is about.
+// The whole message; of one that is higher than the list its end, but of a card its beginning, where it says what it asks.
 function into(list, node) {
-  node.scrollIntoView({ block: isTall(list, node) ? "start" : "nearest" });
+  if (isTall(list, node)) node.scrollIntoView({ block: node.querySelector(DECISIONS) ? "start" : "end" });
+  else node.scrollIntoView({ block: "nearest" });
 }
+
+const DECISIONS = "button.primary, button.success, button.danger";
 
 const isTall = (list, node) => node.getBoundingClientRect().height > list.clientHeight;
 
