@@ -21,8 +21,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it in this folder. Every commit is flushed, as it is for everybody; the images of whole pages after a
-    /// checkpoint are left out, since they depend on when that was.
+    /// Starts it in this folder. Every commit is flushed, as it is for everybody. Checkpoints are rare, since the images of
+    /// whole pages after one are counted with whatever comes next.
     pub(super) async fn start(folder: &Path) -> anyhow::Result<Self> {
         let data = folder.join("postgres");
         std::fs::create_dir_all(&data)?;
@@ -37,6 +37,7 @@ impl Server {
                 .await?;
         }
         sqlx::query("alter system set max_wal_size = '4GB'").execute(&mut conn).await?;
+        sqlx::query("alter system set checkpoint_timeout = '1h'").execute(&mut conn).await?;
         conn.close().await?;
         first.stop().await;
         let embedded = Embedded::start(&data, CONNECTIONS).await?;
