@@ -119,7 +119,7 @@ fn needs_key(tier: &config::Tier) -> bool {
     tier.preset.as_ref().is_some_and(|preset| preset.needs_key)
 }
 
-/// Returns a tier's settings, and which keys of its endpoints are missing: one without a key needs none.
+/// Returns a tier's settings, and which keys of its fallback are missing.
 fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
     if let Some(other) = &tier.fallback {
         require(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));

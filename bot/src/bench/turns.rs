@@ -74,6 +74,6 @@ pub(super) fn transcript(thread: &[&Message]) -> String {
 
 fn text(message: &Message) -> String {
     let blocks: Vec<String> = message.blocks.iter().map(ToString::to_string).collect();
-    // JSON in the world's text form has `&` as it is.
+    // Slack escapes it in text, and not in the label of a button.
     format!("{} {}", message.text, blocks.join(" ")).replace("&amp;", "&")
 }

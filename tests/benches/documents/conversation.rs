@@ -72,19 +72,11 @@ impl ConversationLoad {
 
     /// Lets this many people talk at once, each waiting for the answer before the next message.
     pub async fn run_concurrently(&self, people: usize, turns: usize) -> TurnTimes {
-        self.run_staggered(people, turns, Duration::ZERO).await
-    }
-
-    /// The same, with this delay between the starts of two people.
-    pub async fn run_staggered(&self, people: usize, turns: usize, apart: Duration) -> TurnTimes {
         let before = self.slack.total_response_time() + self.model.total_response_time();
         let mut talking = JoinSet::new();
         for number in 0..people {
             let (slack, waiting) = (self.slack.clone(), self.waiting.clone());
-            talking.spawn(async move {
-                tokio::time::sleep(apart * u32::try_from(number).unwrap()).await;
-                run_conversation(&slack, &waiting, (number, people), turns).await
-            });
+            talking.spawn(async move { run_conversation(&slack, &waiting, (number, people), turns).await });
         }
         let walls: Vec<Duration> = talking.join_all().await.into_iter().flatten().collect();
         let spent = self.slack.total_response_time() + self.model.total_response_time() - before;
