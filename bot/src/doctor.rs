@@ -162,6 +162,7 @@ mod tests {
     use crate::config::key_file;
     use crate::database::Offset;
     use nod_contract::wire::Hello;
+    use nod_inbox::consistency::Inconsistency;
 
     fn config(pairs: &[(&str, &str)]) -> Arc<Config> {
         let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
@@ -220,6 +221,15 @@ mod tests {
             let found = local::clock(Offset { by, within });
             assert_eq!((found.verdict, found.detail.as_str()), (verdict, said));
         }
+    }
+
+    #[test]
+    fn rows_that_lost_what_they_refer_to_are_reported() {
+        assert_eq!(local::rows(&[]).verdict, Verdict::Ok);
+        let one = |rows, rule: &str| Inconsistency { rule: rule.to_owned(), rows };
+        let found = local::rows(&[one(2, "messages without a run"), one(1, "lanes without a job")]);
+        let said = "messages without a run: 2, lanes without a job: 1";
+        assert_eq!((found.verdict, found.detail.as_str()), (Verdict::Failed, said));
     }
 
     #[tokio::test]

@@ -35,6 +35,7 @@ mod clocks;
 mod co_approval;
 mod commands;
 mod connect;
+mod consistency;
 mod contract;
 mod crash;
 mod delegated_access;

@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use nod_accounts::connection::{DelegatedAccountResolver, GrantExpiryStats, load_grant_expiry_stats};
 use nod_contract::clock::{Clock, SystemClock};
 use nod_inbox::Settings;
+use nod_inbox::consistency::{Inconsistency, find_inconsistencies};
 use nod_people::reading::Program;
 use nod_store::vault::Vault;
 use secrecy::SecretString;
@@ -120,6 +121,10 @@ pub(super) async fn check_database(config: &Config) -> (Vec<Finding>, Option<Str
         Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => check_grants(&opened.pool).await,
         _ => None,
     };
+    let rows = match &facts {
+        Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => check_rows(&opened.pool).await,
+        _ => None,
+    };
     let clock = db::offset(&opened.pool, &SystemClock).await.map(clock);
     opened.close().await;
     let facts = match facts {
@@ -150,7 +155,29 @@ pub(super) async fn check_database(config: &Config) -> (Vec<Finding>, Option<Str
             [approvers]. Nod reads a workspace's people when it starts";
         Finding::failed("policy", said, cure)
     });
-    ([version, schema].into_iter().chain(clock.ok()).chain(nobody).chain(grants).collect(), somebody)
+    (
+        [version, schema].into_iter().chain(rows).chain(clock.ok()).chain(nobody).chain(grants).collect(),
+        somebody,
+    )
+}
+
+/// Rows that refer to others which are not there: somebody changed them by hand, or Nod has a bug.
+async fn check_rows(pool: &PgPool) -> Option<Finding> {
+    let mut conn = pool.acquire().await.ok()?;
+    find_inconsistencies(&mut conn, Settings::default().tenant).await.ok().map(|found| rows(&found))
+}
+
+pub(super) fn rows(found: &[Inconsistency]) -> Finding {
+    const SUBJECT: &str = "rows";
+    if found.is_empty() {
+        return Finding::ok(SUBJECT, "consistent");
+    }
+    let all: Vec<String> = found.iter().map(ToString::to_string).collect();
+    Finding::failed(
+        SUBJECT,
+        all.join(", "),
+        "restore what was deleted by hand; if nobody did, please report it with this line",
+    )
 }
 
 /// Nod uses the database's clock, whatever this machine's says; if they differ a lot, one of the two is wrong.

@@ -7,6 +7,7 @@
 mod abilities;
 mod app;
 pub(crate) mod catch_up;
+pub mod consistency;
 mod context;
 mod home;
 pub(crate) mod identity_link;

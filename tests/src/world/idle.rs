@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use nod_contract::clock::Clock;
+use nod_inbox::Settings;
+use nod_inbox::consistency::find_inconsistencies;
 
 use super::{PEOPLE, World, max_wait};
 use crate::chat::FakeChat;
@@ -149,10 +151,19 @@ impl World {
             loose.extend(qdrant.violations().into_iter().map(|s| format!("qdrant request: {s}")));
             loose.extend(qdrant.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
         }
+        loose.extend(self.collect_inconsistencies().await);
         loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
         self.pool.close().await;
         self.database.drop_database().await;
         assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
+    }
+
+    /// Collects what the rows promise each other and do not keep.
+    async fn collect_inconsistencies(&self) -> Vec<String> {
+        let tenant = Settings::default().tenant;
+        let mut conn = self.pool.acquire().await.unwrap();
+        let found = find_inconsistencies(&mut conn, tenant).await.unwrap();
+        found.iter().map(|found| format!("inconsistent rows: {found}")).collect()
     }
 
     /// Collects what no user has read on the current platform, and what should never have been requested from it.

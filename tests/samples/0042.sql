@@ -1,0 +1,2 @@
+-- Keys go, and no row does.
+select 1;
