@@ -64,7 +64,7 @@ async fn rows_that_lost_what_they_refer_to_are_counted() {
     world.script_model("tool", [late_mail_call()]);
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     for (statement, expected) in BROKEN {
-        let mut tx = world.pool.begin().await.unwrap();
+        let mut tx = nod_store::store::begin(&world.pool).await.unwrap();
         sqlx::raw_sql(statement).execute(&mut *tx).await.unwrap();
         let found = find_inconsistencies(&mut tx, Settings::default().tenant).await.unwrap();
         tx.rollback().await.unwrap();

@@ -161,8 +161,8 @@ impl World {
     /// Collects what the rows promise each other and do not keep.
     async fn collect_inconsistencies(&self) -> Vec<String> {
         let tenant = Settings::default().tenant;
-        let mut conn = self.pool.acquire().await.unwrap();
-        let found = find_inconsistencies(&mut conn, tenant).await.unwrap();
+        let found = async { find_inconsistencies(&mut *self.pool.acquire().await?, tenant).await };
+        let found = found.await.unwrap_or_else(|e| panic!("the database does not answer: {e}"));
         found.iter().map(|found| format!("inconsistent rows: {found}")).collect()
     }
 
