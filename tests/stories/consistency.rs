@@ -9,19 +9,26 @@ use nod_tests::World;
 use crate::mail::late_mail_call;
 
 /// What somebody could do by hand, and what is found then.
-const BROKEN: [(&str, &[&str]); 9] = [
+const BROKEN: [(&str, &[&str]); 11] = [
     (
-        "delete from jobs",
+        "delete from lanes; delete from queued_jobs",
         &[
             "approvals to decide without a job that ends them",
             "effects to perform without a job in their lane",
-            "lanes without a job",
         ],
     ),
-    ("delete from lanes", &["jobs without a lane"]),
+    ("delete from queued_jobs", &["lanes with another number of queued jobs"]),
+    ("update lanes set queued = queued + 1", &["lanes with another number of queued jobs"]),
     (
-        "update lanes set due_at = due_at + interval '1 hour'",
-        &["lanes that wait for another time than their first job"],
+        "insert into queued_jobs (tenant_id, lane_id, id, payload, run_at, created_at)
+         select tenant_id, gen_random_uuid(), job, payload, due_at, created_at from lanes",
+        &["jobs without a lane"],
+    ),
+    (
+        "insert into queued_jobs (tenant_id, lane_id, id, payload, run_at, created_at)
+         select tenant_id, id, job, payload, due_at, created_at from lanes;
+         update lanes set queued = queued + 1",
+        &["jobs in front of an earlier one"],
     ),
     (
         "update runs set status = 'running' where status = 'done'",

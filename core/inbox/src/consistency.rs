@@ -32,19 +32,17 @@ pub async fn find_inconsistencies(
 ) -> sqlx::Result<Vec<Inconsistency>> {
     let counts = sqlx::query_as!(
         Inconsistency,
-        r#"with first_jobs as (
-             select distinct on (j.lane_id) j.lane_id, j.run_at from jobs j where j.tenant_id = $1
-             order by j.lane_id, j.id)
-         select 'lanes without a job' as "rule!", count(*) as "rows!" from lanes l
-             where l.tenant_id = $1 and not exists (select 1 from first_jobs f where f.lane_id = l.id)
+        r#"select 'lanes with another number of queued jobs' as "rule!", count(*) as "rows!" from lanes l
+             where l.tenant_id = $1 and l.queued <> (
+                 select count(*) from queued_jobs q where q.tenant_id = $1 and q.lane_id = l.id)
          union all
-         select 'lanes that wait for another time than their first job', count(*) from lanes l
-             join first_jobs f on f.lane_id = l.id
-             where l.tenant_id = $1 and l.lease_id is null and l.due_at <> f.run_at
+         select 'jobs without a lane', count(*) from queued_jobs q
+             where q.tenant_id = $1
+               and not exists (select 1 from lanes l where l.tenant_id = $1 and l.id = q.lane_id)
          union all
-         select 'jobs without a lane', count(*) from jobs j
-             where j.tenant_id = $1
-               and not exists (select 1 from lanes l where l.tenant_id = $1 and l.id = j.lane_id)
+         select 'jobs in front of an earlier one', count(*) from queued_jobs q
+             join lanes l on l.tenant_id = q.tenant_id and l.id = q.lane_id
+             where q.tenant_id = $1 and q.id <= l.job
          union all
          select 'runs to advance without a job in their lane', count(*) from runs r
              where r.tenant_id = $1 and r.status in ('queued', 'running')

@@ -81,9 +81,8 @@ impl World {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
             "select coalesce(bool_or(l.due_at <= $1 or l.lease_id is not null), false), min(l.due_at) filter (
-                 where l.due_at > $1 and l.lease_id is null and 0 = (
-                     select max(j.attempts) from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
-                         and j.payload->>'work' = 'deliver_message'))
+                 where l.due_at > $1 and l.lease_id is null and l.attempts = 0
+                     and l.payload->>'work' = 'deliver_message')
              from lanes l where l.due_at <= $1 + make_interval(secs => $2)",
         );
         looked

@@ -1,6 +1,7 @@
 //! Jobs, stored as rows. A job is written in the caller's transaction and belongs to a *lane*: the jobs of one
-//! lane run one after another, different lanes run in parallel. The holder of a lane's lease runs its first job;
-//! if the holder dies, the lease expires by the database's clock and another replica acquires it.
+//! lane run one after another, different lanes run in parallel. A lane's row holds its first job, and how many wait behind
+//! it in `queued_jobs`; most lanes never hold a second one. The holder of a lane's lease runs its first job; if the
+//! holder dies, the lease expires by the database's clock and another replica acquires it.
 //!
 //! The row makes a job durable, but a job need not wait for a poll: right after the commit the caller calls
 //! [`JobNotifier::wake`], and the dispatcher of this replica claims it. (After a job has ended, the dispatcher

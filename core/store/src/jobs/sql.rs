@@ -77,8 +77,8 @@ pub async fn lock_lane(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) ->
     Ok(())
 }
 
-/// Writes a job unless the lane has one that has not begun, because that one will see the current change. The lane
-/// is locked before the check, so that no job begins in between.
+/// Appends a job unless the lane has one that has not begun, because that one will see the current change (`enqueue_once`
+/// in the migrations).
 pub async fn enqueue_once(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -86,26 +86,9 @@ pub async fn enqueue_once(
     work: &impl Job,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    sqlx::query!(
-        "insert into lanes (tenant_id, id, due_at) values ($1, $2, $3)
-         on conflict (tenant_id, id) do update set due_at = lanes.due_at",
-        tenant.0,
-        lane,
-        now
-    )
-    .execute(&mut *conn)
-    .await?;
-    sqlx::query!(
-        "insert into jobs (tenant_id, lane_id, payload, run_at, created_at)
-         select $1, $2, $3, $4, $4 where not exists (
-             select 1 from jobs j where j.tenant_id = $1 and j.lane_id = $2 and j.attempts = 0)",
-        tenant.0,
-        lane,
-        to_json(work)? as _,
-        now
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("select enqueue_once($1, $2, $3, $4)", tenant.0, lane, to_json(work)? as _, now)
+        .fetch_one(conn)
+        .await?;
     Ok(())
 }
 
@@ -119,11 +102,7 @@ pub async fn bring_forward(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let moved = sqlx::query!(
-        "with lane as (
-             update lanes set due_at = $4 where tenant_id = $1 and id = $2 and lease_id is null and due_at > $3
-             returning tenant_id, id)
-         update jobs j set run_at = $4 from lane
-         where j.tenant_id = lane.tenant_id and j.lane_id = lane.id and j.run_at > $3",
+        "update lanes set due_at = $4 where tenant_id = $1 and id = $2 and lease_id is null and due_at > $3",
         tenant.0,
         lane,
         later,
@@ -218,18 +197,15 @@ pub async fn reschedule(
     count: bool,
 ) -> sqlx::Result<()> {
     let done = sqlx::query!(
-        "with lane as (
-             update lanes set lease_id = null, leased_until = null, due_at = $4
-             where tenant_id = $1 and id = $2 and lease_id = $7 returning tenant_id)
-         update jobs j set run_at = $4, last_error = $5, attempts = attempts - $6
-         from lane where j.tenant_id = lane.tenant_id and j.id = $3",
+        "update lanes set lease_id = null, leased_until = null, due_at = $5, last_error = $6, attempts = attempts - $7
+         where tenant_id = $1 and id = $2 and lease_id = $3 and job = $4",
         claim.tenant.0,
         claim.lane,
+        claim.lease,
         claim.job,
         until,
         error,
-        i32::from(!count),
-        claim.lease
+        i32::from(!count)
     )
     .execute(conn)
     .await?;
@@ -245,8 +221,10 @@ pub(super) async fn dead_letter(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into dead_jobs (tenant_id, id, lane_id, payload, attempts, error, dead_lettered_at)
-         select tenant_id, id, lane_id, payload, attempts, $3, $4 from jobs where tenant_id = $1 and id = $2",
+         select l.tenant_id, l.job, l.id, l.payload, l.attempts, $4, $5 from lanes l
+         where l.tenant_id = $1 and l.id = $2 and l.job = $3",
         claim.tenant.0,
+        claim.lane,
         claim.job,
         error,
         now
@@ -270,8 +248,9 @@ pub async fn is_lane_idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid)
 /// Replaces the payload of a job with what is left to do, without ending the job.
 pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl Job) -> sqlx::Result<()> {
     sqlx::query!(
-        "update jobs set payload = $3 where tenant_id = $1 and id = $2",
+        "update lanes set payload = $4 where tenant_id = $1 and id = $2 and job = $3",
         claim.tenant.0,
+        claim.lane,
         claim.job,
         to_json(work)? as _
     )
@@ -288,11 +267,10 @@ pub async fn has_pending_message_change(
 ) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select exists (
-             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3 and payload->>'run' = $4
+             select 1 from queued_jobs where tenant_id = $1 and lane_id = $2 and payload->>'run' = $3
                and payload->'event'->>'event' in ('message_edited', 'message_deleted')) as "changed!""#,
         claim.tenant.0,
         claim.lane,
-        claim.job,
         run.to_string()
     )
     .fetch_one(conn)
@@ -301,19 +279,21 @@ pub async fn has_pending_message_change(
 
 /// Finds the first job with an event behind this one, moves it before this one and keeps the order of the others;
 /// returns false if there is none. The rows stay and their payloads move, so the caller must not have begun any work of
-/// its own.
+/// its own, and holds the lane's lock.
 pub async fn move_run_event_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
     let moved = sqlx::query!(
-        "with next as (
-             select id, payload from jobs
-             where tenant_id = $1 and lane_id = $2 and id > $3 and payload->>'event' is not null order by id limit 1),
+        "with first_event as (
+             select id, payload from queued_jobs
+             where tenant_id = $1 and lane_id = $2 and payload->>'event' is not null order by id limit 1),
+         later as (
+             select j.id, lag(j.payload) over (order by j.id) as payload from jobs j, first_event e
+             where j.tenant_id = $1 and j.lane_id = $2 and j.id <= e.id),
          moved as (
-             select j.id, coalesce(lag(j.payload) over (order by j.id), n.payload) as payload from jobs j, next n
-             where j.tenant_id = $1 and j.lane_id = $2 and j.id between $3 and n.id)
-         update jobs j set payload = m.payload from moved m where j.tenant_id = $1 and j.id = m.id",
+             update queued_jobs q set payload = l.payload from later l
+             where q.tenant_id = $1 and q.lane_id = $2 and q.id = l.id)
+         update lanes l set payload = e.payload from first_event e where l.tenant_id = $1 and l.id = $2",
         claim.tenant.0,
-        claim.lane,
-        claim.job
+        claim.lane
     );
     Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
