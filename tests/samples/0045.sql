@@ -1,0 +1,2 @@
+-- An index comes, and no row does.
+select 1;
