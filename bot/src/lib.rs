@@ -2,7 +2,7 @@
 
 pub mod app;
 #[cfg(feature = "demo")]
-mod bench;
+pub mod bench;
 mod cli;
 pub mod config;
 pub mod database;

@@ -79,6 +79,7 @@ mod one_connection;
 mod organise_mail;
 mod outgoing_mail;
 mod outsiders;
+mod plans;
 mod policy;
 mod privacy;
 mod privacy_by_tool;

@@ -7,7 +7,7 @@
 mod company;
 mod counters;
 mod driver;
-mod fill;
+pub mod fill;
 mod postgres;
 mod report;
 mod subject;
@@ -20,6 +20,7 @@ use anyhow::Context;
 
 use counters::{Counters, Idle};
 use driver::Driver;
+use fill::HeldBy;
 use postgres::Server;
 use report::{Measured, Report};
 use subject::Subject;
@@ -115,7 +116,7 @@ async fn measure_once(
     }
     driver.wait_until_quiet().await?;
     if let Some(runs) = options.fill.filter(|_| round == 0) {
-        fill::fill(&subject.url, runs).await.context("could not fill the database")?;
+        fill::fill(&subject.url, runs, HeldBy::TheSame).await.context("could not fill the database")?;
     }
     tokio::time::sleep(SETTLE).await;
     let count = async || Counters::read(server, subject, nod.id).await;
