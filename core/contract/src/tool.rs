@@ -6,8 +6,10 @@
 
 pub mod draft;
 pub mod effect;
+mod registry;
 mod summary;
 
+pub use registry::{InvalidSchema, RegisteredTool, Tools};
 pub use summary::{Summary, join_emails, quote_title};
 
 use std::collections::BTreeMap;
@@ -18,13 +20,11 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 
 use crate::card::quick_action::ListedItem;
 use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
 use crate::ids::PersonId;
-use crate::model::ToolDefinition;
 use crate::outside::AskedBy;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
@@ -596,43 +596,5 @@ impl Tool {
 impl std::fmt::Debug for Tool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.spec().name)
-    }
-}
-
-/// The tools of this installation, by name, in a stable order (so that model prompts keep their prefix).
-#[derive(Debug, Clone, Default)]
-pub struct Tools(BTreeMap<&'static str, (Tool, Arc<ToolDefinition>)>);
-
-impl Tools {
-    /// Creates the registry from a list; of two with the same name, the later one is kept.
-    #[must_use]
-    pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
-        let registered = |tool: Tool| (tool.spec().name, (tool.clone(), Arc::new(definition(tool.spec()))));
-        Self(tools.into_iter().map(registered).collect())
-    }
-
-    /// Returns the tool with that name.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.0.get(name).map(|(tool, _)| tool)
-    }
-
-    /// Iterates over all tools.
-    pub fn iter(&self) -> impl Iterator<Item = &Tool> {
-        self.0.values().map(|(tool, _)| tool)
-    }
-
-    /// Iterates over all tools and their definitions for a model, which are made once.
-    pub fn definitions(&self) -> impl Iterator<Item = (&Tool, &Arc<ToolDefinition>)> {
-        self.0.values().map(|(tool, definition)| (tool, definition))
-    }
-}
-
-fn definition(spec: &ToolSpec) -> ToolDefinition {
-    ToolDefinition {
-        name: spec.name.to_owned(),
-        description: spec.description.trim().to_owned(),
-        // A schema is JSON, so it can be written as JSON.
-        parameters: to_raw_value(&spec.parameters).unwrap_or_else(|_| RawValue::NULL.to_owned()),
     }
 }

@@ -25,7 +25,7 @@ use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::contacts::ContactSource;
 use nod_contract::ids::{Ids, TenantId};
 use nod_contract::model::Model;
-use nod_contract::tool::{Tool, Tools};
+use nod_contract::tool::{InvalidSchema, Tool, Tools};
 use nod_memory::context::Memory;
 use nod_people::ability::Plug;
 use nod_people::context::{Chat, Welcome};
@@ -139,6 +139,9 @@ pub enum StartError {
     /// Two abilities use the same name.
     #[error(transparent)]
     Clash(#[from] Clash),
+    /// The parameters of a tool are no JSON Schema.
+    #[error(transparent)]
+    InvalidSchema(#[from] InvalidSchema),
     /// Two handlers have the same job kind.
     #[error(transparent)]
     Twice(#[from] Twice),
@@ -344,7 +347,7 @@ impl Nod {
 }
 
 /// Puts each part where it is used.
-pub(crate) fn assembled(parts: Dependencies) -> Result<App, Clash> {
+pub(crate) fn assembled(parts: Dependencies) -> Result<App, StartError> {
     let Dependencies { pool, ingest_pool: door, clock, ids, adapters, abilities, .. } = parts;
     let Dependencies { contacts, reading, grantors, model, vault, settings, .. } = parts;
     let base = Base { pool, clock, ids, jobs: JobNotifier::default(), tenant: settings.tenant };
@@ -359,7 +362,7 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, Clash> {
     };
     let abilities = abilities.into_iter().map(|plug| plug(&chat)).collect();
     let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::own_verbs())?;
-    let tools = Tools::new(abilities.tools());
+    let tools = Tools::new(abilities.tools())?;
     let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
     let hooks =

@@ -44,8 +44,9 @@ async fn call(
     cx: &NodeContext<'_>,
     emits: &mut Vec<NodeOutput>,
 ) {
-    let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
-    let args = gate::parse_arguments(tool.spec(), &pending.call.arguments);
+    let Some(registered) = cx.tools.registered(&pending.call.name) else { return };
+    let Tool::Read(tool) = registered.tool() else { return };
+    let args = registered.parse_arguments(&pending.call.arguments);
     let zone = state.principal.zone.clone();
     let moments = (cx.message_time, cx.clock.now());
     let times =

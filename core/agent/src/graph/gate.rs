@@ -18,9 +18,6 @@ use nod_requests::question::{self, VoteProposal};
 use nod_store::steps::StepRecord;
 use nod_when::when;
 
-/// The longest reason why a call is invalid, in bytes.
-const MAX_REASON_BYTES: usize = 300;
-
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let mut emits = Vec::new();
     let open: Vec<PendingCall> =
@@ -62,13 +59,14 @@ async fn examine(
     cx: &NodeContext<'_>,
     emits: &mut Vec<NodeOutput>,
 ) -> Result<GateResult, NodeError> {
-    let Some(tool) = cx.tools.get(&pending.call.name) else {
+    let Some(registered) = cx.tools.registered(&pending.call.name) else {
         let known: Vec<&str> = cx.tools.iter().map(|t| t.spec().name).collect();
         let said = format!("there is no tool “{}”; there are: {}", pending.call.name, known.join(", "));
         return Ok(GateResult::Answered(json!({ "error": said })));
     };
+    let tool = registered.tool();
     state.acts |= matches!(tool, Tool::Act(_));
-    let args = match parse_arguments(tool.spec(), &pending.call.arguments) {
+    let args = match registered.parse_arguments(&pending.call.arguments) {
         Ok(args) => args,
         Err(fault) => return Ok(GateResult::Answered(json!({ "error": fault.to_string() }))),
     };
@@ -365,26 +363,4 @@ pub(super) fn park(state: &mut AgentState, call_id: &str, parked: WaitReason) {
     if let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call_id) {
         pending.waiting_for = Some(parked);
     }
-}
-
-/// Parses the model's raw text into arguments that satisfy the tool's schema.
-pub(super) fn parse_arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> {
-    let raw = if raw.trim().is_empty() { "{}" } else { raw };
-    let args: Value = serde_json::from_str(raw)
-        .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;
-    let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| {
-        ToolError::internal(format!("the schema of {} does not compile: {error}", spec.name))
-    })?;
-    let wrong: Vec<String> = validator
-        .iter_errors(&args)
-        .take(5)
-        .map(|e| {
-            let at = e.instance_path().to_string();
-            // If a value is long, the model needs no copy of it.
-            let why = Some(e.to_string()).filter(|why| why.len() <= MAX_REASON_BYTES);
-            let why = why.unwrap_or_else(|| e.masked().to_string());
-            if at.is_empty() { why } else { format!("{at}: {why}") }
-        })
-        .collect();
-    if wrong.is_empty() { Ok(args) } else { Err(ToolError::invalid(wrong.join("; "))) }
 }
