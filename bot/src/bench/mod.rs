@@ -44,6 +44,9 @@ pub struct Options {
     /// Fill the database first, with copies of the first turns, to about so many runs
     #[arg(long, value_name = "RUNS")]
     fill: Option<u32>,
+    /// Also print, per turn, how often each statement runs, its time and its WAL
+    #[arg(long)]
+    statements: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -126,11 +129,20 @@ async fn measure_once(
     let idle = Idle::between(&begun, &count().await?);
     let mut kinds = Vec::new();
     for kind in Kind::ALL {
+        if options.statements {
+            server.forget_statements().await?;
+        }
         let before = count().await?;
         let taken = driver.run(kind, options.turns, options.at_once).await?;
         driver.wait_until_quiet().await?;
         tokio::time::sleep(SETTLE).await;
         kinds.push((kind, taken, count().await?.since(&before, &idle)));
+        if options.statements {
+            eprintln!("nod: {}, a turn: times, microseconds, bytes of WAL, statement", kind.name());
+            for line in server.list_statements(&subject.database, options.turns).await? {
+                eprintln!("{line}");
+            }
+        }
     }
     let acknowledgements = driver.flood(EVENTS_A_SECOND, FLOOD).await?;
     driver.wait_until_quiet().await?;

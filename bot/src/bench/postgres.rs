@@ -7,6 +7,7 @@ use secrecy::ExposeSecret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
 
+use super::counters::length;
 use crate::database::Embedded;
 
 /// Room for the connections of one Nod and those of the measurement.
@@ -60,6 +61,25 @@ impl Server {
 
     pub(super) fn pool(&self) -> &PgPool {
         &self.pool
+    }
+
+    /// Counts statements from here on.
+    pub(super) async fn forget_statements(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(self.counts_statements, "pg_stat_statements is not installed");
+        sqlx::query("select pg_stat_statements_reset()").execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Lists what was counted in a database, the dearest statement first, for each of so many turns.
+    pub(super) async fn list_statements(&self, database: &str, turns: usize) -> anyhow::Result<Vec<String>> {
+        let lines = sqlx::query_scalar(
+            "select format('%s  %s  %s  %s', to_char(s.calls / $2, '990.00'),
+                 to_char(s.total_exec_time * 1000 / $2, '99990'), to_char(s.wal_bytes / $2, '99990'),
+                 left(regexp_replace(s.query, '\\s+', ' ', 'g'), 160))
+             from pg_stat_statements s join pg_database d on d.oid = s.dbid
+             where d.datname = $1 and s.calls >= $2 / 10 order by s.total_exec_time desc",
+        );
+        Ok(lines.bind(database).bind(length(turns)).fetch_all(&self.pool).await?)
     }
 
     pub(super) async fn stop(self) {
