@@ -330,13 +330,8 @@ impl Nod {
             }
         };
         let warming_up = stop.run_until_cancelled(warming_up);
-        let dispatcher = Dispatcher::new(
-            core.pool.clone(),
-            core.clock.clone(),
-            core.ids.clone(),
-            core.jobs.clone(),
-            self.handlers.clone(),
-        );
+        let dispatcher =
+            Dispatcher::new(core.pool.clone(), core.clock.clone(), core.jobs.clone(), self.handlers.clone());
         tokio::join!(dispatcher.run(stop.clone()), warming_up);
     }
 
@@ -350,7 +345,8 @@ impl Nod {
 pub(crate) fn assembled(parts: Dependencies) -> Result<App, StartError> {
     let Dependencies { pool, ingest_pool: door, clock, ids, adapters, abilities, .. } = parts;
     let Dependencies { contacts, reading, grantors, model, vault, settings, .. } = parts;
-    let base = Base { pool, clock, ids, jobs: JobNotifier::default(), tenant: settings.tenant };
+    let jobs = JobNotifier::new(clock.clone());
+    let base = Base { pool, clock, ids, jobs, tenant: settings.tenant };
     let chat = Chat {
         base,
         door,

@@ -14,10 +14,8 @@ const OF_NOBODY: [&str; 1] = ["tenants"];
 
 /// The dispatcher works for every tenant of the database: it claims any lane that is due, and each claim carries its
 /// tenant.
-const FOR_ALL: [&str; 2] = [
-    "select tenant_id as \"tenant_id!\", id as \"id!\", lane_id as \"lane_id!\", payload as \"payload!\", attempts as \"attempts!\" from claim_jobs(",
-    "select min(due_at) from lanes where leased_until is null",
-];
+const FOR_ALL: [&str; 1] =
+    ["select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from claim_jobs("];
 
 fn statements() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");

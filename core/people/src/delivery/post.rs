@@ -176,17 +176,22 @@ async fn record_posted(
     delivery: &Delivery,
     shown: &Shown,
 ) -> Result<(), WorkError> {
+    if !delivery.card.is_empty() && !delivery.opens_thread {
+        let mut conn = core.pool.acquire().await?;
+        return Ok(sql::record_post(&mut conn, claim, delivery.id, shown, delivery.version).await?);
+    }
     let mut tx = core.begin().await?;
-    // First, because it locks the lane.
-    jobs::complete(&mut tx, claim).await?;
+    // Before the rows, as everywhere.
+    jobs::assert_lease(&mut tx, claim).await?;
+    if delivery.opens_thread {
+        sql::set_thread_ref(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
+    }
     if delivery.card.is_empty() {
         // Anything shown there later is a new message.
         sql::mark_removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
+        jobs::complete(&mut tx, claim).await?;
     } else {
-        sql::mark_posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
-    }
-    if delivery.opens_thread {
-        sql::set_thread_ref(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
+        sql::record_post(&mut tx, claim, delivery.id, shown, delivery.version).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -11,7 +11,8 @@ use nod_contract::card::Card;
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, OutgoingFile, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
-use nod_store::jobs::sql::{from_json, to_json};
+use nod_store::jobs::Claim;
+use nod_store::jobs::sql::{ClaimRow, Completion, from_json, to_json};
 
 /// An outgoing message.
 #[derive(Debug, Clone)]
@@ -236,7 +237,42 @@ pub async fn set_file(
     Ok(())
 }
 
-/// Records that a message is posted. A file sent with it now belongs to the person, and no copy is kept.
+/// Records that a message is posted, and ends the job that posted it, in one statement. A file sent with it now belongs to
+/// the person, and no copy is kept.
+pub(super) async fn record_post(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    id: DeliveryId,
+    shown: &Shown,
+    version: i32,
+) -> sqlx::Result<()> {
+    let completion = Completion::of(claim);
+    let rows = sqlx::query_as!(
+        ClaimRow,
+        "with ended as materialized (select * from complete_job($1, $3, $4, $5, $6, $7, $8)),
+         posted as (
+             update deliveries set posted_message = $9, posted_version = $10, version_posted_at = $11, error = null,
+                 file = null
+             where tenant_id = $1 and id = $2 and exists (select 1 from ended))
+         select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from ended",
+        claim.tenant.0,
+        id.0,
+        claim.lane,
+        claim.lease,
+        claim.job,
+        completion.now,
+        completion.seconds,
+        completion.max_jobs,
+        to_json(&shown.at)? as _,
+        version,
+        shown.since
+    )
+    .fetch_all(conn)
+    .await?;
+    completion.finish(rows)
+}
+
+/// Records that a message is posted while its job goes on.
 pub async fn mark_posted(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use sqlx::PgPool;
-use tokio::sync::Semaphore;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Claim, HEARTBEAT, Handlers, JobNotifier, sql};
 use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
-use nod_contract::ids::Ids;
 
 /// The longest wait before looking for jobs that other replicas left behind.
-const POLL: Duration = Duration::from_secs(1);
-/// How long to wait for a wake-up before asking the database when the next job is due.
-const IDLE_PAUSE: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(2_500);
+/// How long to leave alone what is due already: another replica locked it a moment ago.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 /// How many jobs run at once; they spend most of their time waiting for models and providers.
 const MAX_CONCURRENT_JOBS: usize = 256;
 /// How many jobs one statement claims.
@@ -25,100 +25,105 @@ const CLAIM_BATCH_SIZE: usize = 16;
 /// A job is dead-lettered after this many failures (about half an hour), so that the rest of its lane can go on.
 const MAX_ATTEMPTS: i32 = 32;
 
-/// Claims and dispatches jobs until it is stopped.
+/// Begins jobs that were claimed for it, and claims what nobody has, until it is stopped.
 pub struct Dispatcher {
     pool: PgPool,
     clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
     jobs: JobNotifier,
     handlers: Handlers,
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher, which `jobs` wakes.
-    pub fn new(
-        pool: PgPool,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
-        jobs: JobNotifier,
-        handlers: Handlers,
-    ) -> Self {
-        Self { pool, clock, ids, jobs, handlers }
+    /// Creates a dispatcher of the jobs that `jobs` hands over.
+    pub fn new(pool: PgPool, clock: Arc<dyn Clock>, jobs: JobNotifier, handlers: Handlers) -> Self {
+        Self { pool, clock, jobs, handlers }
     }
 
     /// Runs until `stop` is cancelled, then waits for the running jobs to end.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
-        let room = Arc::new(Semaphore::new(MAX_CONCURRENT_JOBS));
         let mut under_way = JoinSet::new();
-        loop {
-            let permit = tokio::select! {
-                biased;
-                () = stop.cancelled() => break,
-                permit = room.clone().acquire_owned() => permit,
-            };
-            let Ok(permit) = permit else { break };
-            // Only this loop takes permits, so there is one for every job claimed now.
-            let most = (room.available_permits() + 1).min(CLAIM_BATCH_SIZE);
-            drop(permit);
-            let claims = this.claim(most).await;
-            let all = claims.len() < most;
-            for claim in claims {
-                let Ok(permit) = room.clone().acquire_owned().await else { break };
-                let this = this.clone();
-                under_way.spawn(async move {
-                    this.perform(claim).await;
-                    drop(permit);
-                    this.jobs.wake();
-                });
+        this.jobs.open(MAX_CONCURRENT_JOBS);
+        let mut look_at = Instant::now();
+        while !stop.is_cancelled() {
+            let signals = this.jobs.take();
+            this.start(&mut under_way, signals.begun);
+            if let Some(due) = signals.next_due {
+                look_at = look_at.min(Instant::now() + this.until(due));
             }
-            if all {
-                this.wait_for_work(&stop).await;
+            if signals.claim || look_at <= Instant::now() {
+                look_at = Instant::now() + this.claim(&mut under_way).await;
+                continue;
+            }
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = this.jobs.notified() => {}
+                () = tokio::time::sleep_until(look_at) => {}
             }
             while under_way.try_join_next().is_some() {}
+        }
+        this.jobs.close();
+        let mut idle = std::pin::pin!(this.jobs.wait_until_idle(MAX_CONCURRENT_JOBS));
+        loop {
+            // What was claimed before the stop still begins: its lease is held.
+            this.start(&mut under_way, this.jobs.take().begun);
+            tokio::select! {
+                () = &mut idle => break,
+                () = this.jobs.notified() => {}
+            }
         }
         while under_way.join_next().await.is_some() {}
     }
 
-    async fn claim(&self, most: usize) -> Vec<Claim> {
-        let lease = self.ids.next();
-        let claimed =
-            async { sql::claim(&mut *self.pool.acquire().await?, most, lease, self.clock.now()).await };
+    fn start(self: &Arc<Self>, under_way: &mut JoinSet<()>, begun: Vec<(Claim, OwnedSemaphorePermit)>) {
+        for (claim, permit) in begun {
+            let this = self.clone();
+            under_way.spawn(async move {
+                let ended = this.perform(&claim).await;
+                match claim.take_then() {
+                    Some(claimed) if ended => this.jobs.begin_after(claimed, Some(permit)),
+                    // The job was put off or lost, or it failed and what it claimed was not committed.
+                    _ => {
+                        drop(permit);
+                        this.jobs.wake();
+                    }
+                }
+            });
+        }
+    }
+
+    /// Claims what is due, and returns how long to wait before looking again.
+    async fn claim(self: &Arc<Self>, under_way: &mut JoinSet<()>) -> Duration {
+        let permits = self.jobs.reserve(CLAIM_BATCH_SIZE);
+        if permits.is_empty() {
+            // The next job that ends looks for others.
+            return POLL;
+        }
+        let claimed = async { sql::claim(&mut *self.pool.acquire().await?, &self.jobs, permits.len()).await };
         match claimed.await {
-            Ok(claims) => claims,
+            Ok(claimed) => {
+                self.start(under_way, claimed.claims.into_iter().zip(permits).collect());
+                match claimed.next_due {
+                    _ if claimed.may_have_more => Duration::ZERO,
+                    Some(due) => self.until(due),
+                    None => POLL,
+                }
+            }
             Err(error) => {
                 tracing::error!(%error, "could not claim a job");
-                tokio::time::sleep(POLL).await;
-                Vec::new()
+                POLL
             }
         }
     }
 
-    /// Waits until woken, until the next job is due, or until the next poll.
-    async fn wait_for_work(&self, stop: &CancellationToken) {
-        // Under load the next wake-up comes soon, and the database need not be asked what is due next.
-        if tokio::time::timeout(IDLE_PAUSE, self.jobs.notified()).await.is_ok() {
-            return;
-        }
-        let due = async { sql::next_due(&mut *self.pool.acquire().await?).await };
-        let long = tokio::select! {
-            () = self.jobs.notified() => return,
-            due = due => due.ok().flatten().map_or(POLL, |due| self.until(due)),
-        };
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = self.jobs.notified() => {}
-            () = tokio::time::sleep(long) => {}
-        }
-    }
-
+    /// Returns how long to wait for a job that is due then, at most until the next poll.
     fn until(&self, due: Timestamp) -> Duration {
-        // A lane that is due already was locked by another replica a moment ago, so there is no hurry.
-        (due - self.clock.now()).to_std().map_or(Duration::from_millis(100), |d| d.min(POLL))
+        (due - self.clock.now()).to_std().map_or(BUSY_PAUSE, |wait| wait.min(POLL))
     }
 
-    /// Runs a job with heartbeats. A lost lease abandons it; a failure or panic reschedules it.
-    async fn perform(&self, claim: Claim) {
+    /// Runs a job with heartbeats. A lost lease abandons it; a failure or panic reschedules it. Returns whether its
+    /// handler has done it.
+    async fn perform(&self, claim: &Claim) -> bool {
         let handlers = self.handlers.clone();
         let job = claim.clone();
         let mut doing = JoinSet::new();
@@ -126,18 +131,20 @@ impl Dispatcher {
         let failure = loop {
             tokio::select! {
                 ended = doing.join_next() => match ended {
-                    Some(Ok(Ok(()))) | None => return,
+                    Some(Ok(Ok(()))) => return true,
+                    None => return false,
                     Some(Ok(Err(error))) => break error.to_string(),
                     Some(Err(panic)) => break format!("the job panicked: {panic}"),
                 },
-                () = tokio::time::sleep(HEARTBEAT) => if !self.renew(&claim).await {
+                () = tokio::time::sleep(HEARTBEAT) => if !self.renew(claim).await {
                     tracing::warn!(job = claim.job, lane = %claim.lane, "lease lost");
-                    return;
+                    return false;
                 },
             }
         };
         tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "job failed");
-        self.reschedule(&claim, &failure).await;
+        self.reschedule(claim, &failure).await;
+        false
     }
 
     /// Returns false only if the database says that the lease was lost; a heartbeat that fails does not prove that.

@@ -3,20 +3,22 @@
 //! it in `queued_jobs`; most lanes never hold a second one. The holder of a lane's lease runs its first job; if the
 //! holder dies, the lease expires by the database's clock and another replica acquires it.
 //!
-//! The row makes a job durable, but a job need not wait for a poll: right after the commit the caller calls
-//! [`JobNotifier::wake`], and the dispatcher of this replica claims it. (After a job has ended, the dispatcher
-//! looks by itself.) Polling finds only jobs that another replica left behind or that became due with time.
+//! The row makes a job durable, but a job need not wait for a poll. The commit that makes work, or ends a job, also
+//! claims what is due then (`claim_jobs` in the migrations), and hands it to the dispatcher of this replica
+//! ([`Claimed`]); where that is not done, the caller calls [`JobNotifier::wake`] after its commit, and the dispatcher
+//! claims. Polling finds only jobs that another replica left behind.
 
+mod claimed;
 mod dispatch;
 mod handlers;
 pub mod sql;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use uuid::Uuid;
 
+pub use claimed::{Claimed, JobNotifier};
 pub use dispatch::Dispatcher;
 pub use handlers::{Handlers, Job, JobHandler, Twice, WorkError};
 
@@ -42,6 +44,10 @@ pub struct Claim {
     pub attempt: i32,
     /// The job as stored, not yet parsed: a row of another version must not make the claim fail.
     pub payload: serde_json::Value,
+    /// The dispatcher that runs it.
+    jobs: JobNotifier,
+    /// What was claimed by the commit that ended it.
+    then: Arc<Mutex<Option<Claimed>>>,
 }
 
 impl Claim {
@@ -52,21 +58,14 @@ impl Claim {
     pub fn job<J: Job>(&self) -> serde_json::Result<J> {
         J::deserialize(&self.payload)
     }
-}
 
-/// Wakes the dispatcher of this replica.
-#[derive(Debug, Clone, Default)]
-pub struct JobNotifier {
-    notify: Arc<Notify>,
-}
-
-impl JobNotifier {
-    /// Signals that there might be work. Call it after the commit that enqueued the job.
-    pub fn wake(&self) {
-        self.notify.notify_one();
+    /// Keeps what was claimed with its end until its handler has returned. A commit that failed and was repeated counts
+    /// once.
+    fn set_then(&self, claimed: Claimed) {
+        *self.then.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
     }
 
-    async fn notified(&self) {
-        self.notify.notified().await;
+    fn take_then(&self) -> Option<Claimed> {
+        self.then.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -1,11 +1,14 @@
 //! SQL of jobs and lanes. Every function takes a connection, so that a job is written in its caller's transaction.
 
+use std::sync::Arc;
+
 use serde_json::value::{RawValue, to_raw_value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
-use super::{Claim, Job, LEASE};
+use super::{Claim, Claimed, Job, JobNotifier, LEASE};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
@@ -111,35 +114,95 @@ pub async fn bring_forward(
     Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
 
-/// Leases the lanes that have waited longest, at most `most` of them, and returns the first job of each (`claim_jobs` in the
-/// migrations).
+/// A row of `claim_jobs` or `complete_job`: a claim, or when to look again.
+#[allow(missing_docs, reason = "the columns are described in the migrations")]
+pub struct ClaimRow {
+    pub tenant_id: Option<Uuid>,
+    pub lane_id: Option<Uuid>,
+    pub lease_id: Option<Uuid>,
+    pub id: Option<i64>,
+    pub payload: Option<serde_json::Value>,
+    pub attempts: Option<i32>,
+    pub next_due_at: Option<Timestamp>,
+}
+
+fn claimed(rows: Vec<ClaimRow>, jobs: &JobNotifier, max_jobs: usize) -> Claimed {
+    let mut claimed = Claimed::default();
+    for row in rows {
+        claimed.next_due = claimed.next_due.or(row.next_due_at);
+        let (Some(tenant), Some(lane), Some(lease), Some(job), Some(payload), Some(attempt)) =
+            (row.tenant_id, row.lane_id, row.lease_id, row.id, row.payload, row.attempts)
+        else {
+            continue;
+        };
+        let (jobs, then) = (jobs.clone(), Arc::default());
+        claimed.claims.push(Claim {
+            tenant: TenantId(tenant),
+            job,
+            lane,
+            lease,
+            attempt,
+            payload,
+            jobs,
+            then,
+        });
+    }
+    claimed.may_have_more = max_jobs > 0 && claimed.claims.len() == max_jobs;
+    claimed
+}
+
+/// Leases the lanes that have waited longest, at most `max_jobs` of them, and returns the first job of each
+/// (`claim_jobs` in the migrations).
 pub(super) async fn claim(
     conn: &mut PgConnection,
-    most: usize,
-    lease: Uuid,
-    now: Timestamp,
-) -> sqlx::Result<Vec<Claim>> {
-    let rows = sqlx::query!(
-        r#"select tenant_id as "tenant_id!", id as "id!", lane_id as "lane_id!", payload as "payload!",
-             attempts as "attempts!" from claim_jobs($1, $2, $3, $4)"#,
-        lease,
-        now,
+    jobs: &JobNotifier,
+    max_jobs: usize,
+) -> sqlx::Result<Claimed> {
+    let rows = sqlx::query_as!(
+        ClaimRow,
+        "select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from claim_jobs($1, $2, $3)",
+        jobs.now(),
         seconds(LEASE),
-        i64::try_from(most).unwrap_or(i64::MAX)
+        i64::try_from(max_jobs).unwrap_or(i64::MAX)
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Claim {
-            tenant: TenantId(row.tenant_id),
-            job: row.id,
-            lane: row.lane_id,
-            lease,
-            attempt: row.attempts,
-            payload: row.payload,
-        })
-        .collect())
+    Ok(claimed(rows, jobs, max_jobs))
+}
+
+/// The end of a job, for a statement that calls `complete_job` with these values, perhaps beside other writes.
+pub struct Completion<'a> {
+    claim: &'a Claim,
+    permits: Vec<OwnedSemaphorePermit>,
+    /// The program's time.
+    pub now: Timestamp,
+    /// How long the leases of what it claims last.
+    pub seconds: f64,
+    /// How many jobs it claims at most.
+    pub max_jobs: i64,
+}
+
+impl<'a> Completion<'a> {
+    /// Prepares the end of a job.
+    #[must_use]
+    pub fn of(claim: &'a Claim) -> Self {
+        let (max_jobs, permits) = claim.jobs.reserve_after();
+        let max_jobs = i64::try_from(max_jobs).unwrap_or(i64::MAX);
+        Self { claim, permits, now: claim.jobs.now(), seconds: seconds(LEASE), max_jobs }
+    }
+
+    /// Keeps what `complete_job` has claimed: the dispatcher begins it once the job's handler has returned.
+    ///
+    /// # Errors
+    /// If the lease was lost. It makes the caller roll back, because another claim holds the lane now.
+    pub fn finish(self, rows: Vec<ClaimRow>) -> sqlx::Result<()> {
+        if rows.is_empty() {
+            return Err(sqlx::Error::RowNotFound);
+        }
+        let claimed = claimed(rows, &self.claim.jobs, usize::try_from(self.max_jobs).unwrap_or_default());
+        self.claim.set_then(Claimed { permits: self.permits, ..claimed });
+        Ok(())
+    }
 }
 
 /// Renews a lease; returns false if it was lost.
@@ -171,19 +234,26 @@ pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
     held.map(|_| ()).ok_or(sqlx::Error::RowNotFound)
 }
 
-/// Ends a job and frees its lane (`finish` in the migrations). It asserts the lease itself, so it can be the only
-/// statement of a commit.
+/// Ends a job and frees its lane, and claims what is due then; the dispatcher begins it once the job's handler has
+/// returned. It asserts the lease itself, so it can be the only statement of a commit. It is the last one of a commit that
+/// enqueues jobs, so that it claims them.
 pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
-    let held = sqlx::query_scalar!(
-        r#"select complete_job($1, $2, $3, $4) as "held!""#,
+    let completion = Completion::of(claim);
+    let rows = sqlx::query_as!(
+        ClaimRow,
+        "select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at
+         from complete_job($1, $2, $3, $4, $5, $6, $7)",
         claim.tenant.0,
         claim.lane,
         claim.lease,
-        claim.job
+        claim.job,
+        completion.now,
+        completion.seconds,
+        completion.max_jobs
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await?;
-    if held { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+    completion.finish(rows)
 }
 
 /// Reschedules the job to `until` and frees the lane; the job stays the lane's first. If `count` is false, this
@@ -196,6 +266,8 @@ pub async fn reschedule(
     error: Option<&str>,
     count: bool,
 ) -> sqlx::Result<()> {
+    // It has not ended, whatever was tried before.
+    claim.take_then();
     let done = sqlx::query!(
         "update lanes set lease_id = null, leased_until = null, due_at = $5, last_error = $6, attempts = attempts - $7
          where tenant_id = $1 and id = $2 and lease_id = $3 and job = $4",
@@ -296,9 +368,4 @@ pub async fn move_run_event_first(conn: &mut PgConnection, claim: &Claim) -> sql
         claim.lane
     );
     Ok(moved.execute(conn).await?.rows_affected() > 0)
-}
-
-/// Returns when the next lane becomes due. Leased lanes are left out.
-pub(super) async fn next_due(conn: &mut PgConnection) -> sqlx::Result<Option<Timestamp>> {
-    sqlx::query_scalar!("select min(due_at) from lanes where leased_until is null").fetch_one(conn).await
 }

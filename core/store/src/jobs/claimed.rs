@@ -1,0 +1,161 @@
+//! How jobs reach the dispatcher: a transaction that makes work, or ends a job, also claims what is due then, and hands
+//! it over once it has committed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sqlx::PgConnection;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use super::{Claim, sql};
+use nod_contract::clock::{Clock, Timestamp};
+
+/// How many jobs a transaction claims at most, so that it stays short.
+const MAX_CLAIMED_IN_COMMIT: usize = 4;
+
+/// The way to the dispatcher of this replica. Without a dispatcher nothing is claimed, and jobs wait in their rows.
+#[derive(Clone)]
+pub struct JobNotifier(Arc<Shared>);
+
+struct Shared {
+    clock: Arc<dyn Clock>,
+    /// A permit for each job that may begin.
+    room: Arc<Semaphore>,
+    notify: Notify,
+    signals: Mutex<Signals>,
+}
+
+/// What the dispatcher was told since it last looked.
+#[derive(Default)]
+pub(super) struct Signals {
+    /// Jobs to begin, each with its place among those that run.
+    pub begun: Vec<(Claim, OwnedSemaphorePermit)>,
+    /// Something may be due that nobody has claimed.
+    pub claim: bool,
+    /// When the next job becomes due, as far as is known.
+    pub next_due: Option<Timestamp>,
+    /// The dispatcher is stopping: nothing more is claimed.
+    closed: bool,
+}
+
+/// What a transaction has claimed. It begins with [`JobNotifier::begin`], after the commit. If the commit failed, drop
+/// it: either nothing was claimed, or the leases expire and another claim follows.
+#[must_use]
+#[derive(Debug, Default)]
+pub struct Claimed {
+    pub(super) claims: Vec<Claim>,
+    /// When the next job becomes due; asked only if there was room for more jobs than were due.
+    pub(super) next_due: Option<Timestamp>,
+    /// Something more may be due.
+    pub(super) may_have_more: bool,
+    /// Places for the claims.
+    pub(super) permits: Vec<OwnedSemaphorePermit>,
+}
+
+impl JobNotifier {
+    /// Creates the way to a dispatcher that does not run yet.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Shared {
+            clock,
+            room: Arc::new(Semaphore::new(0)),
+            notify: Notify::new(),
+            signals: Mutex::default(),
+        }))
+    }
+
+    /// Signals that there might be work. Call it after the commit that enqueued the job, unless that commit claimed it.
+    pub fn wake(&self) {
+        self.signal(|signals| signals.claim = true);
+    }
+
+    /// Claims what is due, also what this transaction enqueued. Call it last, because the lanes stay locked.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn claim(&self, conn: &mut PgConnection) -> sqlx::Result<Claimed> {
+        let permits = self.reserve(MAX_CLAIMED_IN_COMMIT);
+        if permits.is_empty() {
+            return Ok(Claimed { may_have_more: true, ..Claimed::default() });
+        }
+        let claimed = sql::claim(conn, self, permits.len()).await?;
+        Ok(Claimed { permits, ..claimed })
+    }
+
+    /// Begins what a transaction claimed, after its commit.
+    pub fn begin(&self, claimed: Claimed) {
+        self.begin_after(claimed, None);
+    }
+
+    /// Begins what was claimed by the commit that ended a job, the first in that job's place.
+    pub(super) fn begin_after(&self, mut claimed: Claimed, place: Option<OwnedSemaphorePermit>) {
+        self.signal(|signals| {
+            claimed.permits.extend(place);
+            signals.begun.extend(claimed.claims.into_iter().zip(claimed.permits));
+            signals.claim |= claimed.may_have_more;
+            signals.next_due = [signals.next_due, claimed.next_due].into_iter().flatten().min();
+        });
+    }
+
+    /// Reserves places for what is claimed with the end of a job, beside the job's own.
+    pub(super) fn reserve_after(&self) -> (usize, Vec<OwnedSemaphorePermit>) {
+        let permits = self.reserve(MAX_CLAIMED_IN_COMMIT - 1);
+        (if self.is_closed() { 0 } else { permits.len() + 1 }, permits)
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    pub(super) async fn notified(&self) {
+        self.0.notify.notified().await;
+    }
+
+    /// Returns what was signalled since the last call.
+    pub(super) fn take(&self) -> Signals {
+        let mut signals = self.0.signals.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = signals.closed;
+        std::mem::replace(&mut *signals, Signals { closed, ..Signals::default() })
+    }
+
+    /// Makes room for the jobs of a dispatcher.
+    pub(super) fn open(&self, room: usize) {
+        self.signal(|signals| signals.closed = false);
+        self.0.room.add_permits(room);
+    }
+
+    /// Claims nothing more.
+    pub(super) fn close(&self) {
+        self.signal(|signals| signals.closed = true);
+    }
+
+    /// Waits until no job runs and no transaction that might begin one is open.
+    pub(super) async fn wait_until_idle(&self, room: usize) {
+        // It fails only if the semaphore is closed, which nobody does.
+        if let Ok(all) = self.0.room.acquire_many(u32::try_from(room).unwrap_or(u32::MAX)).await {
+            all.forget();
+        }
+    }
+
+    /// Reserves places for jobs, as far as there is room.
+    pub(super) fn reserve(&self, most: usize) -> Vec<OwnedSemaphorePermit> {
+        if self.is_closed() {
+            return Vec::new();
+        }
+        std::iter::from_fn(|| self.0.room.clone().try_acquire_owned().ok()).take(most).collect()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.signals.lock().unwrap_or_else(PoisonError::into_inner).closed
+    }
+
+    fn signal(&self, change: impl FnOnce(&mut Signals)) {
+        change(&mut self.0.signals.lock().unwrap_or_else(PoisonError::into_inner));
+        self.0.notify.notify_one();
+    }
+}
+
+impl std::fmt::Debug for JobNotifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobNotifier").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,2 @@
+-- Functions alone.
+select 1;
