@@ -26,7 +26,7 @@ const MAY_BE_SCANNED: [(&str, &str); 6] = [
         "lanes",
         "one row for each piece of work that is left; the harness scans them too, to see whether any is",
     ),
-    ("jobs", "the same"),
+    ("queued_jobs", "the same"),
 ];
 /// Rows that have to do with these are as many as people and conversations.
 const GROWS_WITH: [&str; 4] = ["channel_id", "conversation_id", "run_id", "person_id"];

@@ -30,7 +30,7 @@ const OF_A_CONVERSATION: [&str; 3] = ["channel_id", "conversation_id", "run_id"]
 /// Tables that grow with the conversations as well and have no such column.
 const ALSO: [&str; 3] = ["audit", "inbound", "rate_limits"];
 /// Work that is left: a copy of it would be done.
-const WORK: [&str; 2] = ["lanes", "jobs"];
+const WORK: [&str; 2] = ["lanes", "queued_jobs"];
 /// References to people.
 const PEOPLE: [&str; 5] = ["person_id", "decider_id", "decided_by", "private_with", "only_for"];
 /// References to what is not copied.

@@ -2,7 +2,7 @@
 
 pub mod run_summary;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -14,6 +14,7 @@ use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, Tr
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_memory::memory::prompt_context::AttributedTurn;
+use nod_memory::memory::{MAX_FACTS, MemoryRows};
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::StreamingMessage;
 use nod_people::people::{Person, sql::PersonRow};
@@ -105,14 +106,123 @@ pub struct LoadedRun {
     pub run: Run,
     pub venue: ConversationLocation,
     pub person: Person,
+    /// What its first node recalls; `None` once that node is done.
+    pub(super) recalled: Option<RecalledRows>,
 }
 
+/// The most earlier messages that are brought into view.
+const MAX_RECALLED_MESSAGES: i64 = 20;
+
+/// What a run starts with, besides its own message.
+#[derive(Debug, Deserialize)]
+pub(super) struct RecalledRows {
+    /// Whether files were attached to this message or an earlier one.
+    pub(super) has_attachments: bool,
+    /// Whether an approval waits for the person, here or elsewhere.
+    pub(super) has_pending_approval: bool,
+    /// Whether the person has an open draft, or their last run here had a mail thread in view.
+    pub(super) has_work_in_view: bool,
+    /// Whether an earlier request of the person is still being done without an approval, such as writing a draft.
+    pub(super) has_earlier_request: bool,
+    pub(super) memory: MemoryRows,
+    turns: Option<Vec<RecalledTurn>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RecalledTurn {
+    turn: Turn,
+    untrusted_sources: Vec<String>,
+    only_for: Option<Uuid>,
+    speaker: Option<String>,
+}
+
+impl RecalledRows {
+    /// Returns the latest earlier messages that the person can see and no summary covers, oldest first.
+    pub(super) fn take_turns(&mut self) -> Vec<AttributedTurn> {
+        let turns = self.turns.take().unwrap_or_default().into_iter().rev().map(|row| AttributedTurn {
+            turn: row.turn,
+            speaker: row.speaker,
+            outside: row.untrusted_sources,
+            audience: row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p))),
+        });
+        turns.collect()
+    }
+}
+
+/// Loads a run with everything that its next node needs, in one query.
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<LoadedRun>> {
+    load_at(conn, tenant, id, None).await
+}
+
+/// Loads what a run recalls that begins anew, though its row says that it was at another node.
+pub(super) async fn load_recalled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+) -> sqlx::Result<Option<RecalledRows>> {
+    Ok(load_at(conn, tenant, id, Some(Node::Recall)).await?.and_then(|loaded| loaded.recalled))
+}
+
+async fn load_at(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    node: Option<Node>,
+) -> sqlx::Result<Option<LoadedRun>> {
     let row = sqlx::query!(
         r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.persisted_turns,
              r.created_at, to_jsonb(v) as "location!: Json<ConversationLocation>",
              to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
-                 'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
+                 'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>",
+             case when coalesce($5, r.node) = 'recall' then jsonb_build_object(
+                 'has_attachments', exists (
+                     select 1 from attachments a
+                     where a.tenant_id = r.tenant_id and a.conversation_id = r.conversation_id),
+                 'has_pending_approval', exists (
+                     select 1 from approvals a
+                     where a.tenant_id = r.tenant_id and a.decider_id = r.person_id and a.status = 'pending'),
+                 'has_work_in_view', exists (
+                     select 1 from drafts d
+                     where d.tenant_id = r.tenant_id and d.person_id = r.person_id and d.status = 'open')
+                 or coalesce((
+                     select o.state->>'thread' is not null from runs o
+                     where o.tenant_id = r.tenant_id and o.conversation_id = r.conversation_id
+                       and o.person_id = r.person_id and o.id <> r.id
+                     order by o.created_at desc limit 1), false),
+                 'has_earlier_request', exists (
+                     select 1 from runs o
+                     where o.tenant_id = r.tenant_id and o.conversation_id = r.conversation_id
+                       and o.person_id = r.person_id and o.id <> r.id and o.status = 'waiting'
+                       and o.created_at <= r.created_at
+                       and o.state @> '{"pending": [{"parked": {"parked": "effect"}}]}'),
+                 'memory', jsonb_build_object(
+                     'summary', (
+                         select to_jsonb(s) from summaries s
+                         where s.tenant_id = r.tenant_id and s.conversation_id = r.conversation_id),
+                     'facts', (
+                         select jsonb_agg(to_jsonb(f) order by f.recorded_at desc, f.id desc) from (
+                             select f.* from facts f
+                             where f.tenant_id = r.tenant_id
+                               and f.owner = case
+                                   when v.is_dm or v.private_with is not null then r.person_id else v.channel end
+                               and (f.person_id is null or f.person_id = r.person_id)
+                             order by f.recorded_at desc, f.id desc limit $3) f)),
+                 'turns', (
+                     select jsonb_agg(jsonb_build_object('turn', m.turn, 'untrusted_sources', m.untrusted_sources,
+                         'only_for', m.only_for, 'speaker', m.speaker) order by m.seq desc) from (
+                         select m.seq, m.turn, m.untrusted_sources, m.only_for,
+                             coalesce(nullif(sp.full_name, ''), sp.name) as speaker
+                         from messages m
+                         left join people sp on sp.tenant_id = m.tenant_id and sp.id = m.person_id
+                         where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id
+                           and m.run_id <> r.id and m.role in ('human', 'ai')
+                           and (m.only_for is null or m.only_for = r.person_id)
+                           and (m.role = 'human' or m.turn->>'text' <> '')
+                           and m.seq > coalesce((
+                               select s.covered_seq from summaries s
+                               where s.tenant_id = r.tenant_id and s.conversation_id = r.conversation_id), 0)
+                         order by m.seq desc limit $4) m))
+             end as "recalled: Json<RecalledRows>"
          from runs r
          join conversation_locations v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
          join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
@@ -121,7 +231,10 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
          left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          where r.tenant_id = $1 and r.id = $2"#,
         tenant.0,
-        id.0
+        id.0,
+        MAX_FACTS,
+        MAX_RECALLED_MESSAGES,
+        node.map(|node| node.as_str())
     )
     .fetch_optional(conn)
     .await?;
@@ -139,7 +252,8 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
         persisted_turns: usize::try_from(row.persisted_turns).unwrap_or_default(),
         streaming_message: None,
     };
-    Ok(Some(LoadedRun { run, venue: row.location.0, person: row.person.0.into() }))
+    let recalled = row.recalled.map(|rows| rows.0);
+    Ok(Some(LoadedRun { run, venue: row.location.0, person: row.person.0.into(), recalled }))
 }
 
 /// What a transition writes in addition to what its nodes emitted.
@@ -290,93 +404,6 @@ impl NewMessage<'_> {
             untrusted_sources: self.provenance.sources(),
         }
     }
-}
-
-/// Returns the last `most` turns of people and of Nod in a conversation, before this run and after the sequence number
-/// `after_seq`, that `reader` is allowed to read, oldest first. Tool turns stay in the record.
-pub async fn list_recent_turns(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    conversation: ConversationId,
-    before: RunId,
-    after_seq: i64,
-    reader: PersonId,
-    most: i64,
-) -> sqlx::Result<Vec<AttributedTurn>> {
-    let rows = sqlx::query!(
-        r#"select m.turn, m.untrusted_sources, m.only_for, p.full_name as "full_name?", p.name as "name?"
-         from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
-         where m.tenant_id = $1 and m.conversation_id = $2 and m.run_id <> $3 and m.role in ('human', 'ai')
-           and (m.only_for is null or m.only_for = $4)
-           and (m.role = 'human' or m.turn->>'text' <> '') and m.seq > $6
-         order by m.seq desc limit $5"#,
-        tenant.0,
-        conversation.0,
-        before.0,
-        reader.0,
-        most,
-        after_seq
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.into_iter()
-        .rev()
-        .map(|row| {
-            let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
-            let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
-            Ok(AttributedTurn {
-                turn: from_json(row.turn)?,
-                speaker,
-                outside: row.untrusted_sources,
-                audience,
-            })
-        })
-        .collect()
-}
-
-/// What a conversation has in addition to its messages.
-pub(super) struct ConversationExtras {
-    /// Whether files were attached to this message or an earlier one.
-    pub(super) files: bool,
-    /// Whether an approval waits for the person, here or elsewhere.
-    pub(super) waiting: bool,
-    /// Whether the person has an open draft, or their last run here had a mail thread in view.
-    pub(super) left: bool,
-    /// Whether an earlier request of the person is still being done without an approval, such as writing a draft.
-    pub(super) under_way: bool,
-}
-
-/// Checks with one query what a run might have to load.
-pub(super) async fn load_conversation_extras(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    run: &Run,
-) -> sqlx::Result<ConversationExtras> {
-    sqlx::query_as!(
-        ConversationExtras,
-        r#"select exists (
-                 select 1 from attachments where tenant_id = $1 and conversation_id = $2) as "files!",
-             exists (
-                 select 1 from approvals where tenant_id = $1 and decider_id = $3 and status = 'pending') as "waiting!",
-             exists (
-                 select 1 from drafts where tenant_id = $1 and person_id = $3 and status = 'open')
-             or coalesce((
-                 select r.state->>'thread' is not null from runs r
-                 where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
-                 order by r.created_at desc limit 1), false) as "left!",
-             exists (
-                 select 1 from runs r
-                 where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
-                   and r.status = 'waiting' and r.created_at <= (select created_at from runs where tenant_id = $1 and id = $4)
-                   and r.state @> '{"pending": [{"parked": {"parked": "effect"}}]}')
-                 as "under_way!""#,
-        tenant.0,
-        run.conversation.0,
-        run.person.0,
-        run.id.0
-    )
-    .fetch_one(conn)
-    .await
 }
 
 /// Returns the open run that a message started, and the words that it started with.

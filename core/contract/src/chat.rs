@@ -615,6 +615,13 @@ impl Adapters {
         self.0.keys().copied()
     }
 
+    /// Returns how many seconds each platform asks for between two posts in one channel.
+    #[must_use]
+    pub fn post_intervals(&self) -> BTreeMap<String, f64> {
+        let seconds = |adapter: &Arc<dyn ChatAdapter>| adapter.post_interval().as_seconds_f64();
+        self.0.iter().map(|(platform, adapter)| ((*platform).to_owned(), seconds(adapter))).collect()
+    }
+
     /// Returns the adapter of a platform.
     #[must_use]
     pub fn get(&self, platform: &str) -> Option<&Arc<dyn ChatAdapter>> {

@@ -12,7 +12,7 @@ use crate::context::Agent;
 use crate::graph::{
     self, Directory, LoadedCheck, Next, NodeContext, NodeError, NodeOutput, RecalledContext, Step,
 };
-use crate::rows::{self as sql, LoadedRun, Run};
+use crate::rows::{self as sql, LoadedRun, RecalledRows, Run};
 use crate::state::Node;
 use crate::streaming;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
@@ -20,7 +20,7 @@ use nod_contract::chat::{DeliveryTarget, Membership};
 use nod_contract::ids::RunId;
 use nod_contract::model::{ModelError, TokenSender, Turn};
 use nod_memory::history;
-use nod_memory::memory::{self, prompt_context::MemoryContext};
+use nod_memory::memory::prompt_context::MemoryContext;
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::{self, StreamingMessage};
 use nod_people::people::{self, Person, names};
@@ -34,8 +34,6 @@ use nod_store::steps::StepRecord;
 
 /// After this many failed attempts, the run fails and the person is notified.
 const MAX_ATTEMPTS: i32 = 8;
-/// The most earlier messages that are brought into view.
-const MAX_RECALLED_MESSAGES: i64 = 20;
 /// The most attempts to read the earlier messages of a thread from the platform.
 const MAX_HISTORY_ATTEMPTS: i32 = 3;
 /// The most mentions in one message that are resolved to names.
@@ -54,7 +52,7 @@ pub async fn advance(
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
-    let LoadedRun { mut run, venue, person } = loaded;
+    let LoadedRun { mut run, venue, person, recalled } = loaded;
     if claim.attempt > 1 {
         // An earlier attempt might have opened a message.
         run.streaming_message = open::open_of(&mut conn, claim.tenant, id).await?;
@@ -86,7 +84,7 @@ pub async fn advance(
     if run.node == Node::Recall {
         run.state.principal = person.principal();
     }
-    match Box::pin(run_nodes(core, claim, run, &venue, event.is_some())).await {
+    match Box::pin(run_nodes(core, claim, run, &venue, recalled, event.is_some())).await {
         // It was stopped during a step, so nothing of that step was committed.
         Err(_) if is_stopped(core, claim, id).await? => {
             streaming::cancel_stream(core, claim, &venue, id).await?;
@@ -120,6 +118,7 @@ async fn run_nodes(
     claim: &Claim,
     run: Run,
     venue: &ConversationLocation,
+    mut recalled: Option<RecalledRows>,
     has_event: bool,
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, has_event);
@@ -134,7 +133,13 @@ async fn run_nodes(
             return work.commit_and_finish("waiting", None).await;
         }
         let (words, ear) = TokenSender::channel();
-        let Some(cx) = context(core, claim, venue, &work.run, &directory, words).await? else {
+        if node == Node::Recall && recalled.is_none() {
+            // An edited message begins anew.
+            let mut conn = core.pool.acquire().await?;
+            recalled = sql::load_recalled(&mut conn, claim.tenant, work.run.id).await?;
+        }
+        let Some(cx) = context(core, claim, venue, &work.run, recalled.take(), &directory, words).await?
+        else {
             return later(core, claim).await;
         };
         let started = core.now();
@@ -235,15 +240,16 @@ async fn context<'a>(
     claim: &Claim,
     venue: &'a ConversationLocation,
     run: &Run,
+    recalled: Option<RecalledRows>,
     directory: &'a dyn Directory,
     words: TokenSender,
 ) -> Result<Option<NodeContext<'a>>, WorkError> {
-    let memory = match run.node {
-        Node::Recall => match load_recalled_context(core, claim, venue, run).await? {
+    let memory = match recalled {
+        Some(rows) => match load_recalled_context(core, claim, venue, run, rows).await? {
             None => return Ok(None),
             memory => memory,
         },
-        _ => None,
+        None => None,
     };
     let mut checks = Vec::new();
     if run.node == Node::Check {
@@ -299,12 +305,9 @@ async fn load_recalled_context(
     claim: &Claim,
     venue: &ConversationLocation,
     run: &Run,
+    mut rows: RecalledRows,
 ) -> Result<Option<RecalledContext>, WorkError> {
-    // Most conversations have only messages and need no further query.
-    let mut conn = core.pool.acquire().await?;
-    let beside = sql::load_conversation_extras(&mut conn, claim.tenant, run).await?;
-    drop(conn);
-    if beside.under_way && core.now() - run.began < MAX_EARLIER_REQUEST_WAIT {
+    if rows.has_earlier_request && core.now() - run.began < MAX_EARLIER_REQUEST_WAIT {
         return Ok(None);
     }
     // No connection is held during a network call.
@@ -316,36 +319,24 @@ async fn load_recalled_context(
         }
         _ => None,
     };
-    if beside.files {
+    if rows.has_attachments {
         let whose = Whose { tenant: claim.tenant, person: run.person };
         attachment::read(core, whose, &venue.platform, run.id).await?;
     }
+    let said = rows.take_turns();
+    let (summary, facts) = rows.memory.into();
+    let view = MemoryContext::build(Some(&summary), &facts, &said, venue.is_private_location());
+    // Most conversations have only messages and need no further query.
     let mut conn = core.pool.acquire().await?;
-    let alone = venue.is_private_location();
-    let owner = if alone { run.person.0 } else { venue.channel.0 };
-    let (summary, facts) =
-        memory::load_for_prompt(&mut conn, claim.tenant, venue.conversation, owner, run.person).await?;
-    let after = summary.covered_seq;
-    let said = sql::list_recent_turns(
-        &mut conn,
-        claim.tenant,
-        venue.conversation,
-        run.id,
-        after,
-        run.person,
-        MAX_RECALLED_MESSAGES,
-    )
-    .await?;
-    let view = MemoryContext::build(Some(&summary), &facts, &said, alone);
     let within = match run.state.is_shared {
         true => PendingFilter::OpenlyIn(venue.conversation),
         false => PendingFilter::Conversation(venue.conversation),
     };
-    let waiting = match beside.waiting {
+    let waiting = match rows.has_pending_approval {
         true => approval::sql::list_pending(&mut conn, claim.tenant, run.person, within).await?,
         false => Vec::new(),
     };
-    let files = match beside.files {
+    let files = match rows.has_attachments {
         true => {
             attachment::sql::list_by_conversation(&mut conn, claim.tenant, venue.conversation, run.id).await?
         }
@@ -371,7 +362,7 @@ async fn load_recalled_context(
         run: run.id,
         is_shared: run.state.is_shared,
     };
-    let (drafts, thread) = match beside.left {
+    let (drafts, thread) = match rows.has_work_in_view {
         true => draft::sql::load_open_drafts(&mut conn, claim.tenant, &here).await?,
         false => (Vec::new(), None),
     };

@@ -66,7 +66,7 @@ async fn stop_and_show(
     now: Timestamp,
     shown: &mut Vec<Card>,
 ) -> sqlx::Result<StopResult> {
-    let Some(LoadedRun { run, venue, person }) = sql::load(conn, tenant, id).await? else {
+    let Some(LoadedRun { run, venue, person, .. }) = sql::load(conn, tenant, id).await? else {
         return Ok(StopResult::AlreadyEnded);
     };
     if run.person != by {

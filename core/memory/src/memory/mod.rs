@@ -20,7 +20,7 @@ pub mod tokens;
 
 pub use command::{choices, handle_click, handle_command};
 pub use job::update_memory;
-pub use sql::load_for_prompt;
+pub use sql::{MAX_FACTS, MemoryRows};
 
 use uuid::Uuid;
 

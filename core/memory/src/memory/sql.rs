@@ -1,5 +1,6 @@
 //! Rows of summaries and facts.
 
+use serde::Deserialize;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -10,59 +11,62 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, FactId, MessageId, PersonId, RunId, TenantId, TraceId};
 
 /// The most facts that are loaded for one prompt, newest first.
-const MAX_FACTS: i64 = 60;
+pub const MAX_FACTS: i64 = 60;
 /// The most messages that are read at once.
 pub(super) const MAX_MESSAGES: usize = 24;
 /// The most facts and summaries that are shown or exported at once.
 const MAX_LISTED: i64 = 500;
 
-/// Loads the memory for a prompt: the summary of the conversation, and the facts of `owner` that `reader` can see,
-/// newest first.
-pub async fn load_for_prompt(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    conversation: ConversationId,
+/// The memory for a prompt, as it is selected together with a run: the summary of the conversation, and the facts of an
+/// owner that the reader can see, newest first.
+#[derive(Debug, Deserialize)]
+pub struct MemoryRows {
+    summary: Option<SummaryRow>,
+    facts: Option<Vec<FactRow>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SummaryRow {
+    text: String,
+    covered_seq: i64,
+    read_seq: i64,
+    only_for: Option<Uuid>,
+    untrusted_sources: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FactRow {
+    id: Uuid,
     owner: Uuid,
-    reader: PersonId,
-) -> sqlx::Result<(ConversationSummary, Vec<Fact>)> {
-    let rows = sqlx::query!(
-        r#"select s.text as "text?", s.covered_seq as "covered?", s.read_seq as "read?", s.only_for,
-             s.untrusted_sources as "summary_untrusted_sources?", f.id as "id?", f.person_id, f.kind as "kind?", f.name as "name?",
-             f.value as "value?", f.message_id as "message?", f.untrusted_sources as "untrusted_sources?"
-         from conversations c
-         left join summaries s on s.tenant_id = c.tenant_id and s.conversation_id = c.id
-         left join facts f on f.tenant_id = c.tenant_id and f.owner = $3
-             and (f.person_id is null or f.person_id = $4)
-         where c.tenant_id = $1 and c.id = $2
-         order by f.recorded_at desc nulls last, f.id desc limit $5"#,
-        tenant.0,
-        conversation.0,
-        owner,
-        reader.0,
-        MAX_FACTS
-    )
-    .fetch_all(conn)
-    .await?;
-    let summary = rows.first().map(|row| ConversationSummary {
-        text: row.text.clone().unwrap_or_default(),
-        covered_seq: row.covered.unwrap_or_default(),
-        read_seq: row.read.unwrap_or_default(),
-        only_for: row.only_for.map(PersonId),
-        untrusted_sources: row.summary_untrusted_sources.clone().unwrap_or_default(),
-    });
-    let facts = rows.into_iter().filter_map(|row| {
-        Some(Fact {
-            id: FactId(row.id?),
-            owner,
+    person_id: Option<Uuid>,
+    kind: String,
+    name: String,
+    value: String,
+    message_id: Uuid,
+    untrusted_sources: Vec<String>,
+}
+
+impl From<MemoryRows> for (ConversationSummary, Vec<Fact>) {
+    fn from(rows: MemoryRows) -> Self {
+        let summary = rows.summary.map(|row| ConversationSummary {
+            text: row.text,
+            covered_seq: row.covered_seq,
+            read_seq: row.read_seq,
+            only_for: row.only_for.map(PersonId),
+            untrusted_sources: row.untrusted_sources,
+        });
+        let facts = rows.facts.unwrap_or_default().into_iter().map(|row| Fact {
+            id: FactId(row.id),
+            owner: row.owner,
             person: row.person_id.map(PersonId),
-            kind: FactKind::from_name(&row.kind?),
-            name: row.name?,
-            value: row.value?,
-            message: MessageId(row.message?),
-            untrusted_sources: row.untrusted_sources.unwrap_or_default(),
-        })
-    });
-    Ok((summary.unwrap_or_default(), facts.collect()))
+            kind: FactKind::from_name(&row.kind),
+            name: row.name,
+            value: row.value,
+            message: MessageId(row.message_id),
+            untrusted_sources: row.untrusted_sources,
+        });
+        (summary.unwrap_or_default(), facts.collect())
+    }
 }
 
 /// Loads the conversation, person and trace of a run.

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::sql::{self, ConversationLocation, Delivery, NewDelivery};
+use super::sql::{self, ConversationLocation, Delivery, NewDelivery, PostSlot};
 use crate::context::Chat;
 use crate::people;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
@@ -19,7 +19,9 @@ pub(super) const SHOW_PRIVATELY: &str = "show_privately";
 /// Posts or replaces a message.
 pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let (delivery, venue) = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such delivery")?;
+    let intervals = core.adapters.post_intervals();
+    let loaded = sql::load_for_post(&mut conn, claim, id, &intervals, core.now()).await?;
+    let (delivery, venue, slot) = loaded.ok_or("no such delivery")?;
     let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
     drop(conn);
     if delivery.posted_version == Some(delivery.version) {
@@ -33,9 +35,7 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     if delivery.posted_message.is_none() && card.is_empty() && claim.attempt == 1 && !delivery.was_streamed {
         return complete_job(core, claim).await;
     }
-    if delivery.posted_message.is_none()
-        && let Some(free) = wait_for_rate_limit(core, claim, &target, adapter.post_interval()).await?
-    {
+    if let PostSlot::At(free) = slot {
         return reschedule(core, claim, free).await;
     }
     let outcome = match &delivery.posted_message {
@@ -76,20 +76,6 @@ async fn handle_deleted_message(core: &Chat, claim: &Claim, id: DeliveryId) -> R
     sql::mark_removed(&mut tx, claim.tenant, id, None).await?;
     jobs::reschedule(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
-}
-
-/// Returns when the rate limit allows the next post, or `None` if it does now. Ephemeral messages are exempt.
-async fn wait_for_rate_limit(
-    core: &Chat,
-    claim: &Claim,
-    target: &DeliveryTarget,
-    pause: TimeDelta,
-) -> Result<Option<Timestamp>, WorkError> {
-    if matches!(target, DeliveryTarget::Ephemeral { .. }) {
-        return Ok(None);
-    }
-    let mut conn = core.pool.acquire().await?;
-    Ok(sql::acquire_post_slot(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
 }
 
 /// Reschedules a job that did nothing. The next attempt looks the message up only if an earlier one might be lost.

@@ -1,5 +1,7 @@
 //! Rows of outgoing messages, and of the channels they go to.
 
+use std::collections::BTreeMap;
+
 use chrono::TimeDelta;
 use serde::Deserialize;
 use sqlx::PgConnection;
@@ -132,15 +134,61 @@ pub(super) async fn insert(
     Ok(())
 }
 
+/// A row of a message, with the location of its conversation.
+struct DeliveryRow {
+    id: Uuid,
+    conversation_id: Uuid,
+    run_id: Option<Uuid>,
+    platform: String,
+    target: Option<serde_json::Value>,
+    opens_thread: bool,
+    card: serde_json::Value,
+    file: Option<serde_json::Value>,
+    version: i32,
+    posted_version: Option<i32>,
+    posted_message: Option<serde_json::Value>,
+    only_for: Option<Uuid>,
+    stream_status: Option<String>,
+    created_at: Timestamp,
+    location: Json<ConversationLocation>,
+    has_post_slot: bool,
+    next_post_at: Option<Timestamp>,
+}
+
+impl DeliveryRow {
+    fn into_parts(self) -> sqlx::Result<(Delivery, ConversationLocation)> {
+        let delivery = Delivery {
+            id: DeliveryId(self.id),
+            conversation: ConversationId(self.conversation_id),
+            platform: self.platform,
+            target: self.target.map(from_json).transpose()?,
+            opens_thread: self.opens_thread,
+            card: from_json(self.card)?,
+            file: self.file.map(from_json).transpose()?,
+            version: self.version,
+            posted_version: self.posted_version,
+            posted_message: self.posted_message.map(from_json).transpose()?,
+            run: self.run_id.map(RunId),
+            only_for: self.only_for.map(PersonId),
+            was_streamed: self.stream_status.is_some(),
+            created_at: self.created_at,
+        };
+        Ok((delivery, self.location.0))
+    }
+}
+
 /// Loads a message with the location of its conversation.
 pub async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
 ) -> sqlx::Result<Option<(Delivery, ConversationLocation)>> {
-    let row = sqlx::query!(
-        r#"select d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
-             d.posted_version, d.posted_message, d.only_for, d.stream_status, d.created_at, to_jsonb(v) as "location!: Json<ConversationLocation>"
+    let row = sqlx::query_as!(
+        DeliveryRow,
+        r#"select d.id, d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
+             d.posted_version, d.posted_message, d.only_for, d.stream_status, d.created_at,
+             to_jsonb(v) as "location!: Json<ConversationLocation>", false as "has_post_slot!",
+             null::timestamptz as next_post_at
          from deliveries d
          join conversation_locations v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
          where d.tenant_id = $1 and d.id = $2"#,
@@ -149,24 +197,66 @@ pub async fn load(
     )
     .fetch_optional(conn)
     .await?;
+    row.map(DeliveryRow::into_parts).transpose()
+}
+
+/// Whether a message can be posted now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PostSlot {
+    /// Its lane's next post is reserved, or it needs none: it is posted already, or ephemeral.
+    Now,
+    /// When the rate limit allows the next post.
+    At(Timestamp),
+}
+
+/// Loads a message for its job. If it is still to be posted, it also reserves the lane's next post under the rate limit,
+/// which is so many seconds between two posts on each platform.
+pub(super) async fn load_for_post(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    id: DeliveryId,
+    intervals: &BTreeMap<String, f64>,
+    now: Timestamp,
+) -> sqlx::Result<Option<(Delivery, ConversationLocation, PostSlot)>> {
+    let (platforms, seconds): (Vec<String>, Vec<f64>) = intervals.clone().into_iter().unzip();
+    let row = sqlx::query_as!(
+        DeliveryRow,
+        r#"with slot as (
+             insert into rate_limits (tenant_id, lane_id, next_post_at)
+             select d.tenant_id, $3, $4::timestamptz + make_interval(secs => p.seconds)
+             from deliveries d
+             join unnest($5::text[], $6::float8[]) as p (platform, seconds) on p.platform = d.platform
+             where d.tenant_id = $1 and d.id = $2 and d.posted_message is null
+               and d.posted_version is distinct from d.version
+               and coalesce(d.target->>'to', '') not in ('ephemeral', 'whisper')
+             on conflict (tenant_id, lane_id) do update set next_post_at = excluded.next_post_at
+                 where rate_limits.next_post_at <= $4
+             returning next_post_at)
+         select d.id, d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
+             d.posted_version, d.posted_message, d.only_for, d.stream_status, d.created_at,
+             to_jsonb(v) as "location!: Json<ConversationLocation>",
+             exists (select 1 from slot) as "has_post_slot!", (
+                 select r.next_post_at from rate_limits r where r.tenant_id = $1 and r.lane_id = $3) as next_post_at
+         from deliveries d
+         join conversation_locations v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
+         where d.tenant_id = $1 and d.id = $2"#,
+        claim.tenant.0,
+        id.0,
+        claim.lane,
+        now,
+        &platforms,
+        &seconds
+    )
+    .fetch_optional(conn)
+    .await?;
     let Some(row) = row else { return Ok(None) };
-    let delivery = Delivery {
-        id,
-        conversation: ConversationId(row.conversation_id),
-        platform: row.platform,
-        target: row.target.map(from_json).transpose()?,
-        opens_thread: row.opens_thread,
-        card: from_json(row.card)?,
-        file: row.file.map(from_json).transpose()?,
-        version: row.version,
-        posted_version: row.posted_version,
-        posted_message: row.posted_message.map(from_json).transpose()?,
-        run: row.run_id.map(RunId),
-        only_for: row.only_for.map(PersonId),
-        was_streamed: row.stream_status.is_some(),
-        created_at: row.created_at,
-    };
-    Ok(Some((delivery, row.location.0)))
+    // The time of the post before: this statement does not see the row that it has just written.
+    let (has_slot, next) = (row.has_post_slot, row.next_post_at.unwrap_or(now));
+    let (delivery, venue) = row.into_parts()?;
+    let needs_slot = delivery.posted_message.is_none()
+        && !matches!(delivery.target, Some(DeliveryTarget::Ephemeral { .. }));
+    let slot = if needs_slot && !has_slot { PostSlot::At(next) } else { PostSlot::Now };
+    Ok(Some((delivery, venue, slot)))
 }
 
 /// Returns a message's card, which nobody else changes until the end of the transaction.
