@@ -71,16 +71,11 @@ impl Tape {
 
 fn ask() -> CompletionRequest {
     let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
-    let parameters = serde_json::value::to_raw_value(&parameters).unwrap();
     CompletionRequest {
         tier: Tier::Reasoner,
         system: "You are Nod.".into(),
         turns: vec![Turn::Human { text: "Hello".into() }],
-        tools: vec![Arc::new(ToolDefinition {
-            name: "look".into(),
-            description: "Looks.".into(),
-            parameters,
-        })],
+        tools: vec![Arc::new(ToolDefinition::new("look", "Looks.", &parameters))],
         response_schema: None,
     }
 }

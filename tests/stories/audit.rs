@@ -10,6 +10,8 @@ use crate::mail::late_mail_call;
 
 on_each_platform!(
     every_node_tool_and_model_call_is_kept,
+    a_prompt_in_the_record_is_what_the_model_got,
+    what_prompts_have_in_common_is_stored_once,
     every_run_says_its_intent_and_its_way,
     what_was_said_is_kept_before_the_model_is_asked,
     the_whole_turn_is_kept_under_one_run,
@@ -76,6 +78,53 @@ async fn every_node_tool_and_model_call_is_kept(platform: Platform) {
             .await
             .unwrap();
     assert_eq!(outputs, 0);
+    world.finish().await;
+}
+
+async fn a_prompt_in_the_record_is_what_the_model_got(platform: Platform) {
+    let world = with_sent_mail(platform).await;
+    let kept: Vec<Value> =
+        sqlx::query_scalar("select input from run_steps where kind = 'model' order by seq")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    let shown = |input: &Value| {
+        let (schema, tools) = (&input["response_schema"], input["tools"].as_array().unwrap());
+        json!([input["system"], schema[0], schema[1], tools])
+    };
+    let sent = |request: &Value| {
+        let schema = &request["response_format"]["json_schema"];
+        let tools = request["tools"].as_array().into_iter().flatten();
+        let tools: Vec<&Value> = tools.map(|tool| &tool["function"]).collect();
+        json!([request["messages"][0]["content"], schema["name"], schema["schema"], tools])
+    };
+    let kept: Vec<Value> = kept.iter().map(shown).collect();
+    assert_eq!(kept, world.model.requests().iter().map(sent).collect::<Vec<_>>());
+    assert!(
+        kept.iter().any(|prompt| !prompt[1].is_null()) && kept.iter().any(|prompt| prompt[3] != json!([]))
+    );
+    world.finish().await;
+}
+
+async fn what_prompts_have_in_common_is_stored_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let texts = "select digest::text from prompt_texts order by digest";
+    let mut stored = Vec::new();
+    for said in ["hello", "hello again", "still there?"] {
+        if said == "still there?" {
+            // A process that has just started does not know what is stored.
+            world.stop().await;
+            world.start().await;
+        }
+        world.script_model("conversational", [Answer::text("Hello.")]);
+        world.say("ana", "dm:ana", said).await;
+        stored.push(column(&world, texts).await);
+    }
+    assert!(!stored[0].is_empty() && stored.iter().all(|later| *later == stored[0]), "{stored:?}");
+    let wrong = "select body from prompt_texts
+                 where digest <> left(encode(sha256(convert_to(body, 'UTF8')), 'hex'), 32)::uuid";
+    assert_eq!(column(&world, wrong).await, [""; 0]);
+    world.read_new("dm:ana");
     world.finish().await;
 }
 

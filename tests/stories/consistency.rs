@@ -43,7 +43,7 @@ const BROKEN: [(&str, &[&str]); 11] = [
         &["messages without a run"],
     ),
     (
-        "update run_steps set run_id = gen_random_uuid() where name = 'recall' and output is null",
+        "update step_records set run_id = gen_random_uuid() where steps @> '[{\"name\": \"recall\"}]'",
         &["steps without a run"],
     ),
     (

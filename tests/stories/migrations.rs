@@ -2,6 +2,7 @@
 
 use nod_store::store::MIGRATOR;
 use nod_tests::TestDatabase;
+use serde_json::{Value, json};
 use sqlx::migrate::Migrate;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
@@ -68,6 +69,23 @@ async fn every_migration_keeps_the_rows_that_are_there() {
     // A job that is retried keeps its attempts.
     let retried = jobs_by(&mut conn, "attempts || ' ' || last_error").await;
     assert_eq!(retried, ["2 no answer"]);
+    // Steps of before stand in front of those of today, whose prompts are whole.
+    let steps: Vec<Value> =
+        sqlx::query_scalar("select jsonb_build_array(kind, name, input) from run_steps order by seq")
+            .fetch_all(&mut conn)
+            .await
+            .unwrap();
+    let prompt = json!({
+        "tier": "router",
+        "system": "Rules for: Ana",
+        "turns": [],
+        "tools": [{ "name": "look", "parameters": {} }],
+        "response_schema": ["route", { "type": "object" }],
+    });
+    assert_eq!(
+        steps,
+        [json!(["model", "router", {}]), json!(["model", "router", prompt]), json!(["node", "route", null])]
+    );
     conn.close().await.unwrap();
     database.drop_database().await;
 }

@@ -11,8 +11,9 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Column, Connection, Executor, PgConnection, Row, ValueRef};
 
 /// The exceptions, as in the sibling of [`crate::tenants`] in `core/inbox/tests`: the dispatcher works for every
-/// organisation. All organisations share the sequence of job numbers, so the result of `enqueue` is never the same.
-const FOR_ALL: [&str; 2] = ["claim_jobs(", "select enqueue("];
+/// organisation. All organisations share the sequence of job numbers, so the result of `enqueue` is never the same, and
+/// the texts that prompts have in common, which are the program's.
+const FOR_ALL: [&str; 3] = ["claim_jobs(", "select enqueue(", "insert into prompt_texts"];
 /// Each timestamp that a statement gets: the row's own, or one long before or long after it.
 const TIMES: [Option<&str>; 3] = [None, Some("2020-03-06 09:30Z"), Some("2036-03-06 09:30Z")];
 const OWN: &str = "00000000-0000-0000-0000-000000000001";
@@ -25,7 +26,7 @@ const WRITING_FUNCTIONS: [(&str, &[&str]); 2] =
     [("complete_job", &["tenant_id", "id", "lease_id", "job"]), ("enqueue_once", &["tenant_id", "id"])];
 
 /// They show rows of tables.
-const VIEWS: [&str; 2] = ["conversation_locations", "jobs"];
+const VIEWS: [&str; 3] = ["conversation_locations", "jobs", "run_steps"];
 
 struct Statement {
     query: String,

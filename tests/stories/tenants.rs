@@ -143,7 +143,7 @@ async fn every_key_leads_with_the_organisation() {
          join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
          join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
          where n.nspname = 'public' and i.indisprimary and a.attname <> 'tenant_id'
-           and c.relname not in ('tenants', '_sqlx_migrations')",
+           and c.relname not in ('tenants', 'prompt_texts', '_sqlx_migrations')",
     )
     .fetch_all(&pool)
     .await

@@ -40,8 +40,16 @@ const UNIQUE: [&str; 7] =
     ["channel_ref", "thread_ref", "message_ref", "draft_ref", "user_ref", "key", "state_hash"];
 /// The texts by which a person is found. A colleague of the same first name would be a question.
 const NAMES: [&str; 4] = ["name", "full_name", "email", "connected_email"];
-/// What is too large to be kept a hundred thousand times on a small disk, and is read for its own run alone.
-const LARGE: [(&str, &str); 3] = [("run_steps", "input"), ("run_steps", "output"), ("runs", "state")];
+/// What is too large to be kept a hundred thousand times on a small disk, and is read for its own run alone: its table, its
+/// column and what is kept of it.
+const LARGE: [(&str, &str, &str); 2] = [
+    ("runs", "state", "'{}'"),
+    (
+        "step_records",
+        "steps",
+        "(select jsonb_agg(s - 'input' - 'output') from jsonb_array_elements(t.steps) s)",
+    ),
+];
 
 /// Copies until there are about so many runs.
 ///
@@ -139,8 +147,9 @@ impl Table {
         let number =
             if of_channel { format!("(n / {})", held_by.conversations_a_channel()) } else { "n".to_owned() };
         let by_colleagues = held_by == HeldBy::Colleagues;
-        if LARGE.contains(&(self.name.as_str(), column)) {
-            if column == "state" { "'{}'".to_owned() } else { "null".to_owned() }
+        let large = LARGE.iter().find(|(table, large, _)| *table == self.name && *large == column);
+        if let Some((.., kept)) = large {
+            (*kept).to_owned()
         } else if SHARED.contains(&column) || is_person && !by_colleagues {
             format!("t.{column}")
         } else if is_id {

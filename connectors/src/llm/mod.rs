@@ -24,7 +24,7 @@ use nod_contract::model::{
 use nod_contract::scope::Scope;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -145,15 +145,9 @@ impl OpenAi {
         let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
         let ask = CompletionRequest {
             tier,
-            system: "You test whether tools can be called. Call the tool `ready`, and say nothing."
-                .to_owned(),
+            system: "You test whether tools can be called. Call the tool `ready`, and say nothing.".into(),
             turns: vec![Turn::Human { text: "Call the tool now.".to_owned() }],
-            tools: vec![Arc::new(ToolDefinition {
-                name: "ready".to_owned(),
-                description: "Says that tools work.".to_owned(),
-                parameters: to_raw_value(&parameters)
-                    .map_err(|error| no_body(&error).into_error(1, PROBE_WITHIN))?,
-            })],
+            tools: vec![Arc::new(ToolDefinition::new("ready", "Says that tools work.", &parameters))],
             response_schema: None,
         };
         let line = self.tier_client(tier);

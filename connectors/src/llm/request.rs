@@ -76,12 +76,12 @@ impl<'a> Message<'a> {
 }
 
 fn messages(ask: &CompletionRequest, dialect: Dialect) -> Vec<Message<'_>> {
-    let mut system = Cow::Borrowed(ask.system.as_str());
+    let mut system = ask.system.text();
     if let (Some((_, schema)), true) = (&ask.response_schema, dialect.structure != StructuredOutput::Schema) {
-        system.to_mut().push_str(
+        system.push_str(
             "\n\nAnswer with one JSON object and nothing else. It must satisfy this JSON Schema:\n",
         );
-        system.to_mut().push_str(&schema.to_string());
+        system.push_str(&schema.to_string());
     }
     std::iter::once(Message::new("system", system))
         .chain(ask.turns.iter().map(|turn| message(turn, dialect)))
@@ -250,8 +250,7 @@ mod tests {
     }
 
     fn look(parameters: &Value) -> Arc<ToolDefinition> {
-        let parameters = to_raw_value(parameters).unwrap();
-        Arc::new(ToolDefinition { name: "look".into(), description: "Looks.".into(), parameters })
+        Arc::new(ToolDefinition::new("look", "Looks.", parameters))
     }
 
     fn body(ask: &CompletionRequest, settings: &TierSettings, dialect: Dialect) -> Value {

@@ -275,7 +275,7 @@ pub async fn write(
 ) -> sqlx::Result<()> {
     let run = transition.run;
     let ended = matches!(run.status.as_str(), "done" | "failed");
-    // Messages and records are passed as one JSON array each, whatever their number.
+    // Messages and records are passed as one JSON array each; the records are also stored as one.
     let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
     let moved = sqlx::query_scalar!(
         "with held as (
@@ -294,13 +294,8 @@ pub async fn write(
              from moved, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
                  turn jsonb, only_for uuid, untrusted_sources text[])),
          noted as (
-             insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
-                 prompt_tokens, completion_tokens, input, output, error, only_for)
-             select moved.tenant_id, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us,
-                 s.prompt_tokens, s.completion_tokens, s.input, s.output, s.error, $13
-             from moved, jsonb_to_recordset($18) as s(invocation uuid, kind text, name text,
-                 started_at timestamptz, duration_us bigint, prompt_tokens integer, completion_tokens integer,
-                 input jsonb, output jsonb, error text))
+             insert into step_records (tenant_id, run_id, only_for, steps)
+             select moved.tenant_id, $2, $13, $18 from moved where $18::jsonb <> '[]')
          select count(*) as \"moved!\" from moved",
         claim.tenant.0,
         run.id.0,

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod model;
 pub mod outside;
 pub mod privacy;
+pub mod prompt;
 pub mod provider;
 pub mod scope;
 pub mod text;

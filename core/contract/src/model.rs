@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::prompt::{PromptText, SystemPrompt};
 use crate::scope::Scope;
 
 /// Which model answers. Each tier has its own endpoint, key, temperature, timeout and token limit.
@@ -61,28 +62,51 @@ pub struct ToolCall {
 }
 
 /// A tool as it is offered to the model.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct ToolDefinition {
     /// Its name.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// JSON Schema of its arguments, as text: it is written into every prompt and record.
+    /// JSON Schema of its arguments, as text: it is written into every prompt.
     pub parameters: Box<RawValue>,
+    /// All of it, as records name it.
+    text: Arc<PromptText>,
+}
+
+impl ToolDefinition {
+    /// Defines a tool by its name, its description and the JSON Schema of its arguments.
+    #[must_use]
+    pub fn new(name: &str, description: &str, parameters: &Value) -> Self {
+        let whole = json!({ "name": name, "description": description, "parameters": parameters });
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            // A schema is JSON, so it can be written as JSON.
+            parameters: to_raw_value(parameters).unwrap_or_else(|_| RawValue::NULL.to_owned()),
+            text: PromptText::from_json(&whole),
+        }
+    }
+
+    /// Returns the definition as a text that is stored once.
+    #[must_use]
+    pub fn text(&self) -> &Arc<PromptText> {
+        &self.text
+    }
 }
 
 /// A prompt.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct CompletionRequest {
     /// Which model.
     pub tier: Tier,
-    /// The static part first, so that a provider can cache the prefix.
-    pub system: String,
+    /// What the model is told first.
+    pub system: SystemPrompt,
     /// The conversation, oldest first.
     pub turns: Vec<Turn>,
     /// The tools that it can call; empty for none.
     pub tools: Vec<Arc<ToolDefinition>>,
-    /// A JSON Schema that the answer must satisfy, with its name.
+    /// A JSON Schema that the answer must satisfy, with its name. It is a text of the program: no person's words.
     pub response_schema: Option<(String, Value)>,
 }
 

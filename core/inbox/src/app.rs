@@ -38,6 +38,7 @@ use nod_requests::policy::Policy;
 use nod_store::context::Base;
 use nod_store::hooks::Hook;
 use nod_store::jobs::{Dispatcher, Handlers, JobNotifier, Twice, sql as jobs};
+use nod_store::prompt_texts::PromptTexts;
 use nod_store::vault::Vault;
 use nod_store::{leader_lease, tenant};
 
@@ -346,7 +347,8 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, StartError> {
     let Dependencies { pool, ingest_pool: door, clock, ids, adapters, abilities, .. } = parts;
     let Dependencies { contacts, reading, grantors, model, vault, settings, .. } = parts;
     let jobs = JobNotifier::new(clock.clone());
-    let base = Base { pool, clock, ids, jobs, tenant: settings.tenant };
+    let prompt_texts = PromptTexts::default();
+    let base = Base { pool, clock, ids, jobs, tenant: settings.tenant, prompt_texts };
     let chat = Chat {
         base,
         door,

@@ -72,7 +72,7 @@ pub async fn find_inconsistencies(
              where m.tenant_id = $1
                and not exists (select 1 from runs r where r.tenant_id = $1 and r.id = m.run_id)
          union all
-         select 'steps without a run', count(*) from run_steps s
+         select 'steps without a run', count(*) from step_records s
              where s.tenant_id = $1
                and not exists (select 1 from runs r where r.tenant_id = $1 and r.id = s.run_id)
          union all

@@ -22,7 +22,7 @@ const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "poo
 /// Files that may write to other crates' tables, and to which. An identity link moves a person's rows in every table; a
 /// step is stored by one statement together with what it did.
 const WRITES_ELSEWHERE: [(&str, Option<&str>); 2] =
-    [("inbox/src/identity_link/", None), ("agent/src/rows.rs", Some("run_steps"))];
+    [("inbox/src/identity_link/", None), ("agent/src/rows.rs", Some("step_records"))];
 
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Tables whose rows belong to no tenant.
-const OF_NOBODY: [&str; 1] = ["tenants"];
+const OF_NOBODY: [&str; 2] = ["tenants", "prompt_texts"];
 
 /// The dispatcher works for every tenant of the database: it claims any lane that is due, and each claim carries its
 /// tenant.

@@ -83,7 +83,7 @@ impl Scorer {
         let answer = ask_model(self.model.as_ref(), &scope, &request).await;
         let mut record =
             StepRecord::new("model", Tier::Router.as_str(), invocation, started, self.chat.now());
-        record.set_input(&request);
+        record.set_prompt(&request);
         if let Ok(answer) = &answer {
             record = record.tokens(answer.usage);
             record.set_output(answer);
@@ -107,6 +107,7 @@ impl Scorer {
         audience: Audience,
     ) -> sqlx::Result<()> {
         let RunOrIngestion::RunId(run) = run else { return Ok(()) };
+        self.chat.store_prompt_texts(std::slice::from_ref(record)).await?;
         let mut conn = self.chat.pool.acquire().await?;
         steps::record(&mut conn, tenant, run, std::slice::from_ref(record), audience).await
     }
@@ -151,7 +152,7 @@ fn scoring_request(context: &ScoringContext<'_>, marker: &str) -> CompletionRequ
     let text = format!("Question: {}\n\n{}", context.question, passages.join("\n\n"));
     CompletionRequest {
         tier: Tier::Router,
-        system: include_str!("../prompts/score.md").to_owned(),
+        system: include_str!("../prompts/score.md").into(),
         turns: vec![Turn::Human { text }],
         tools: Vec::new(),
         response_schema: Some(("scores".to_owned(), schema())),

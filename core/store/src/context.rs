@@ -6,6 +6,8 @@ use sqlx::{PgPool, PgTransaction};
 use uuid::Uuid;
 
 use crate::jobs::JobNotifier;
+use crate::prompt_texts::PromptTexts;
+use crate::steps::StepRecord;
 use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::{Ids, TenantId};
@@ -19,12 +21,22 @@ pub struct Base {
     pub jobs: JobNotifier,
     /// The organisation of this installation.
     pub tenant: TenantId,
+    /// What prompts have in common and is stored.
+    pub prompt_texts: PromptTexts,
 }
 
 impl Base {
     /// Begins a transaction for a job.
     pub async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
         store::begin(&self.pool).await
+    }
+
+    /// Stores the texts that records of model calls name; see [`PromptTexts`].
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    pub async fn store_prompt_texts(&self, steps: &[StepRecord]) -> sqlx::Result<()> {
+        self.prompt_texts.store(&self.pool, steps, self.now()).await
     }
 
     pub fn now(&self) -> Timestamp {

@@ -7,6 +7,7 @@ pub mod context;
 pub mod hooks;
 pub mod jobs;
 pub mod leader_lease;
+pub mod prompt_texts;
 pub mod runs;
 pub mod steps;
 pub mod store;

@@ -1,4 +1,9 @@
-//! What a run did, step by step: one row per node, tool call and model call.
+//! What a run did, step by step: each node, tool call and model call. Steps that are stored together are one row of
+//! `step_records`; the view `run_steps` shows a row for each.
+
+mod recorded_prompt;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -6,10 +11,12 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::jobs::sql::to_json;
+use crate::steps::recorded_prompt::RecordedPrompt;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{InvocationId, RunId, TenantId};
-use nod_contract::model::Usage;
+use nod_contract::model::{CompletionRequest, Usage};
 use nod_contract::privacy::Audience;
+use nod_contract::prompt::PromptText;
 
 /// One thing that a run did.
 #[derive(Debug, Clone, Serialize)]
@@ -25,15 +32,23 @@ pub struct StepRecord {
     /// How long it took, in microseconds.
     pub duration_us: i64,
     /// Tokens read by a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<u32>,
     /// Tokens written by a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_tokens: Option<u32>,
     /// The prompt or the arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Box<RawValue>>,
     /// The answer or the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Box<RawValue>>,
     /// The error, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Texts that the prompt names by their digests.
+    #[serde(skip)]
+    pub(crate) texts: Vec<Arc<PromptText>>,
 }
 
 impl StepRecord {
@@ -56,11 +71,20 @@ impl StepRecord {
             input: None,
             output: None,
             error: None,
+            texts: Vec::new(),
         }
     }
 
     pub fn set_input(&mut self, input: &impl Serialize) {
         self.input = to_raw_value(input).ok();
+    }
+
+    /// Sets the prompt of a model call as the input. What prompts have in common stands in it by digest, so
+    /// [`store_prompt_texts`](crate::context::Base::store_prompt_texts) comes before the record is written.
+    pub fn set_prompt(&mut self, ask: &CompletionRequest) {
+        let (prompt, texts) = RecordedPrompt::new(ask);
+        self.set_input(&prompt);
+        self.texts = texts;
     }
 
     pub fn set_output(&mut self, output: &impl Serialize) {
@@ -89,15 +113,8 @@ pub async fn record(
     steps: &[StepRecord],
     audience: Audience,
 ) -> sqlx::Result<()> {
-    // All steps are inserted by one statement, from one JSON array.
     sqlx::query!(
-        "insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
-             prompt_tokens, completion_tokens, input, output, error, only_for)
-         select $1, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us, s.prompt_tokens,
-             s.completion_tokens, s.input, s.output, s.error, $4
-         from jsonb_to_recordset($3) as s(invocation uuid, kind text, name text, started_at timestamptz,
-             duration_us bigint, prompt_tokens integer, completion_tokens integer, input jsonb, output jsonb,
-             error text)",
+        "insert into step_records (tenant_id, run_id, only_for, steps) values ($1, $2, $4, $3)",
         tenant.0,
         run.0,
         to_json(&steps)? as _,
@@ -111,7 +128,12 @@ pub async fn record(
 /// Deletes the inputs and outputs of a run's steps and keeps the rest of each record.
 pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<()> {
     sqlx::query!(
-        "update run_steps set input = null, output = null where tenant_id = $1 and run_id = $2",
+        "with old as (
+             update old_run_steps set input = null, output = null where tenant_id = $1 and run_id = $2)
+         update step_records set steps = (
+             select jsonb_agg(s.step - 'input' - 'output' order by s.place)
+             from jsonb_array_elements(steps) with ordinality as s (step, place))
+         where tenant_id = $1 and run_id = $2",
         tenant.0,
         run.0
     )

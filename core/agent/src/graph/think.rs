@@ -103,7 +103,7 @@ async fn complete_recorded(
     let scope = cx.scope();
     let answered = cx.model.complete(&scope, ask, words).await;
     let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
-    record.set_input(ask);
+    record.set_prompt(ask);
     match &answered {
         Ok(answer) => {
             record = record.tokens(answer.usage);

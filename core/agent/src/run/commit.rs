@@ -78,6 +78,7 @@ impl<'a> Commit<'a> {
 
     /// Commits, and the job continues.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
+        self.core.store_prompt_texts(&self.records).await?;
         if self.is_state_only() {
             let mut conn = self.core.pool.acquire().await?;
             self.write_state(&mut conn, status, None).await?;
@@ -113,6 +114,7 @@ impl<'a> Commit<'a> {
         status: &str,
         error: Option<&str>,
     ) -> Result<(), WorkError> {
+        self.core.store_prompt_texts(&self.records).await?;
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, error).await?;
         if self.run.state.has_channel_history && ["done", "failed"].contains(&status) {

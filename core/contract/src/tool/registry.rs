@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use jsonschema::Validator;
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Tool, ToolError, ToolSpec};
+use super::{Tool, ToolError};
 use crate::model::ToolDefinition;
 
 /// The longest reason why an argument is invalid, in bytes.
@@ -74,8 +73,8 @@ impl RegisteredTool {
         let spec = tool.spec();
         let parameters = jsonschema::validator_for(&spec.parameters)
             .map_err(|error| InvalidSchema { tool: spec.name, reason: error.to_string() })?;
-        let definition = Arc::new(definition(spec));
-        Ok(Self { tool, definition, parameters: Arc::new(parameters) })
+        let definition = ToolDefinition::new(spec.name, spec.description.trim(), &spec.parameters);
+        Ok(Self { tool, definition: Arc::new(definition), parameters: Arc::new(parameters) })
     }
 
     /// Returns the tool.
@@ -108,21 +107,12 @@ impl RegisteredTool {
     }
 }
 
-fn definition(spec: &ToolSpec) -> ToolDefinition {
-    ToolDefinition {
-        name: spec.name.to_owned(),
-        description: spec.description.trim().to_owned(),
-        // A schema is JSON, so it can be written as JSON.
-        parameters: to_raw_value(&spec.parameters).unwrap_or_else(|_| RawValue::NULL.to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult};
+    use crate::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 
     struct Roll(ToolSpec);
 

@@ -290,7 +290,10 @@ pub(super) async fn move_rows(
                  only_for = case only_for when $2 then $3 else only_for end
              where tenant_id = $1 and run_id in (select id from theirs)),
          e as (
-             update run_steps set only_for = case only_for when $2 then $3 else only_for end
+             update step_records set only_for = case only_for when $2 then $3 else only_for end
+             where tenant_id = $1 and run_id in (select id from theirs)),
+         old as (
+             update old_run_steps set only_for = case only_for when $2 then $3 else only_for end
              where tenant_id = $1 and run_id in (select id from theirs)),
          f as (update deliveries set only_for = $3 where tenant_id = $1 and only_for = $2),
          g as (

@@ -69,6 +69,7 @@ pub async fn update_memory(core: &Memory, claim: &Claim, run: RunId) -> Result<(
         extraction::validate_output(&a.text, &reading.batch, &reading.known_facts, reading.owner)
     });
     record_completion(&mut record, &ask, &answered, taken.is_some());
+    core.store_prompt_texts(std::slice::from_ref(&record)).await?;
     match taken {
         Some(taken) => write(core, claim, &reading, &taken, &record).await,
         None if claim.attempt < MAX_ATTEMPTS => {
@@ -84,7 +85,7 @@ fn record_completion(
     answered: &Result<Completion, ModelError>,
     usable: bool,
 ) {
-    record.set_input(ask);
+    record.set_prompt(ask);
     match answered {
         Ok(answer) => {
             record.prompt_tokens = answer.usage.map(|usage| usage.prompt);

@@ -53,7 +53,7 @@ pub(super) fn summariser_request(
     parts.push(format!("New from message [{}] on.", batch.old + 1));
     CompletionRequest {
         tier: Tier::Summariser,
-        system: MEMORY.to_owned(),
+        system: MEMORY.into(),
         turns: vec![Turn::Human { text: parts.join("\n\n") }],
         tools: Vec::new(),
         response_schema: Some(("memory".to_owned(), schema())),
