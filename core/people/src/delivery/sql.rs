@@ -211,7 +211,7 @@ pub(super) enum PostSlot {
 
 /// Loads a message for its job. If it is still to be posted, it also reserves the lane's next post under the rate limit,
 /// which is so many seconds between two posts on each platform.
-pub(super) async fn load_for_post(
+pub(super) async fn acquire_for_post(
     conn: &mut PgConnection,
     claim: &Claim,
     id: DeliveryId,
@@ -336,7 +336,7 @@ pub(super) async fn record_post(
     shown: &Shown,
     version: i32,
 ) -> sqlx::Result<()> {
-    let completion = Completion::of(claim);
+    let completion = Completion::new(claim);
     let rows = sqlx::query_as!(
         ClaimRow,
         "with ended as materialized (select * from complete_job($1, $3, $4, $5, $6, $7, $8)),

@@ -51,6 +51,13 @@ pub struct Claimed {
     pub(super) permits: Vec<OwnedSemaphorePermit>,
 }
 
+impl Claimed {
+    /// Pairs each claim with its place.
+    pub(super) fn into_begun(self) -> Vec<(Claim, OwnedSemaphorePermit)> {
+        self.claims.into_iter().zip(self.permits).collect()
+    }
+}
+
 impl JobNotifier {
     /// Creates the way to a dispatcher that does not run yet.
     #[must_use]
@@ -90,9 +97,9 @@ impl JobNotifier {
     pub(super) fn begin_after(&self, mut claimed: Claimed, place: Option<OwnedSemaphorePermit>) {
         self.signal(|signals| {
             claimed.permits.extend(place);
-            signals.begun.extend(claimed.claims.into_iter().zip(claimed.permits));
             signals.claim |= claimed.may_have_more;
             signals.next_due = [signals.next_due, claimed.next_due].into_iter().flatten().min();
+            signals.begun.extend(claimed.into_begun());
         });
     }
 

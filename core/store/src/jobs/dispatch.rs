@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, HEARTBEAT, Handlers, JobNotifier, sql};
+use super::{Claim, Claimed, HEARTBEAT, Handlers, JobNotifier, sql};
 use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 
@@ -42,43 +42,59 @@ impl Dispatcher {
     /// Runs until `stop` is cancelled, then waits for the running jobs to end.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
-        let mut under_way = JoinSet::new();
+        let (mut running, mut claiming) = (JoinSet::new(), JoinSet::new());
         this.jobs.open(MAX_CONCURRENT_JOBS);
-        let mut look_at = Instant::now();
+        let (mut claim, mut look_at) = (true, Instant::now());
+        // The earliest time that was signalled since the last claim began.
+        let mut signalled = None;
         while !stop.is_cancelled() {
             let signals = this.jobs.take();
-            this.start(&mut under_way, signals.begun);
+            this.start(&mut running, signals.begun);
+            claim |= signals.claim;
             if let Some(due) = signals.next_due {
-                look_at = look_at.min(Instant::now() + this.until(due));
+                let at = Instant::now() + this.until(due);
+                signalled = Some(signalled.map_or(at, |earlier: Instant| earlier.min(at)));
+                look_at = look_at.min(at);
             }
-            if signals.claim || look_at <= Instant::now() {
-                look_at = Instant::now() + this.claim(&mut under_way).await;
-                continue;
+            // In a task of its own: what was claimed by a commit begins meanwhile.
+            if claiming.is_empty() && (claim || look_at <= Instant::now()) {
+                (claim, signalled) = (false, None);
+                let this = this.clone();
+                claiming.spawn(async move { this.claim().await });
             }
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = this.jobs.notified() => {}
-                () = tokio::time::sleep_until(look_at) => {}
+                () = tokio::time::sleep_until(look_at), if claiming.is_empty() => {}
+                Some(Ok(claimed)) = claiming.join_next() => {
+                    claim |= claimed.may_have_more;
+                    look_at = Instant::now() + claimed.next_due.map_or(POLL, |due| this.until(due));
+                    look_at = signalled.map_or(look_at, |at| look_at.min(at));
+                    this.start(&mut running, claimed.into_begun());
+                }
             }
-            while under_way.try_join_next().is_some() {}
+            while running.try_join_next().is_some() {}
         }
         this.jobs.close();
+        // What was claimed before the stop still begins, because its lease is held.
+        while let Some(Ok(claimed)) = claiming.join_next().await {
+            this.start(&mut running, claimed.into_begun());
+        }
         let mut idle = std::pin::pin!(this.jobs.wait_until_idle(MAX_CONCURRENT_JOBS));
         loop {
-            // What was claimed before the stop still begins: its lease is held.
-            this.start(&mut under_way, this.jobs.take().begun);
+            this.start(&mut running, this.jobs.take().begun);
             tokio::select! {
                 () = &mut idle => break,
                 () = this.jobs.notified() => {}
             }
         }
-        while under_way.join_next().await.is_some() {}
+        while running.join_next().await.is_some() {}
     }
 
-    fn start(self: &Arc<Self>, under_way: &mut JoinSet<()>, begun: Vec<(Claim, OwnedSemaphorePermit)>) {
+    fn start(self: &Arc<Self>, running: &mut JoinSet<()>, begun: Vec<(Claim, OwnedSemaphorePermit)>) {
         for (claim, permit) in begun {
             let this = self.clone();
-            under_way.spawn(async move {
+            running.spawn(async move {
                 let ended = this.perform(&claim).await;
                 match claim.take_then() {
                     Some(claimed) if ended => this.jobs.begin_after(claimed, Some(permit)),
@@ -92,26 +108,19 @@ impl Dispatcher {
         }
     }
 
-    /// Claims what is due, and returns how long to wait before looking again.
-    async fn claim(self: &Arc<Self>, under_way: &mut JoinSet<()>) -> Duration {
+    /// Claims what is due and nobody has claimed, as far as there is room.
+    async fn claim(&self) -> Claimed {
         let permits = self.jobs.reserve(CLAIM_BATCH_SIZE);
         if permits.is_empty() {
-            // The next job that ends looks for others.
-            return POLL;
+            // The next job that ends claims others.
+            return Claimed::default();
         }
         let claimed = async { sql::claim(&mut *self.pool.acquire().await?, &self.jobs, permits.len()).await };
         match claimed.await {
-            Ok(claimed) => {
-                self.start(under_way, claimed.claims.into_iter().zip(permits).collect());
-                match claimed.next_due {
-                    _ if claimed.may_have_more => Duration::ZERO,
-                    Some(due) => self.until(due),
-                    None => POLL,
-                }
-            }
+            Ok(claimed) => Claimed { permits, ..claimed },
             Err(error) => {
                 tracing::error!(%error, "could not claim a job");
-                POLL
+                Claimed::default()
             }
         }
     }

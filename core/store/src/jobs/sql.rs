@@ -185,7 +185,7 @@ pub struct Completion<'a> {
 impl<'a> Completion<'a> {
     /// Prepares the end of a job.
     #[must_use]
-    pub fn of(claim: &'a Claim) -> Self {
+    pub fn new(claim: &'a Claim) -> Self {
         let (max_jobs, permits) = claim.jobs.reserve_after();
         let max_jobs = i64::try_from(max_jobs).unwrap_or(i64::MAX);
         Self { claim, permits, now: claim.jobs.now(), seconds: seconds(LEASE), max_jobs }
@@ -238,7 +238,7 @@ pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
 /// returned. It asserts the lease itself, so it can be the only statement of a commit. It is the last one of a commit that
 /// enqueues jobs, so that it claims them.
 pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
-    let completion = Completion::of(claim);
+    let completion = Completion::new(claim);
     let rows = sqlx::query_as!(
         ClaimRow,
         "select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at
