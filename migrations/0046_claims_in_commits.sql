@@ -1,4 +1,4 @@
--- A transaction that makes work or ends it also claims what is due, so that nobody has to ask for it after the commit.
+-- The transaction that ends a job also claims what is due, so that nobody has to ask for it after the commit.
 drop function claim_jobs(uuid, timestamptz, double precision, bigint);
 drop function complete_job(uuid, uuid, uuid, bigint);
 

@@ -104,12 +104,12 @@ pub(super) async fn accept(
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.record_once(&mut tx, "button_click").await? {
-        arrival.commit(tx).await?;
+        tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
     let person = arrival.find_or_create_person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        arrival.commit(tx).await?;
+        tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match verb {
@@ -121,7 +121,7 @@ pub(super) async fn accept(
         }
         None => unknown_button(),
     };
-    arrival.commit(tx).await?;
+    tx.commit().await?;
     Ok(immediate)
 }
 

@@ -65,12 +65,12 @@ pub(super) async fn accept(
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.record_once(&mut tx, "command").await? {
-        arrival.commit(tx).await?;
+        tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
     let person = arrival.find_or_create_person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        arrival.commit(tx).await?;
+        tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match name {
@@ -107,7 +107,7 @@ pub(super) async fn accept(
             None => unknown_command(arrival, other),
         },
     };
-    arrival.commit(tx).await?;
+    tx.commit().await?;
     Ok(immediate)
 }
 

@@ -18,14 +18,14 @@ pub(super) async fn accept(
 ) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.record_once(&mut tx, "form_submission").await? {
-        arrival.commit(tx).await?;
+        tx.commit().await?;
         return Ok(InteractionResponse::Ack);
     }
     let person = arrival.find_or_create_person(&mut tx).await?;
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, .. } = arrival.inbound;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        arrival.commit(tx).await?;
+        tx.commit().await?;
         return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match verb {
@@ -53,7 +53,7 @@ pub(super) async fn accept(
     if let (Some(verb), Some(place)) = (verb, place) {
         copied_card::notify_author(arrival, &mut tx, verb, place, person, &immediate).await?;
     }
-    arrival.commit(tx).await?;
+    tx.commit().await?;
     Ok(immediate)
 }
 

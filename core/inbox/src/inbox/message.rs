@@ -72,14 +72,14 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         let joins = known.followed_conversation.is_none() && thread.is_some_and(|thread| thread != message);
         if arrival.reached == (Reached::LookedUp { late: true }) {
             notify_missed_message(arrival, &mut tx, conversation, person).await?;
-            arrival.commit(tx).await?;
+            tx.commit().await?;
             return Ok(true);
         }
         if is_stop_phrase(text)
             && stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
         {
             arrival.mark_run_stopped();
-            arrival.commit(tx).await?;
+            tx.commit().await?;
             return Ok(true);
         }
         // A person who is known and not served is told so by a run.
@@ -89,7 +89,7 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             let asker = arrival.asker(person, place);
             let addressed = AddressedMessage { conversation, text, attachments: files };
             if handler.handle_message(&mut tx, &asker, &addressed).await? {
-                arrival.commit(tx).await?;
+                tx.commit().await?;
                 return Ok(true);
             }
         }
@@ -121,7 +121,7 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             set_thread_title(arrival, &mut tx, conversation, text).await?;
         }
     }
-    arrival.commit(tx).await?;
+    tx.commit().await?;
     Ok(true)
 }
 

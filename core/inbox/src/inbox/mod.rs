@@ -82,8 +82,8 @@ struct InboundContext<'a> {
     now: Timestamp,
     /// It stopped a run: the worker is notified after the commit.
     run_stopped: AtomicBool,
-    /// Nothing that became due was left for the dispatcher to claim.
-    settled: AtomicBool,
+    /// Nothing was stored, so no job is due.
+    ignored: AtomicBool,
 }
 
 impl Inbox {
@@ -188,7 +188,7 @@ pub(crate) async fn ingest(
         reached,
         now: core.now(),
         run_stopped: AtomicBool::new(false),
-        settled: AtomicBool::new(false),
+        ignored: AtomicBool::new(false),
     };
     if is_by_hand(&inbound.event) {
         arrival.ask_who().await?;
@@ -198,7 +198,7 @@ pub(crate) async fn ingest(
         Err(error) if is_deadlock(&error) => dispatch(&arrival).await?,
         taken => taken?,
     };
-    if !arrival.settled.load(Ordering::Relaxed) {
+    if !arrival.ignored.load(Ordering::Relaxed) {
         core.jobs.wake();
     }
     if arrival.run_stopped.load(Ordering::Relaxed) {
@@ -328,17 +328,8 @@ impl InboundContext<'_> {
 
     /// Acknowledges what is stored already, or not to be stored.
     fn ignore(&self) -> InteractionResponse {
-        self.settled.store(true, Ordering::Relaxed);
+        self.ignored.store(true, Ordering::Relaxed);
         InteractionResponse::Ack
-    }
-
-    /// Commits what was stored, claims the jobs that are due with the same commit, and begins them.
-    async fn commit(&self, mut tx: PgTransaction<'static>) -> sqlx::Result<()> {
-        let claimed = self.core.jobs.claim(&mut tx).await?;
-        tx.commit().await?;
-        self.core.jobs.begin(claimed);
-        self.settled.store(true, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Records that this stops a run.

@@ -97,7 +97,7 @@ impl Dispatcher {
             running.spawn(async move {
                 let ended = this.perform(&claim).await;
                 match claim.take_then() {
-                    Some(claimed) if ended => this.jobs.begin_after(claimed, Some(permit)),
+                    Some(claimed) if ended => this.jobs.begin_after(claimed, permit),
                     // The job was put off or lost, or it failed and what it claimed was not committed.
                     _ => {
                         drop(permit);

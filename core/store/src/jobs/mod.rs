@@ -3,10 +3,9 @@
 //! it in `queued_jobs`; most lanes never hold a second one. The holder of a lane's lease runs its first job; if the
 //! holder dies, the lease expires by the database's clock and another replica acquires it.
 //!
-//! The row makes a job durable, but a job need not wait for a poll. The commit that makes work, or ends a job, also
-//! claims what is due then (`claim_jobs` in the migrations), and hands it to the dispatcher of this replica
-//! ([`Claimed`]); where that is not done, the caller calls [`JobNotifier::wake`] after its commit, and the dispatcher
-//! claims. Polling finds only jobs that another replica left behind.
+//! The row makes a job durable, but a job need not wait for a poll. The commit that ends a job also claims what is due
+//! then, such as what it has just enqueued (`complete_job` in the migrations); after any other commit the caller calls
+//! [`JobNotifier::wake`], and the dispatcher claims. Polling finds only jobs that another replica left behind.
 
 mod claimed;
 mod dispatch;
@@ -18,7 +17,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-pub use claimed::{Claimed, JobNotifier};
+use claimed::Claimed;
+pub use claimed::JobNotifier;
 pub use dispatch::Dispatcher;
 pub use handlers::{Handlers, Job, JobHandler, Twice, WorkError};
 
