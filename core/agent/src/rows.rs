@@ -151,7 +151,7 @@ impl RecalledRows {
 
 /// Loads a run with everything that its next node needs, in one query.
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<LoadedRun>> {
-    load_at(conn, tenant, id, None).await
+    load_with(conn, tenant, id, false).await
 }
 
 /// Loads what a run recalls that begins anew, though its row says that it was at another node.
@@ -160,21 +160,21 @@ pub(super) async fn load_recalled(
     tenant: TenantId,
     id: RunId,
 ) -> sqlx::Result<Option<RecalledRows>> {
-    Ok(load_at(conn, tenant, id, Some(Node::Recall)).await?.and_then(|loaded| loaded.recalled))
+    Ok(load_with(conn, tenant, id, true).await?.and_then(|loaded| loaded.recalled))
 }
 
-async fn load_at(
+async fn load_with(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: RunId,
-    node: Option<Node>,
+    begins_anew: bool,
 ) -> sqlx::Result<Option<LoadedRun>> {
     let row = sqlx::query!(
         r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.persisted_turns,
              r.created_at, to_jsonb(v) as "location!: Json<ConversationLocation>",
              to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
                  'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>",
-             case when coalesce($5, r.node) = 'recall' then jsonb_build_object(
+             case when $5 or r.node = 'recall' then jsonb_build_object(
                  'has_attachments', exists (
                      select 1 from attachments a
                      where a.tenant_id = r.tenant_id and a.conversation_id = r.conversation_id),
@@ -234,7 +234,7 @@ async fn load_at(
         id.0,
         MAX_FACTS,
         MAX_RECALLED_MESSAGES,
-        node.map(|node| node.as_str())
+        begins_anew
     )
     .fetch_optional(conn)
     .await?;

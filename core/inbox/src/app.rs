@@ -331,8 +331,7 @@ impl Nod {
             }
         };
         let warming_up = stop.run_until_cancelled(warming_up);
-        let dispatcher =
-            Dispatcher::new(core.pool.clone(), core.clock.clone(), core.jobs.clone(), self.handlers.clone());
+        let dispatcher = Dispatcher::new(core.pool.clone(), core.jobs.clone(), self.handlers.clone());
         tokio::join!(dispatcher.run(stop.clone()), warming_up);
     }
 

@@ -20,7 +20,7 @@ pub(super) const SHOW_PRIVATELY: &str = "show_privately";
 pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let intervals = core.adapters.post_intervals();
-    let loaded = sql::acquire_for_post(&mut conn, claim, id, &intervals, core.now()).await?;
+    let loaded = sql::acquire_for_post(&mut conn, claim, id, intervals, core.now()).await?;
     let (delivery, venue, slot) = loaded.ok_or("no such delivery")?;
     let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
     drop(conn);

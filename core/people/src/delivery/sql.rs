@@ -203,7 +203,7 @@ pub async fn load(
 /// Whether a message can be posted now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PostSlot {
-    /// Its lane's next post is reserved, or it needs none: it is posted already, or ephemeral.
+    /// Its lane's next post is reserved, or it needs none: it is posted already, ephemeral, or there is nothing to post.
     Now,
     /// When the rate limit allows the next post.
     At(Timestamp),
@@ -215,10 +215,10 @@ pub(super) async fn acquire_for_post(
     conn: &mut PgConnection,
     claim: &Claim,
     id: DeliveryId,
-    intervals: &BTreeMap<String, f64>,
+    intervals: BTreeMap<String, f64>,
     now: Timestamp,
 ) -> sqlx::Result<Option<(Delivery, ConversationLocation, PostSlot)>> {
-    let (platforms, seconds): (Vec<String>, Vec<f64>) = intervals.clone().into_iter().unzip();
+    let (platforms, seconds): (Vec<String>, Vec<f64>) = intervals.into_iter().unzip();
     let row = sqlx::query_as!(
         DeliveryRow,
         r#"with slot as (
@@ -228,7 +228,7 @@ pub(super) async fn acquire_for_post(
              join unnest($5::text[], $6::float8[]) as p (platform, seconds) on p.platform = d.platform
              where d.tenant_id = $1 and d.id = $2 and d.posted_message is null
                and d.posted_version is distinct from d.version
-               and coalesce(d.target->>'to', '') not in ('ephemeral', 'whisper')
+               and coalesce(d.target->>'to', '') not in ('ephemeral', 'whisper') and d.card <> $7
              on conflict (tenant_id, lane_id) do update set next_post_at = excluded.next_post_at
                  where rate_limits.next_post_at <= $4
              returning next_post_at)
@@ -245,7 +245,8 @@ pub(super) async fn acquire_for_post(
         claim.lane,
         now,
         &platforms,
-        &seconds
+        &seconds,
+        to_json(&Card::default())? as _
     )
     .fetch_optional(conn)
     .await?;
@@ -254,6 +255,7 @@ pub(super) async fn acquire_for_post(
     let (has_slot, next) = (row.has_post_slot, row.next_post_at.unwrap_or(now));
     let (delivery, venue) = row.into_parts()?;
     let needs_slot = delivery.posted_message.is_none()
+        && !delivery.card.is_empty()
         && !matches!(delivery.target, Some(DeliveryTarget::Ephemeral { .. }));
     let slot = if needs_slot && !has_slot { PostSlot::At(next) } else { PostSlot::Now };
     Ok(Some((delivery, venue, slot)))

@@ -8,8 +8,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use super::Claim;
 use nod_contract::clock::{Clock, Timestamp};
 
-/// How many jobs are claimed at most with the end of one, so that its transaction stays short. (The transaction that
-/// stores an arrival claims nothing: at 300 arrivals a second that took the acknowledgement from milliseconds to a second.)
+/// How many jobs are claimed at most with the end of one, so that its transaction stays short.
 const MAX_CLAIMED_IN_COMMIT: usize = 4;
 
 /// The way to the dispatcher of this replica. Without a dispatcher nothing is claimed, and jobs wait in their rows.
@@ -75,7 +74,7 @@ impl JobNotifier {
         self.signal(|signals| signals.claim = true);
     }
 
-    /// Begins what was claimed by the commit that ended a job, the first in that job's place.
+    /// Begins what was claimed by the commit that ended a job, in that job's place and those that were reserved.
     pub(super) fn begin_after(&self, mut claimed: Claimed, place: OwnedSemaphorePermit) {
         self.signal(|signals| {
             claimed.permits.push(place);
@@ -117,7 +116,7 @@ impl JobNotifier {
         self.signal(|signals| signals.closed = true);
     }
 
-    /// Waits until no job runs and no transaction that might begin one is open.
+    /// Waits until no job runs and none is to begin.
     pub(super) async fn wait_until_idle(&self, room: usize) {
         // It fails only if the semaphore is closed, which nobody does.
         if let Ok(all) = self.0.room.acquire_many(u32::try_from(room).unwrap_or(u32::MAX)).await {

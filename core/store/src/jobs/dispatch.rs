@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Claim, Claimed, HEARTBEAT, Handlers, JobNotifier, sql};
 use crate::store;
-use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::clock::Timestamp;
 
 /// The longest wait before looking for jobs that other replicas left behind.
 const POLL: Duration = Duration::from_millis(2_500);
@@ -28,15 +28,14 @@ const MAX_ATTEMPTS: i32 = 32;
 /// Begins jobs that were claimed for it, and claims what nobody has, until it is stopped.
 pub struct Dispatcher {
     pool: PgPool,
-    clock: Arc<dyn Clock>,
     jobs: JobNotifier,
     handlers: Handlers,
 }
 
 impl Dispatcher {
     /// Creates a dispatcher of the jobs that `jobs` hands over.
-    pub fn new(pool: PgPool, clock: Arc<dyn Clock>, jobs: JobNotifier, handlers: Handlers) -> Self {
-        Self { pool, clock, jobs, handlers }
+    pub fn new(pool: PgPool, jobs: JobNotifier, handlers: Handlers) -> Self {
+        Self { pool, jobs, handlers }
     }
 
     /// Runs until `stop` is cancelled, then waits for the running jobs to end.
@@ -127,7 +126,7 @@ impl Dispatcher {
 
     /// Returns how long to wait for a job that is due then, at most until the next poll.
     fn until(&self, due: Timestamp) -> Duration {
-        (due - self.clock.now()).to_std().map_or(BUSY_PAUSE, |wait| wait.min(POLL))
+        (due - self.jobs.now()).to_std().map_or(BUSY_PAUSE, |wait| wait.min(POLL))
     }
 
     /// Runs a job with heartbeats. A lost lease abandons it; a failure or panic reschedules it. Returns whether its
@@ -163,7 +162,7 @@ impl Dispatcher {
     }
 
     async fn reschedule(&self, claim: &Claim, failure: &str) {
-        let now = self.clock.now();
+        let now = self.jobs.now();
         let put_off = async {
             let mut tx = store::begin(&self.pool).await?;
             sql::assert_lease(&mut tx, claim).await?;

@@ -1,2 +1,0 @@
--- Functions alone.
-select 1;
