@@ -9,7 +9,7 @@ use nod_tests::World;
 use crate::mail::late_mail_call;
 
 /// What somebody could do by hand, and what is found then.
-const BROKEN: [(&str, &[&str]); 11] = [
+const BROKEN: [(&str, &[&str]); 13] = [
     (
         "delete from lanes; delete from queued_jobs",
         &[
@@ -46,6 +46,12 @@ const BROKEN: [(&str, &[&str]); 11] = [
         "update step_records set run_id = gen_random_uuid() where steps @> '[{\"name\": \"recall\"}]'",
         &["steps without a run"],
     ),
+    (
+        "insert into recalled_contexts
+         select tenant_id, gen_random_uuid(), 0, person_id, '{}' from runs limit 1",
+        &["what was recalled without a run"],
+    ),
+    ("update runs set first_turn = 7 where status = 'done'", &["runs without their first turn"]),
     (
         "update deliveries set conversation_id = gen_random_uuid() where card::text like '%Hello.%'",
         &["outgoing messages without a conversation"],

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use nod_sandbox::model::Answer;
+use nod_store::store::begin;
 use nod_tests::chat::Platform;
 use nod_tests::{Click, Mode, World};
 use serde_json::json;
 
+use crate::crash::invariants::wait_for_count;
 use crate::mail::late_mail_call;
 
 on_each_platform!(
@@ -16,6 +18,7 @@ on_each_platform!(
     after_the_answer_an_edit_is_no_new_question,
     a_link_that_is_unfurled_is_no_edit,
     an_edit_while_nod_is_thinking_is_what_is_answered,
+    an_edit_that_is_stored_while_the_answer_waits_to_be_is_what_is_answered,
     what_was_done_already_stays_done_and_is_said,
 );
 
@@ -176,6 +179,36 @@ async fn an_edit_while_nod_is_thinking_is_what_is_answered(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             ana: capital of Sweden? (edited)
+            nod: Stockholm.
+        ");
+    }
+    world.finish().await;
+}
+
+async fn an_edit_that_is_stored_while_the_answer_waits_to_be_is_what_is_answered(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("conversational", [Answer::text("Oslo.").with_delay(Duration::from_millis(500))]);
+    world.chat.say("ana", "dm:ana", None, "capital of Norway?");
+    world.wait_for_model_requests(2).await;
+    let mut edit = begin(&world.pool).await.unwrap();
+    let event = json!({ "event": "message_edited", "text": "capital of Sweden?" });
+    sqlx::query(
+        "select enqueue(tenant_id, conversation_id,
+             jsonb_build_object('work', 'advance_run', 'run', id, 'event', $1::jsonb), created_at, created_at) from runs",
+    )
+    .bind(event)
+    .execute(&mut *edit)
+    .await
+    .unwrap();
+    let waits = "select count(*) from pg_stat_activity
+                 where datname = current_database() and wait_event_type = 'Lock' and query like '%update runs%'";
+    wait_for_count(&world, waits, 1).await;
+    world.script_model("conversational", [Answer::text("Stockholm.")]);
+    edit.commit().await.unwrap();
+    world.wait_until_idle().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            ana: capital of Norway?
             nod: Stockholm.
         ");
     }

@@ -280,7 +280,7 @@ async fn assert_rows_have_owner(world: &World, secret: &str) {
         let (table, row) = row.split_once(' ').unwrap();
         let row: serde_json::Value = serde_json::from_str(row).unwrap();
         let owned = match table {
-            "messages" | "step_records" | "deliveries" => row["only_for"].is_string(),
+            "messages" | "step_records" | "recalled_contexts" | "deliveries" => row["only_for"].is_string(),
             // A run belongs to its person.
             "runs" => row["person_id"].is_string(),
             _ => false,

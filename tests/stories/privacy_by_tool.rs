@@ -422,9 +422,10 @@ fn every_tool_has_a_case(world: &World) {
 }
 
 /// The tables and columns that can contain Ana's content, and the column that makes a row hers.
-const OWNED_ROWS: [(&str, &str, &[&str]); 12] = [
+const OWNED_ROWS: [(&str, &str, &[&str]); 13] = [
     ("messages", "only_for", &["turn", "untrusted_sources"]),
     ("step_records", "only_for", &["steps"]),
+    ("recalled_contexts", "only_for", &["body"]),
     ("deliveries", "only_for", &["card"]),
     ("documents", "only_for", &["title", "url"]),
     ("document_chunks", "only_for", &["text"]),

@@ -19,7 +19,7 @@ const TIMES: [Option<&str>; 3] = [None, Some("2020-03-06 09:30Z"), Some("2036-03
 const OWN: &str = "00000000-0000-0000-0000-000000000001";
 const OTHER: &str = "00000000-0000-0000-0000-000000000002";
 /// The number of statements that find nothing even for organisation 1. It only decreases.
-const UNTRIED: usize = 15;
+const UNTRIED: usize = 14;
 
 /// The functions that write, and the columns that their first parameters are compared with.
 const WRITING_FUNCTIONS: [(&str, &[&str]); 2] =

@@ -77,8 +77,8 @@ async fn thread_context_is_kept_only_in_the_askers_record_and_purged(platform: P
     for row in kept {
         let (table, row) = row.split_once(' ').unwrap();
         let row: Value = serde_json::from_str(row).unwrap();
-        let hers = row["only_for"] == ana.as_str() || (table == "runs" && row["person_id"] == ana.as_str());
-        assert!(["runs", "step_records", "messages"].contains(&table) && hers, "{table}: {row}");
+        let hers = row["only_for"] == ana.as_str();
+        assert!(["recalled_contexts", "step_records", "messages"].contains(&table) && hers, "{table}: {row}");
     }
     world.advance(TimeDelta::days(8)).await;
     assert!(!world.dump_rows().await.contains("holiday"));

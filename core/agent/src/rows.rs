@@ -2,13 +2,15 @@
 
 pub mod run_summary;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::rows::run_summary::RequestSummary;
-use crate::state::{self, AgentState, Node};
+use crate::state::{AgentState, Intent, Node, Recalled, StoredState};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::Turn;
@@ -37,6 +39,8 @@ pub struct Run {
     pub version: i32,
     /// The number of turns of the state that are rows in `messages`.
     pub persisted_turns: usize,
+    /// Whether what it recalled is a row.
+    pub is_recalled_persisted: bool,
     /// The message that is being streamed, if there is one.
     pub streaming_message: Option<StreamingMessage>,
 }
@@ -57,7 +61,7 @@ pub struct NewRun<'a> {
     pub state: &'a AgentState,
 }
 
-/// Inserts a run: the job that advances it, its row, and the message that it answers. The conversation's lane is locked
+/// Inserts a run: the job that advances it, its row, and the message that it answers, which is its first turn. The conversation's lane is locked
 /// first, as everywhere, because its holder is writing to this conversation. `said` is the platform's time.
 pub async fn begin(
     conn: &mut PgConnection,
@@ -71,20 +75,20 @@ pub async fn begin(
     sqlx::query!(
         "with run as (
              insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
-                 version, persisted_turns, created_at, updated_at)
-             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, 0, 1, $8, $8
+                 intent, routed_via, version, first_turn, created_at, updated_at)
+             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, $18, $19, 0, 0, $8, $8
              from enqueue($1, $3, $9, $8, $8)
              returning tenant_id, conversation_id, id)
-         insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn, only_for,
+         insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, person_id, message_ref, turn, only_for,
              untrusted_sources, at, said_at)
-         select run.tenant_id, $10, run.conversation_id, run.id, $11, $12, $13, $14, $15, $16, $8, $17 from run",
+         select run.tenant_id, $10, run.conversation_id, run.id, 0, $11, $12, $13, $14, $15, $16, $8, $17 from run",
         tenant.0,
         run.id.0,
         run.conversation.0,
         run.person.0,
         run.trace.0,
         Node::Recall.as_str(),
-        to_json(run.state)? as _,
+        to_json(&StoredState { state: run.state, unsaved_turns: &run.state.turns[1..] })? as _,
         now,
         to_json(&RunJob::AdvanceRun { run: run.id, event: None })? as _,
         message.id,
@@ -94,7 +98,9 @@ pub async fn begin(
         to_json(message.turn)? as _,
         message.only_for,
         &message.untrusted_sources,
-        said
+        said,
+        run.state.intent.map(Intent::as_str),
+        run.state.routed_via
     )
     .execute(conn)
     .await?;
@@ -170,8 +176,14 @@ async fn load_with(
     begins_anew: bool,
 ) -> sqlx::Result<Option<LoadedRun>> {
     let row = sqlx::query!(
-        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.persisted_turns,
-             r.created_at, to_jsonb(v) as "location!: Json<ConversationLocation>",
+        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.intent, r.routed_via,
+             r.version, r.first_turn, r.created_at, (
+                 select coalesce(jsonb_agg(m.turn order by m.turn_number), '[]') from messages m
+                 where m.tenant_id = r.tenant_id and m.run_id = r.id and m.turn_number >= r.first_turn
+             ) as "turns!: Json<Vec<Turn>>", (
+                 select c.body from recalled_contexts c
+                 where c.tenant_id = r.tenant_id and c.run_id = r.id and c.first_turn = r.first_turn
+             ) as "recalled_body: Json<Recalled>", to_jsonb(v) as "location!: Json<ConversationLocation>",
              to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
                  'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>",
              case when $5 or r.node = 'recall' then jsonb_build_object(
@@ -239,6 +251,17 @@ async fn load_with(
     .fetch_optional(conn)
     .await?;
     let Some(row) = row else { return Ok(None) };
+    let person: Person = row.person.0.into();
+    let mut state: AgentState = from_json(row.state)?;
+    state.principal = person.principal();
+    state.intent = row.intent.map(|intent| from_json(serde_json::Value::String(intent))).transpose()?;
+    state.routed_via = row.routed_via;
+    state.first_turn = row.first_turn;
+    state.turns = row.turns.0;
+    let persisted_turns = state.turns.len();
+    state.turns.append(&mut state.unsaved_turns);
+    let is_recalled_persisted = row.recalled_body.is_some();
+    state.recalled = Arc::new(row.recalled_body.map(|body| body.0).unwrap_or_default());
     let run = Run {
         id,
         conversation: ConversationId(row.conversation_id),
@@ -247,13 +270,14 @@ async fn load_with(
         began: row.created_at,
         status: row.status,
         node: from_json(serde_json::Value::String(row.node))?,
-        state: from_json(row.state)?,
+        state,
         version: row.version,
-        persisted_turns: usize::try_from(row.persisted_turns).unwrap_or_default(),
+        persisted_turns,
+        is_recalled_persisted,
         streaming_message: None,
     };
     let recalled = row.recalled.map(|rows| rows.0);
-    Ok(Some(LoadedRun { run, venue: row.location.0, person: row.person.0.into(), recalled }))
+    Ok(Some(LoadedRun { run, venue: row.location.0, person, recalled }))
 }
 
 /// What a transition writes in addition to what its nodes emitted.
@@ -262,6 +286,17 @@ pub struct Transition<'a> {
     pub error: Option<&'a str>,
     pub messages: &'a [NewMessage<'a>],
     pub steps: &'a [StepRecord],
+    /// It answers the message, so it must not be written if the message was edited or deleted meanwhile.
+    pub is_answer: bool,
+}
+
+/// What became of a transition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It is written.
+    Moved,
+    /// The message that it answers was edited or deleted, and a job behind this one says so; nothing was written.
+    MessageChanged,
 }
 
 /// The first statement of a run's commit. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the
@@ -272,57 +307,101 @@ pub async fn write(
     claim: &Claim,
     transition: &Transition<'_>,
     now: Timestamp,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<Written> {
+    match write_once(conn, claim, transition, now, true).await? {
+        Some(written) => Ok(written),
+        // A job was enqueued while this waited for the lane, and was not seen. The lane is locked now.
+        None => write_once(conn, claim, transition, now, false).await?.ok_or(sqlx::Error::RowNotFound),
+    }
+}
+
+/// Returns `None`, and has written nothing, if it has to look again at what is queued behind.
+async fn write_once(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    transition: &Transition<'_>,
+    now: Timestamp,
+    may_look_again: bool,
+) -> sqlx::Result<Option<Written>> {
     let run = transition.run;
     let ended = matches!(run.status.as_str(), "done" | "failed");
+    let state = match run.status.as_str() {
+        // Nothing resumes it.
+        "done" => to_json(&run.state.ended_state())?,
+        _ => {
+            let unsaved_turns = run.state.turns.get(run.persisted_turns..).unwrap_or_default();
+            to_json(&StoredState { state: &run.state, unsaved_turns })?
+        }
+    };
+    let recalled = (!run.is_recalled_persisted && *run.state.recalled != Recalled::default())
+        .then(|| to_json(&*run.state.recalled))
+        .transpose()?;
     // Messages and records are passed as one JSON array each; the records are also stored as one.
     let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
-    let moved = sqlx::query_scalar!(
-        "with held as (
-             select tenant_id from lanes where tenant_id = $1 and id = $14 and lease_id = $15 for update),
+    let row = sqlx::query!(
+        r#"with held as (
+             select tenant_id, queued from lanes where tenant_id = $1 and id = $14 and lease_id = $15 for update),
+         behind as (
+             select $21 and held.queued <> count(j.id) as unseen, coalesce(bool_or(j.payload->>'run' = $2::uuid::text
+                 and j.payload->'event'->>'event' in ('message_edited', 'message_deleted')), false) as changed
+             from held left join queued_jobs j on j.tenant_id = held.tenant_id and j.lane_id = $14
+             where $20 and held.queued > 0 group by held.queued),
          moved as (
              update runs r set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
                  routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
-                 finished_at = case when $11 then $10::timestamptz end, persisted_turns = $12
+                 finished_at = case when $11 then $10::timestamptz end, first_turn = $12
              from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3
+               and not exists (select 1 from behind where unseen or changed)
              returning r.tenant_id),
          said as (
-             insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn,
+             insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, person_id, message_ref, turn,
                  only_for, untrusted_sources, at)
-             select moved.tenant_id, m.id, $16, $2, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
+             select moved.tenant_id, m.id, $16, $2, m.turn_number, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
                  m.untrusted_sources, $10
-             from moved, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
-                 turn jsonb, only_for uuid, untrusted_sources text[])),
+             from moved, jsonb_to_recordset($17) as m(id uuid, turn_number integer, role text, person_id uuid,
+                 message_ref text, turn jsonb, only_for uuid, untrusted_sources text[])),
+         recalled as (
+             insert into recalled_contexts (tenant_id, run_id, first_turn, only_for, body)
+             select moved.tenant_id, $2, $12, $13, $19 from moved where $19::jsonb is not null),
          noted as (
              insert into step_records (tenant_id, run_id, only_for, steps)
              select moved.tenant_id, $2, $13, $18 from moved where $18::jsonb <> '[]')
-         select count(*) as \"moved!\" from moved",
+         select (select count(*) from moved) as "moved!", coalesce((select unseen from behind), false) as "unseen!",
+             coalesce((select changed from behind), false) as "changed!""#,
         claim.tenant.0,
         run.id.0,
         run.version,
         run.status,
         run.node.as_str(),
-        to_json(&run.state)? as _,
-        run.state.intent.map(state::Intent::as_str),
+        state as _,
+        run.state.intent.map(Intent::as_str),
         run.state.routed_via,
         transition.error,
         now,
         ended,
-        i32::try_from(run.persisted_turns).unwrap_or(i32::MAX),
+        run.state.first_turn,
         audience_person_id(run.state.record_audience()),
         claim.lane,
         claim.lease,
         run.conversation.0,
         to_json(&messages)? as _,
-        to_json(&transition.steps)? as _
+        to_json(&transition.steps)? as _,
+        recalled as _,
+        transition.is_answer,
+        may_look_again
     )
     .fetch_one(conn)
     .await?;
-    if moved == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+    match (row.moved, row.changed, row.unseen) {
+        (1, ..) => Ok(Some(Written::Moved)),
+        (_, true, _) => Ok(Some(Written::MessageChanged)),
+        (_, false, true) => Ok(None),
+        (_, false, false) => Err(sqlx::Error::RowNotFound),
+    }
 }
 
 /// Ends a run that is open; returns false if it is not. Its version is incremented, so the replica that works on it
-/// cannot commit.
+/// cannot commit. Of its state remains what remains of one that is done.
 pub(super) async fn stop(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -330,7 +409,9 @@ pub(super) async fn stop(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update runs set status = 'stopped', version = version + 1, updated_at = $3, finished_at = $3
+        "update runs set status = 'stopped', version = version + 1, updated_at = $3, finished_at = $3,
+             state = jsonb_strip_nulls(jsonb_build_object('provenance', state->'provenance', 'thread', state->'thread',
+                 'has_channel_history', state->'has_channel_history'))
          where tenant_id = $1 and id = $2 and status in ('queued', 'running', 'waiting')",
         tenant.0,
         run.0,
@@ -363,6 +444,8 @@ pub(super) async fn open_of(
 /// A message to store: its author, and who may read it.
 pub struct NewMessage<'a> {
     pub id: MessageId,
+    /// Its number among the run's turns.
+    pub turn_number: i32,
     pub person: Option<PersonId>,
     pub message_ref: Option<&'a str>,
     pub turn: &'a Turn,
@@ -374,6 +457,7 @@ pub struct NewMessage<'a> {
 #[derive(Serialize)]
 struct MessageRow<'a> {
     id: Uuid,
+    turn_number: i32,
     role: &'static str,
     person_id: Option<Uuid>,
     message_ref: Option<&'a str>,
@@ -386,6 +470,7 @@ impl NewMessage<'_> {
     fn row(&self) -> MessageRow<'_> {
         MessageRow {
             id: self.id.0,
+            turn_number: self.turn_number,
             role: match self.turn {
                 Turn::System { .. } => "system",
                 Turn::Human { .. } => "human",
@@ -466,19 +551,22 @@ pub(super) async fn mark_shared(
     Ok(())
 }
 
-/// Replaces the words of the message that started a run; words that its author removed are not kept.
+/// Replaces the words of the message that started a run, which is now the turn of this number; words that its author removed are not
+/// kept.
 pub(crate) async fn update_first_message(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
     turn: &Turn,
+    turn_number: i32,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update messages set turn = $3
+        "update messages set turn = $3, turn_number = $4
          where tenant_id = $1 and run_id = $2 and role = 'human' and message_ref is not null",
         tenant.0,
         run.0,
-        to_json(turn)? as _
+        to_json(turn)? as _,
+        turn_number
     )
     .execute(conn)
     .await?;
@@ -504,8 +592,11 @@ pub async fn list_newest(
 ) -> sqlx::Result<Vec<RunListItem>> {
     let rows = sqlx::query!(
         r#"with newest as (
-             select tenant_id, id, created_at, status, coalesce(state->'turns'->0->>'text', '') as said
-             from runs where tenant_id = $1 and person_id = $2 order by created_at desc, id desc limit $3),
+             select r.tenant_id, r.id, r.created_at, r.status, (
+                 select coalesce(m.turn->>'text', '') from messages m
+                 where m.tenant_id = r.tenant_id and m.run_id = r.id and m.turn_number = r.first_turn) as said
+             from runs r where r.tenant_id = $1 and r.person_id = $2
+             order by r.created_at desc, r.id desc limit $3),
          asked as (
              select a.run_id, jsonb_agg(jsonb_build_object('status', a.status, 'effect', e.status,
                      'words', a.preview->'words') order by a.created_at, a.id) as all_of_it

@@ -1,10 +1,14 @@
-//! The state of a run. It survives every transition; the messages in it are append-only.
+//! The state of a run. It survives every transition and is written with each, so it is small: what was recalled and what
+//! was said are rows, which are only ever added.
 
 mod node;
+mod recalled;
 
 pub use node::Node;
+pub use recalled::Recalled;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,12 +16,13 @@ use uuid::Uuid;
 
 use nod_contract::card::Button;
 use nod_contract::card::quick_action::{self, ListedItem, QuickAction};
-use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, QuestionId};
+use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, QuestionId};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{FollowUp, Principal, ToolOutput};
 use nod_requests::draft::{self, Drafts};
+use nod_store::steps::StoredTurns;
 
 /// The kind of thing that the person wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,111 +51,131 @@ impl Intent {
     }
 }
 
-/// The state of a run.
+/// The state of a run. What is empty is not written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AgentState {
-    /// The person on whose behalf it runs.
+    /// The person on whose behalf it runs; read from their row.
+    #[serde(skip)]
     pub principal: Principal,
+    /// What it recalled when it began; a row of its own.
+    #[serde(skip)]
+    pub recalled: Arc<Recalled>,
+    /// The messages, model turns and tool results of this run, oldest first; rows of their own.
+    #[serde(skip)]
+    pub turns: Vec<Turn>,
+    /// The number of the first of these among the run's rows. It is not 0 if the run began anew, with another text.
+    #[serde(skip)]
+    pub first_turn: i32,
+    /// Turns that are no rows yet. They are written by [`StoredState`] and become the last of `turns`.
+    #[serde(skip_serializing)]
+    pub(crate) unsaved_turns: Vec<Turn>,
     /// Whether it was asked where others read too.
     #[serde(alias = "shared")]
+    #[serde(skip_serializing_if = "is_default")]
     pub is_shared: bool,
-    /// Earlier messages that this person is allowed to read, oldest first; bounded.
-    pub history: Vec<Turn>,
-    /// A summary of what came before the history.
-    #[serde(default)]
-    #[serde(alias = "earlier")]
-    pub earlier_summary: Option<EarlierSummary>,
-    /// The number of messages before this run that are in no summary yet.
-    #[serde(default)]
-    #[serde(alias = "unfolded")]
-    pub unsummarised: usize,
-    /// The messages, model turns and tool results of this run, oldest first.
-    pub turns: Vec<Turn>,
-    /// The goal and the facts.
-    #[serde(alias = "working")]
-    pub working_memory: WorkingMemory,
-    /// One line for each approval that already waits for this person here.
-    #[serde(alias = "waiting")]
-    pub pending_approvals: Vec<String>,
-    /// What the person wants.
+    /// What the person wants; a column of its own.
+    #[serde(skip)]
     pub intent: Option<Intent>,
-    /// `rule:…`, `router` or `fallback`.
+    /// `rule:…`, `router` or `fallback`; a column of its own.
+    #[serde(skip)]
     pub routed_via: Option<String>,
     /// The tool that the router suggests.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) target_tool: Option<String>,
     /// Whether a change outside Nod was wanted: an act tool was called, or the router suggests one.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub acts: bool,
     /// Tool calls of the model's last turn that have no result yet.
     #[serde(rename = "pending")]
+    #[serde(skip_serializing_if = "is_default")]
     pub pending_calls: Vec<PendingCall>,
     /// How often the reasoner was called.
     #[serde(alias = "thoughts")]
+    #[serde(skip_serializing_if = "is_default")]
     pub model_turns: u32,
     /// Who may read the answer of this run.
     pub audience: Audience,
     /// Whether untrusted content is in view, and from which sources.
     pub provenance: Provenance,
     /// Whether untrusted content came into view since the person spoke, and not only with what was said before.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub has_read_untrusted: bool,
-    /// Receipts of the changes made outside Nod in this run.
-    pub receipts: Vec<Value>,
+    /// The number of changes made outside Nod in this run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub changes_made: u32,
     /// The number of effects of this run whose outcome is unknown.
-    #[serde(default)]
     #[serde(alias = "unknown")]
+    #[serde(skip_serializing_if = "is_default")]
     pub unknown_outcomes: u32,
     /// Notes shown under the answer, whatever the model writes; one sentence each.
-    #[serde(default, alias = "unread")]
+    #[serde(alias = "unread")]
+    #[serde(skip_serializing_if = "is_default")]
     pub notes: Vec<String>,
     /// The answer, once there is one.
+    #[serde(skip_serializing_if = "is_default")]
     pub reply: Option<String>,
     /// Whether a model wrote it, so that its readers can rate it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_default")]
     pub is_written_by_model: bool,
     /// The message that started the run, if it is in a thread that Nod did not follow before; empty if a command
     /// started it.
-    #[serde(default)]
     #[serde(alias = "joins")]
+    #[serde(skip_serializing_if = "is_default")]
     pub joined_thread_at: Option<String>,
     /// Whether a command started it. The thread then has no message of the person, so the platform notifies them of the
     /// answer only if it mentions them.
-    #[serde(default)]
     #[serde(alias = "by_command")]
+    #[serde(skip_serializing_if = "is_default")]
     pub started_by_command: bool,
-    /// The earlier messages of that thread, fenced. No other row stores them.
-    #[serde(default)]
-    #[serde(rename = "context")]
-    pub thread_context: Option<String>,
     /// Whether others' messages are in view. The record is then only for the requester and is deleted after a while.
-    #[serde(default)]
     #[serde(alias = "overheard")]
+    #[serde(skip_serializing_if = "is_default")]
     pub has_channel_history: bool,
     /// The open drafts of this person here.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub drafts: Drafts,
     /// The mail thread that was read last here, by the provider's id.
-    #[serde(default)]
     #[serde(rename = "thread")]
+    #[serde(skip_serializing_if = "is_default")]
     pub mail_thread: Option<String>,
     /// Results since the last model turn.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub results: Results,
     /// What abilities keep for their checks of the answer, by the check's name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub check_parts: BTreeMap<String, Vec<Value>>,
     /// How often a check sent the answer back to the model.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub check_retries: u32,
     /// The buttons of the answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub buttons: Vec<Button>,
     /// What the last tool listed, if no other was called since.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub items: Vec<ListedItem>,
     /// The quick action whose button began the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub taken_action: Option<TakenAction>,
+}
+
+/// A state as its row has it, with the turns that are no rows yet.
+#[derive(Serialize)]
+pub(crate) struct StoredState<'a> {
+    #[serde(flatten)]
+    pub(crate) state: &'a AgentState,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) unsaved_turns: &'a [Turn],
+}
+
+/// What is kept of the state of a run that has ended: later runs and its own purge read it.
+#[derive(Serialize)]
+pub(crate) struct EndedState<'a> {
+    provenance: &'a Provenance,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_default")]
+    has_channel_history: bool,
 }
 
 /// A quick action that a person took.
@@ -167,9 +192,12 @@ pub struct TakenAction {
 /// The most parts that are kept for one check.
 const MAX_CHECK_PARTS: usize = 16;
 
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn unknown_principal() -> Principal {
+    Principal { person: PersonId(Uuid::nil()), name: String::new(), email: None, zone: "UTC".to_owned() }
 }
 
 /// Results since the last model turn. If all of them are verbatim answers, the model is not called again.
@@ -198,28 +226,6 @@ impl Results {
     pub(crate) fn is_complete_answer(&self) -> bool {
         self.other_count == 0 && !self.verbatim.is_empty()
     }
-}
-
-/// A summary of the conversation before the history begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EarlierSummary {
-    /// The summary.
-    pub text: String,
-    /// The sources of untrusted content in it.
-    #[serde(alias = "outside")]
-    pub untrusted_sources: Vec<String>,
-}
-
-/// The working memory of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkingMemory {
-    /// The person's goal.
-    pub(crate) current_goal: Option<String>,
-    /// What the platform reports: the people behind mentions, the channel that the person is viewing.
-    pub(crate) extracted_info: BTreeMap<String, String>,
-    /// Facts that people stated, by name.
-    #[serde(default)]
-    pub facts: BTreeMap<String, String>,
 }
 
 /// A tool call without a result.
@@ -256,19 +262,15 @@ pub(crate) enum WaitReason {
     Connection(Provider),
 }
 
-impl AgentState {
-    /// Creates the state at the start of a run.
-    #[must_use]
-    pub fn new(principal: Principal, shared: bool, said: &str) -> Self {
+impl Default for AgentState {
+    fn default() -> Self {
         Self {
-            principal,
-            is_shared: shared,
-            history: Vec::new(),
-            earlier_summary: None,
-            unsummarised: 0,
-            turns: vec![Turn::Human { text: said.to_owned() }],
-            working_memory: WorkingMemory::default(),
-            pending_approvals: Vec::new(),
+            principal: unknown_principal(),
+            recalled: Arc::default(),
+            turns: Vec::new(),
+            first_turn: 0,
+            unsaved_turns: Vec::new(),
+            is_shared: false,
             intent: None,
             routed_via: None,
             target_tool: None,
@@ -278,14 +280,13 @@ impl AgentState {
             audience: Audience::Channel,
             provenance: Provenance::Trusted,
             has_read_untrusted: false,
-            receipts: Vec::new(),
+            changes_made: 0,
             unknown_outcomes: 0,
             notes: Vec::new(),
             reply: None,
             is_written_by_model: false,
             joined_thread_at: None,
             started_by_command: false,
-            thread_context: None,
             has_channel_history: false,
             drafts: Drafts::default(),
             mail_thread: None,
@@ -295,6 +296,28 @@ impl AgentState {
             buttons: Vec::new(),
             items: Vec::new(),
             taken_action: None,
+        }
+    }
+}
+
+impl AgentState {
+    /// Creates the state at the start of a run.
+    #[must_use]
+    pub fn new(principal: Principal, shared: bool, said: &str) -> Self {
+        Self {
+            principal,
+            is_shared: shared,
+            turns: vec![Turn::Human { text: said.to_owned() }],
+            ..Self::default()
+        }
+    }
+
+    /// Returns what is kept of it once the run is done.
+    pub(crate) fn ended_state(&self) -> EndedState<'_> {
+        EndedState {
+            provenance: &self.provenance,
+            thread: self.mail_thread.as_deref(),
+            has_channel_history: self.has_channel_history,
         }
     }
 
@@ -310,6 +333,16 @@ impl AgentState {
         self.routed_via = Some("rule:yes".to_owned());
         self.turns.push(Turn::Ai { text: words.to_owned(), calls: Vec::new() });
         self.reply = Some(words.to_owned());
+    }
+
+    /// Returns its turns that are rows, by which the record of a prompt names them.
+    pub(crate) fn stored_turns(&self) -> StoredTurns<'_> {
+        StoredTurns {
+            first_turn: self.first_turn,
+            recalled: self.recalled.turns(),
+            remembered: &self.recalled.remembered,
+            own: &self.turns,
+        }
     }
 
     /// Returns the message that started the run.

@@ -6,9 +6,10 @@ use async_trait::async_trait;
 
 use crate::context::Agent;
 use crate::work::RecordJob;
-use crate::{forget, run};
-use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+use crate::{forget, rows, run};
+use nod_store::jobs::{Claim, Job, JobHandler, Loaded, WorkError};
 use nod_store::runs::RunJob;
+use sqlx::PgConnection;
 
 /// Returns the handlers for the jobs of a turn.
 pub fn handlers(agent: &Agent) -> [Arc<dyn JobHandler>; 2] {
@@ -21,6 +22,12 @@ struct Turns(Agent);
 impl JobHandler for Turns {
     fn kinds(&self) -> &'static [&'static str] {
         RunJob::KINDS
+    }
+
+    async fn load(&self, conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<Option<Loaded>> {
+        let Ok(RunJob::AdvanceRun { run, .. }) = claim.job() else { return Ok(None) };
+        let loaded = rows::load(conn, claim.tenant, run).await?;
+        Ok(loaded.map(|loaded| -> Loaded { Box::new(loaded) }))
     }
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {

@@ -76,6 +76,14 @@ pub async fn find_inconsistencies(
              where s.tenant_id = $1
                and not exists (select 1 from runs r where r.tenant_id = $1 and r.id = s.run_id)
          union all
+         select 'what was recalled without a run', count(*) from recalled_contexts c
+             where c.tenant_id = $1
+               and not exists (select 1 from runs r where r.tenant_id = $1 and r.id = c.run_id)
+         union all
+         select 'runs without their first turn', count(*) from runs r
+             where r.tenant_id = $1 and not exists (
+                 select 1 from messages m where m.tenant_id = $1 and m.run_id = r.id and m.turn_number = r.first_turn)
+         union all
          select 'outgoing messages without a conversation', count(*) from deliveries d
              where d.tenant_id = $1 and not exists (
                  select 1 from conversations c where c.tenant_id = $1 and c.id = d.conversation_id)

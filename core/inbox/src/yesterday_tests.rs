@@ -62,7 +62,7 @@ const RENAMED: &[(&str, &str)] = &[
 /// Fields that nothing reads any more: what a recipient gets ("mail") was only in a warning that is gone.
 const RETIRED: [&str; 1] = ["brings"];
 
-/// Returns every string, number and boolean of a value, in order.
+/// Returns every string, number and boolean of a value, in order, but for 0 and `false`: what is not written is read so.
 fn leaves(value: &Value) -> Vec<String> {
     let mut leaves = match value {
         Value::Object(fields) => {
@@ -70,7 +70,8 @@ fn leaves(value: &Value) -> Vec<String> {
             kept.flat_map(|(_, value)| leaves(value)).collect()
         }
         Value::Array(list) => list.iter().flat_map(leaves).collect(),
-        Value::Null => Vec::new(),
+        Value::Null | Value::Bool(false) => Vec::new(),
+        Value::Number(number) if number.as_i64() == Some(0) => Vec::new(),
         Value::String(text) => vec![text.clone()],
         other => vec![other.to_string()],
     };

@@ -9,7 +9,7 @@ use nod_contract::privacy::Audience;
 use nod_contract::scope::{RunOrIngestion, Scope};
 use nod_contract::text::fence_untrusted;
 use nod_people::context::Chat;
-use nod_store::steps::{self, StepRecord};
+use nod_store::steps::{self, StepRecord, StoredTurns};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -83,7 +83,7 @@ impl Scorer {
         let answer = ask_model(self.model.as_ref(), &scope, &request).await;
         let mut record =
             StepRecord::new("model", Tier::Router.as_str(), invocation, started, self.chat.now());
-        record.set_prompt(&request);
+        record.set_prompt(&request, &StoredTurns::default());
         if let Ok(answer) = &answer {
             record = record.tokens(answer.usage);
             record.set_output(answer);

@@ -5,12 +5,22 @@ use async_trait::async_trait;
 use crate::context::Chat;
 use crate::work::PeopleJob;
 use crate::{assistant_thread, delivery, people};
-use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+use nod_store::jobs::{Claim, Job, JobHandler, Loaded, WorkError};
+use sqlx::PgConnection;
 
 #[async_trait]
 impl JobHandler for Chat {
     fn kinds(&self) -> &'static [&'static str] {
         PeopleJob::KINDS
+    }
+
+    async fn load(&self, conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<Option<Loaded>> {
+        match claim.job() {
+            Ok(PeopleJob::DeliverMessage { delivery }) => {
+                delivery::load_for_post(self, conn, claim, delivery).await
+            }
+            _ => Ok(None),
+        }
     }
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {

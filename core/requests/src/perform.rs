@@ -19,7 +19,7 @@ use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_contract::tool::effect::{EffectKey, Permit};
 use nod_contract::tool::{ActTool, EffectLookup, Tool, ToolContext, ToolError, ToolResult};
-use nod_people::{people, progress};
+use nod_people::progress;
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::{RunEvent, RunJob};
@@ -61,8 +61,8 @@ async fn load_execution<'a>(
 ) -> Result<EffectExecution<'a>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
-    let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
-    Ok(EffectExecution { core, claim, effect, principal: person.principal(), started_at: core.now() })
+    let principal = effect.owner.principal();
+    Ok(EffectExecution { core, claim, effect, principal, started_at: core.now() })
 }
 
 /// Continues an effect from its stored status.
@@ -166,11 +166,9 @@ impl EffectExecution<'_> {
         if let Some(fault) = self.payload_mismatch() {
             return self.record_outcome(Err(fault)).await;
         }
-        let mut tx = self.core.begin().await?;
-        jobs::assert_lease(&mut tx, self.claim).await?;
-        let started =
-            sql::mark_started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
-        tx.commit().await?;
+        let mut conn = self.core.pool.acquire().await?;
+        let started = sql::start(&mut conn, self.claim, self.effect.id, &handle, self.core.now()).await?;
+        drop(conn);
         if !started {
             return self.complete_job().await;
         }

@@ -3,6 +3,8 @@
 
 mod recorded_prompt;
 
+pub use recorded_prompt::StoredTurns;
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -80,9 +82,10 @@ impl StepRecord {
     }
 
     /// Sets the prompt of a model call as the input. What prompts have in common stands in it by digest, so
-    /// [`store_prompt_texts`](crate::context::Base::store_prompt_texts) comes before the record is written.
-    pub fn set_prompt(&mut self, ask: &CompletionRequest) {
-        let (prompt, texts) = RecordedPrompt::new(ask);
+    /// [`store_prompt_texts`](crate::context::Base::store_prompt_texts) comes before the record is written; what is a row
+    /// of the run stands in it by its number.
+    pub fn set_prompt(&mut self, ask: &CompletionRequest, stored: &StoredTurns<'_>) {
+        let (prompt, texts) = RecordedPrompt::new(ask, stored);
         self.set_input(&prompt);
         self.texts = texts;
     }

@@ -53,6 +53,8 @@ struct State {
     thinks: Duration,
     scripts: VecDeque<ScriptedAnswer>,
     requests: Vec<Value>,
+    /// How many of these were taken.
+    taken: usize,
     unexpected: Vec<Value>,
     violations: Vec<String>,
     answers: u64,
@@ -184,12 +186,22 @@ impl Model {
     /// Returns every valid request, unchanged and in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
-        self.shared.state().requests.clone()
+        let state = self.shared.state();
+        state.requests[state.taken..].to_vec()
     }
 
-    /// Returns every valid request since the last call of this, and forgets them.
+    /// Returns every valid request since the last call of this, and leaves them out from then on.
     pub fn take_requests(&self) -> Vec<Value> {
-        self.shared.change(|state| std::mem::take(&mut state.requests))
+        self.shared.change(|state| {
+            let since = std::mem::replace(&mut state.taken, state.requests.len());
+            state.requests[since..].to_vec()
+        })
+    }
+
+    /// Returns every valid request, also those that were taken.
+    #[must_use]
+    pub fn all_requests(&self) -> Vec<Value> {
+        self.shared.state().requests.clone()
     }
 
     /// Returns the requests that neither script nor rules answered.

@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use nod_contract::clock::Clock;
 use nod_inbox::Settings;
 use nod_inbox::consistency::find_inconsistencies;
+use serde_json::{Value, json};
 
 use super::{PEOPLE, World, max_wait};
 use crate::chat::FakeChat;
@@ -151,6 +152,7 @@ impl World {
             loose.extend(qdrant.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
         }
         loose.extend(self.collect_inconsistencies().await);
+        loose.extend(self.collect_altered_prompts().await);
         loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
         self.pool.close().await;
         self.database.drop_database().await;
@@ -163,6 +165,29 @@ impl World {
         let found = async { find_inconsistencies(&mut *self.pool.acquire().await?, tenant).await };
         let found = found.await.unwrap_or_else(|e| panic!("the database does not answer: {e}"));
         found.iter().map(|found| format!("inconsistent rows: {found}")).collect()
+    }
+
+    /// Collects the prompts that the record shows otherwise than the model got them. A message that was edited or deleted
+    /// since is left out of the record, so its prompts are not compared.
+    async fn collect_altered_prompts(&self) -> Vec<String> {
+        let recorded = "select s.input from run_steps s
+             join runs r on r.tenant_id = s.tenant_id and r.id = s.run_id
+             join messages m on m.tenant_id = r.tenant_id and m.run_id = r.id and m.turn_number = 0
+             where s.tenant_id = $1 and s.kind = 'model' and s.input is not null and r.first_turn = 0
+               and m.turn->>'text' <> '(this message was deleted)'
+             order by s.seq";
+        let recorded: Vec<Value> = sqlx::query_scalar(recorded)
+            .bind(Settings::default().tenant.0)
+            .fetch_all(&self.pool)
+            .await
+            .unwrap_or_else(|e| panic!("the database does not answer: {e}"));
+        let sent = self.model.all_requests();
+        let is_as_sent = |prompt: &Value| sent.iter().any(|request| request["messages"] == messages(prompt));
+        recorded
+            .iter()
+            .filter(|prompt| !is_as_sent(prompt))
+            .map(|prompt| format!("altered prompt: {}", prompt["turns"]))
+            .collect()
     }
 
     /// Collects what no user has read on the current platform, and what should never have been requested from it.
@@ -216,4 +241,34 @@ impl World {
     pub fn expect_loose_end(&mut self, loose_end: &str) {
         self.expected_violations.insert(loose_end.to_owned());
     }
+}
+
+/// Returns the messages of a recorded prompt, as they are sent.
+fn messages(prompt: &Value) -> Value {
+    let turns = prompt["turns"].as_array().into_iter().flatten().map(|turn| match turn["role"].as_str() {
+        Some("ai") => match turn["calls"].as_array() {
+            Some(calls) if !calls.is_empty() => {
+                let calls = calls.iter().map(|call| {
+                    let arguments = call["arguments"].as_str().unwrap_or_default();
+                    // What is no object is sent as one.
+                    let arguments = match serde_json::from_str::<serde_json::Map<String, Value>>(arguments) {
+                        Ok(_) => arguments.to_owned(),
+                        Err(_) => json!({ "malformed": arguments }).to_string(),
+                    };
+                    json!({ "type": "function", "id": call["id"],
+                        "function": { "name": call["name"], "arguments": arguments } })
+                });
+                let text = turn["text"].as_str().filter(|text| !text.is_empty());
+                json!({ "role": "assistant", "content": text, "tool_calls": calls.collect::<Vec<_>>() })
+            }
+            _ => json!({ "role": "assistant", "content": turn["text"] }),
+        },
+        Some("tool") => {
+            json!({ "role": "tool", "tool_call_id": turn["call_id"], "content": turn["content"] })
+        }
+        Some("human") => json!({ "role": "user", "content": turn["text"] }),
+        _ => json!({ "role": "system", "content": turn["text"] }),
+    });
+    let system = json!({ "role": "system", "content": prompt["system"] });
+    std::iter::once(system).chain(turns).collect()
 }

@@ -80,7 +80,7 @@ pub(super) async fn count(world: &World, query: &str) -> i64 {
     sqlx::query_scalar(AssertSqlSafe(query.to_owned())).fetch_one(&world.pool).await.unwrap()
 }
 
-pub(super) async fn wait_for_count(world: &World, query: &str, wanted: i64) {
+pub(crate) async fn wait_for_count(world: &World, query: &str, wanted: i64) {
     let long = Instant::now() + SETTLE_TIMEOUT;
     while count(world, query).await != wanted {
         assert!(Instant::now() < long, "{query}: never {wanted}\n{}", world.chat.dump());

@@ -6,7 +6,7 @@ mod drafts;
 mod edits;
 mod events;
 mod ingest;
-mod invariants;
+pub(crate) mod invariants;
 mod knowledge;
 mod memory;
 mod random_sequences;

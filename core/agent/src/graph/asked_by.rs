@@ -90,11 +90,11 @@ fn is_same(written: &str, address: &str) -> bool {
 
 /// Returns the texts in view, oldest first.
 fn texts(state: &AgentState) -> Vec<&str> {
-    let turns = state.history.iter().chain(&state.turns).filter_map(|turn| match turn {
+    let turns = state.recalled.history().iter().chain(&state.turns).filter_map(|turn| match turn {
         Turn::System { text } | Turn::Tool { content: text, .. } => Some(text.as_str()),
         Turn::Human { .. } | Turn::Ai { .. } => None,
     });
-    state.thread_context.as_deref().into_iter().chain(turns).collect()
+    state.recalled.thread_context().into_iter().chain(turns).collect()
 }
 
 /// Returns where in a fenced text one of these stands, the last place first.

@@ -6,7 +6,7 @@ use nod_contract::model::{ModelError, Turn};
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let ask = prompt::converse(&state, cx);
-    let next = match think::complete_streaming(&ask, cx).await {
+    let next = match think::complete_streaming(&ask, &state, cx).await {
         Ok(answer) if answer.calls.is_empty() && !answer.text.trim().is_empty() => {
             state.turns.push(Turn::Ai { text: answer.text.clone(), calls: Vec::new() });
             state.reply = Some(think::with_truncation_note(answer.text, answer.truncated));

@@ -1,7 +1,9 @@
 //! Recall: loads the earlier messages that this person is allowed to read, and the approvals that wait for them.
 
-use super::{NodeContext, Step};
-use crate::state::{AgentState, EarlierSummary, Node};
+use std::sync::Arc;
+
+use super::{NodeContext, Step, prompt};
+use crate::state::{AgentState, Node, Recalled};
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
@@ -42,33 +44,35 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         state.provenance = state.provenance.merge(view.provenance());
         // An earlier private answer in view makes the new answer private too.
         state.audience = view.audience.map_or(state.audience, |audience| state.audience.narrow(audience));
-        state.history.clone_from(&view.history);
-        state.earlier_summary =
-            view.summary.clone().map(|(text, outside)| EarlierSummary { text, untrusted_sources: outside });
-        state.unsummarised = view.unsummarised;
-        state.pending_approvals.clone_from(&memory.pending_approvals);
-        add_attachments(&mut state, &memory.attachments, &cx.ids.next().simple().to_string()[24..]);
-        state.working_memory.current_goal.clone_from(&view.goal);
-        state.working_memory.facts.clone_from(&view.facts);
+        let mut recalled = Recalled {
+            remembered: prompt::memory_text(view, &cx.run.short()),
+            pending_approvals: memory.pending_approvals.clone(),
+            unsummarised: view.unsummarised,
+            ..Recalled::default()
+        };
+        recalled.add_history(view.history.iter().cloned());
+        let marker = cx.ids.next().simple().to_string();
+        add_attachments(&mut state, &mut recalled, &memory.attachments, &marker[24..]);
         if let Some(viewing) = &memory.viewed_channel {
-            state.working_memory.extracted_info.insert("Channel in view".to_owned(), format!("<#{viewing}>"));
+            recalled.platform_info.insert("Channel in view".to_owned(), format!("<#{viewing}>"));
         }
+        recalled.platform_info.extend(memory.mentioned_names.iter().cloned());
         state.drafts.open.clone_from(&memory.drafts);
         state.mail_thread.clone_from(&memory.mail_thread);
-        state.working_memory.extracted_info.extend(memory.mentioned_names.iter().cloned());
         if let Some(earlier) = &memory.thread_context {
             let marker = cx.scope().invocation.short();
-            state.thread_context = Some(text::fence_untrusted(earlier, &[EARLIER_SOURCE], &marker));
+            recalled.set_thread_context(text::fence_untrusted(earlier, &[EARLIER_SOURCE], &marker));
             state.provenance = state.provenance.merge(Provenance::untrusted(EARLIER_SOURCE));
             state.has_read_untrusted = true;
             state.has_channel_history = true;
         }
+        state.recalled = Arc::new(recalled);
     }
     Step::go(state, Node::Route)
 }
 
 /// Adds the files, as untrusted content whoever attached them. If there is not room for all, the newest win.
-fn add_attachments(state: &mut AgentState, files: &[AttachmentText], marker: &str) {
+fn add_attachments(state: &mut AgentState, recalled: &mut Recalled, files: &[AttachmentText], marker: &str) {
     let mut room = MAX_ATTACHMENT_CHARS;
     let mut turns = Vec::new();
     for file in files.iter().rev() {
@@ -98,6 +102,6 @@ fn add_attachments(state: &mut AgentState, files: &[AttachmentText], marker: &st
         }
     }
     for (now, turn) in turns.into_iter().rev() {
-        if now { state.turns.push(turn) } else { state.history.push(turn) }
+        if now { state.turns.push(turn) } else { recalled.add_history([turn]) }
     }
 }

@@ -148,7 +148,7 @@ pub(super) async fn find_named(
     if !state.provenance.is_untrusted() && picked.is_empty() {
         return Ok(Named::default());
     }
-    let turns = || state.history.iter().chain(&state.turns);
+    let turns = || state.recalled.history().iter().chain(&state.turns);
     let is_written = |address: &String| {
         address.eq_ignore_ascii_case(&preview.account) || utterances::is_email_named(turns(), address)
     };

@@ -11,7 +11,7 @@ pub(super) fn step(state: AgentState) -> Step {
         Turn::Human { text } | Turn::Ai { text, .. } => !text.is_empty(),
         Turn::System { .. } | Turn::Tool { .. } => false,
     });
-    let long = state.unsummarised + said.count() >= SUMMARISE_FROM;
+    let long = state.recalled.unsummarised + said.count() >= SUMMARISE_FROM;
     let wished = is_remember_request(state.user_message()) || is_forget_request(state.user_message());
     // Where tools were used, "no, …" corrects what was done, such as a draft.
     let talked = !state.turns.iter().any(|turn| matches!(turn, Turn::Tool { .. }));

@@ -25,7 +25,7 @@ pub fn streamable_text(text: &str, state: &AgentState) -> Option<String> {
         return None;
     }
     let whole = text.rfind(char::is_whitespace).map_or("", |end| &text[..end]);
-    let words = replace_mentions(whole.trim().to_owned(), &state.working_memory.extracted_info);
+    let words = replace_mentions(whole.trim().to_owned(), &state.recalled.platform_info);
     let proven = if has_no_receipt(state) { text_before_claim(&words) } else { &words };
     (!proven.is_empty()).then(|| proven.to_owned())
 }
@@ -49,21 +49,20 @@ pub fn text_before_tool_calls(state: &AgentState) -> Option<Card> {
         return None;
     }
     let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
-    let words = replace_mentions(text.trim().to_owned(), &state.working_memory.extracted_info);
+    let words = replace_mentions(text.trim().to_owned(), &state.recalled.platform_info);
     let unproven = has_no_receipt(state) && claim_check::has_action_claim(&words);
     (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::from_markdown(words))
 }
 
 fn has_no_receipt(state: &AgentState) -> bool {
-    state.receipts.is_empty() && state.unknown_outcomes == 0
+    state.changes_made == 0 && state.unknown_outcomes == 0
 }
 
 pub(super) fn step(state: AgentState, run: RunId) -> Step {
     if state.results.is_complete_answer() {
         return reply_verbatim(state);
     }
-    let text =
-        replace_mentions(state.reply.clone().unwrap_or_default(), &state.working_memory.extracted_info);
+    let text = replace_mentions(state.reply.clone().unwrap_or_default(), &state.recalled.platform_info);
     let mut card = Card::from_markdown(if text.trim().is_empty() {
         "I don't have an answer to that. Could you put it another way?"
     } else {
@@ -146,7 +145,9 @@ mod tests {
             zone: "UTC".to_owned(),
         };
         let mut state = AgentState::new(principal, true, "hello");
-        state.working_memory.extracted_info.insert("<@U1>".to_owned(), "Bo Lind".to_owned());
+        std::sync::Arc::make_mut(&mut state.recalled)
+            .platform_info
+            .insert("<@U1>".to_owned(), "Bo Lind".to_owned());
         let shown = |text: &str, state: &AgentState| streamable_text(text, state);
         assert_eq!(shown("Hel", &state), None);
         assert_eq!(shown("Hello <@U", &state).as_deref(), Some("Hello"));
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(shown("All is well! I have sent it to", &state).as_deref(), Some("All is well!"));
         state.acts = true;
         assert_eq!(shown("Gesendet. All is well!", &state), None);
-        state.receipts.push(serde_json::json!({}));
+        state.changes_made += 1;
         assert_eq!(shown("I have sent it to", &state).as_deref(), Some("I have sent it"));
     }
 }

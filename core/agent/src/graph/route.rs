@@ -48,7 +48,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         return Ok(call_tool(state, send, &json!({})));
     }
     let ask = prompt::route(&state, cx.tools);
-    let routed = match think::complete_silently(&ask, cx).await {
+    let routed = match think::complete_silently(&ask, &state, cx).await {
         Ok(answer) => serde_json::from_str::<Value>(answer.text.trim())
             .and_then(Routed::deserialize)
             .map_err(|_| tracing::debug!(run = %cx.run, "the router's answer was no route"))

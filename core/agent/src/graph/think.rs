@@ -13,7 +13,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     if state.model_turns >= cx.step_budget {
         return Ok(stop_at_budget(state, cx.step_budget));
     }
-    let answer = complete_streaming(&prompt::think(&state, cx), cx).await?;
+    let answer = complete_streaming(&prompt::think(&state, cx), &state, cx).await?;
     state.model_turns += 1;
     state.results = Results::default();
     let mut calls = answer.calls;
@@ -70,7 +70,7 @@ pub fn progress_summary(state: &AgentState) -> String {
         return "I can't tell whether anything went through before that. Please check its card above."
             .to_owned();
     }
-    match state.receipts.len() {
+    match state.changes_made {
         0 => "Nothing was sent or changed.".to_owned(),
         1 => "One thing was done before that. Its receipt is above.".to_owned(),
         n => format!("{n} things were done before that. Their receipts are above."),
@@ -80,22 +80,25 @@ pub fn progress_summary(state: &AgentState) -> String {
 /// Calls the model for an answer that no person reads.
 pub(super) async fn complete_silently(
     ask: &CompletionRequest,
+    state: &AgentState,
     cx: &NodeContext<'_>,
 ) -> Result<Completion, ModelError> {
-    complete_recorded(ask, cx, &TokenSender::disconnected()).await
+    complete_recorded(ask, state, cx, &TokenSender::disconnected()).await
 }
 
 /// Calls the model for an answer to the person, who can read it while it is written.
 pub(super) async fn complete_streaming(
     ask: &CompletionRequest,
+    state: &AgentState,
     cx: &NodeContext<'_>,
 ) -> Result<Completion, ModelError> {
-    complete_recorded(ask, cx, &cx.token_tx).await
+    complete_recorded(ask, state, cx, &cx.token_tx).await
 }
 
 /// Calls the model and records the call.
 async fn complete_recorded(
     ask: &CompletionRequest,
+    state: &AgentState,
     cx: &NodeContext<'_>,
     words: &TokenSender,
 ) -> Result<Completion, ModelError> {
@@ -103,7 +106,7 @@ async fn complete_recorded(
     let scope = cx.scope();
     let answered = cx.model.complete(&scope, ask, words).await;
     let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
-    record.set_prompt(ask);
+    record.set_prompt(ask, &state.stored_turns());
     match &answered {
         Ok(answer) => {
             record = record.tokens(answer.usage);

@@ -175,7 +175,7 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
     let marker = EffectId(ticket).short();
     match result {
         Ok(output) => {
-            state.receipts.push(output.content.clone());
+            state.changes_made += 1;
             if let FollowUp::Draft(draft) = &output.follow_up {
                 state.drafts.changes.push(DraftChange::Updated(draft.id.clone()));
             }

@@ -5,13 +5,12 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use super::long::{self, TruncatedAnswer};
-use super::runner::unpersisted_turns;
 use super::{finish_stream, share};
 use crate::context::Agent;
 use crate::forget;
 use crate::graph::NodeOutput;
-use crate::rows::{self as sql, NewMessage, Run, Transition};
-use crate::state::TakenAction;
+use crate::rows::{self as sql, NewMessage, Run, Transition, Written};
+use crate::state::{AgentState, Node, Recalled, TakenAction};
 use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, card};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::DeliveryTarget;
@@ -48,6 +47,15 @@ pub(super) struct Commit<'a> {
     persisted_turns: usize,
     /// Whether the job still carries an event that this run has applied.
     has_event: bool,
+    /// What it was when its answer began.
+    before_answer: Option<BeforeAnswer>,
+}
+
+/// What a run was when its answer began, which is all that is kept if its message was changed meanwhile.
+struct BeforeAnswer {
+    state: AgentState,
+    outputs: usize,
+    records: usize,
 }
 
 impl<'a> Commit<'a> {
@@ -73,6 +81,26 @@ impl<'a> Commit<'a> {
             venue,
             persisted_turns: kept,
             has_event,
+            before_answer: None,
+        }
+    }
+
+    /// From here on the run answers. If its message was edited or deleted by the time of the commit, the answer is
+    /// dropped: the job with that event takes over.
+    pub(super) fn begin_answer(&mut self) {
+        self.before_answer = Some(BeforeAnswer {
+            state: self.run.state.clone(),
+            outputs: self.outputs.len(),
+            records: self.records.len(),
+        });
+    }
+
+    fn drop_answer(&mut self) {
+        if let Some(before) = self.before_answer.take() {
+            self.run.state = before.state;
+            self.run.node = Node::Reply;
+            self.outputs.truncate(before.outputs);
+            self.records.truncate(before.records);
         }
     }
 
@@ -116,7 +144,11 @@ impl<'a> Commit<'a> {
     ) -> Result<(), WorkError> {
         self.core.store_prompt_texts(&self.records).await?;
         let mut tx = self.core.begin().await?;
-        self.write(&mut tx, status, error).await?;
+        if self.write(&mut tx, status, error).await? == Written::MessageChanged {
+            tx.rollback().await?;
+            self.drop_answer();
+            return Box::pin(self.commit_and_finish("waiting", None)).await;
+        }
         if self.run.state.has_channel_history && ["done", "failed"].contains(&status) {
             let now = self.core.now();
             forget::schedule_purge(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
@@ -131,6 +163,7 @@ impl<'a> Commit<'a> {
 
     fn reset_after_commit(&mut self) {
         self.run.version += 1;
+        self.run.is_recalled_persisted |= *self.run.state.recalled != Recalled::default();
         if self.outputs.iter().any(|emit| matches!(emit, NodeOutput::Message { .. })) {
             self.run.streaming_message = None;
         }
@@ -146,7 +179,7 @@ impl<'a> Commit<'a> {
         conn: &mut PgConnection,
         status: &str,
         error: Option<&str>,
-    ) -> Result<(), WorkError> {
+    ) -> Result<Written, WorkError> {
         let now = self.core.now();
         if self.outputs.iter().any(|emit| matches!(emit, NodeOutput::MemoryUpdate)) {
             // Locked before every row and every other lane, in the same order as the job itself.
@@ -154,7 +187,9 @@ impl<'a> Commit<'a> {
             let work = MemoryJob::UpdateMemory { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
-        self.write_state(conn, status, error).await?;
+        if self.write_state(conn, status, error).await? == Written::MessageChanged {
+            return Ok(Written::MessageChanged);
+        }
         let spoken = finish_stream::finish_streaming_message(self, conn).await?;
         for (_, emit) in self.outputs.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
             self.write_output(conn, emit, now).await?;
@@ -169,7 +204,7 @@ impl<'a> Commit<'a> {
         for (card, target) in &self.targeted_messages {
             self.enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
         }
-        Ok(())
+        Ok(Written::Moved)
     }
 
     /// Writes state, messages and records in one statement.
@@ -178,12 +213,14 @@ impl<'a> Commit<'a> {
         conn: &mut PgConnection,
         status: &str,
         error: Option<&str>,
-    ) -> sqlx::Result<()> {
+    ) -> sqlx::Result<Written> {
         status.clone_into(&mut self.run.status);
         self.run.persisted_turns = self.run.state.turns.len();
         let (audience, record) = (self.run.state.audience, self.run.state.record_audience());
-        let message = |turn| NewMessage {
+        let first = self.run.state.first_turn;
+        let message = |(at, turn)| NewMessage {
             id: self.core.id(),
+            turn_number: first + i32::try_from(at).unwrap_or(i32::MAX - first),
             person: None,
             message_ref: None,
             turn,
@@ -191,8 +228,14 @@ impl<'a> Commit<'a> {
             provenance: &self.run.state.provenance,
         };
         let messages: Vec<NewMessage<'_>> =
-            unpersisted_turns(&self.run, self.persisted_turns).iter().map(message).collect();
-        let transition = Transition { run: &self.run, error, messages: &messages, steps: &self.records };
+            self.run.state.turns.iter().enumerate().skip(self.persisted_turns).map(message).collect();
+        let transition = Transition {
+            run: &self.run,
+            error,
+            messages: &messages,
+            steps: &self.records,
+            is_answer: self.before_answer.is_some(),
+        };
         sql::write(conn, self.claim, &transition, self.core.now()).await
     }
 

@@ -67,14 +67,18 @@ async fn restart_with_edited_message(
         let principal = run.state.principal.clone();
         // The run's record still contains what was read before the edit.
         let overheard = run.state.has_channel_history;
+        // The rows of the first attempt stay, with their numbers.
+        let first_turn = run.state.first_turn + i32::try_from(run.persisted_turns).unwrap_or(i32::MAX);
         run.state = AgentState {
             joined_thread_at: joins,
             has_channel_history: overheard,
+            first_turn,
             ..AgentState::new(principal, run.state.is_shared, text)
         };
         run.node = Node::Recall;
-        run.persisted_turns = 1;
-        sql::update_first_message(&mut tx, tenant, run.id, &Turn::Human { text: text.to_owned() }).await?;
+        (run.persisted_turns, run.is_recalled_persisted) = (1, false);
+        let words = Turn::Human { text: text.to_owned() };
+        sql::update_first_message(&mut tx, tenant, run.id, &words, first_turn).await?;
     }
     "running".clone_into(&mut run.status);
     sql::write(&mut tx, claim, &state_only_transition(&run), now).await?;
@@ -91,7 +95,7 @@ async fn stop_after_deletion(core: &Agent, claim: &Claim, mut run: Run) -> Resul
     jobs::assert_lease(&mut tx, claim).await?;
     let goes_on = withdraw_pending(&mut tx, tenant, &mut run, now).await?;
     let words = Turn::Human { text: DELETED.to_owned() };
-    sql::update_first_message(&mut tx, tenant, run.id, &words).await?;
+    sql::update_first_message(&mut tx, tenant, run.id, &words, run.state.first_turn).await?;
     if let Some(first) = run.state.turns.first_mut() {
         *first = words;
     }
@@ -137,12 +141,12 @@ async fn withdraw_pending(
         Some(WaitReason::Effect(_)) => true,
         _ => false,
     });
-    Ok(under_way || !run.state.receipts.is_empty() || run.state.unknown_outcomes > 0)
+    Ok(under_way || run.state.changes_made > 0 || run.state.unknown_outcomes > 0)
 }
 
 /// Returns a transition that writes only the state.
 fn state_only_transition(run: &Run) -> Transition<'_> {
-    Transition { run, error: None, messages: &[], steps: &[] }
+    Transition { run, error: None, messages: &[], steps: &[], is_answer: false }
 }
 
 fn too_late_card() -> Card {

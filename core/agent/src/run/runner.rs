@@ -18,7 +18,7 @@ use crate::streaming;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{DeliveryTarget, Membership};
 use nod_contract::ids::RunId;
-use nod_contract::model::{ModelError, TokenSender, Turn};
+use nod_contract::model::{ModelError, TokenSender};
 use nod_memory::history;
 use nod_memory::memory::prompt_context::MemoryContext;
 use nod_people::delivery::ConversationLocation;
@@ -50,14 +50,18 @@ pub async fn advance(
     id: RunId,
     event: Option<&RunEvent>,
 ) -> Result<(), WorkError> {
-    let mut conn = core.pool.acquire().await?;
-    let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
-    let LoadedRun { mut run, venue, person, recalled } = loaded;
-    if claim.attempt > 1 {
-        // An earlier attempt might have opened a message.
-        run.streaming_message = open::open_of(&mut conn, claim.tenant, id).await?;
-    }
-    drop(conn);
+    let LoadedRun { mut run, venue, person, recalled } = match claim.take_loaded() {
+        Some(loaded) => loaded,
+        None => {
+            let mut conn = core.pool.acquire().await?;
+            let mut loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
+            if claim.attempt > 1 {
+                // An earlier attempt might have opened a message.
+                loaded.run.streaming_message = open::open_of(&mut conn, claim.tenant, id).await?;
+            }
+            loaded
+        }
+    };
     if matches!(run.status.as_str(), "done" | "stopped") {
         streaming::cancel_stream(core, claim, &venue, id).await?;
         return commit::complete_job(core, claim).await;
@@ -128,9 +132,8 @@ async fn run_nodes(
     let long = tokio::time::Instant::now() + progress::SLOW_RUN_AFTER;
     loop {
         let node = work.run.node;
-        // The message was edited or deleted meanwhile, so this answer is outdated; the job with that event takes over.
-        if node == Node::Reply && has_pending_message_change(core, claim, &work.run).await? {
-            return work.commit_and_finish("waiting", None).await;
+        if node == Node::Reply {
+            work.begin_answer();
         }
         let (words, ear) = TokenSender::channel();
         if node == Node::Recall && recalled.is_none() {
@@ -198,10 +201,6 @@ async fn run_nodes(
             Next::Done => return work.commit_and_finish("done", None).await,
         }
     }
-}
-
-async fn has_pending_message_change(core: &Agent, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
-    jobs::sql::has_pending_message_change(&mut *core.pool.acquire().await?, claim, run.id).await
 }
 
 /// Runs a step and streams the text that the model writes in it.
@@ -458,9 +457,4 @@ async fn fail_run(
     let audience = work.run.state.audience;
     work.outputs.push(NodeOutput::Message { card, audience });
     work.commit_and_finish("failed", Some(why)).await
-}
-
-/// Returns the turns of a run that are not rows yet.
-pub(super) fn unpersisted_turns(run: &Run, kept: usize) -> &[Turn] {
-    run.state.turns.get(kept..).unwrap_or_default()
 }

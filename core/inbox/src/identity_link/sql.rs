@@ -292,6 +292,9 @@ pub(super) async fn move_rows(
          e as (
              update step_records set only_for = case only_for when $2 then $3 else only_for end
              where tenant_id = $1 and run_id in (select id from theirs)),
+         recalled as (
+             update recalled_contexts set only_for = case only_for when $2 then $3 else only_for end
+             where tenant_id = $1 and run_id in (select id from theirs)),
          old as (
              update old_run_steps set only_for = case only_for when $2 then $3 else only_for end
              where tenant_id = $1 and run_id in (select id from theirs)),

@@ -48,13 +48,23 @@ pub(super) async fn accept(
 async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) -> sqlx::Result<bool> {
     let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
-    let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place).await?;
-    // Not addressed: acknowledged and not stored. Its key stays unused, because a second event for it may be addressed.
-    let unheard = known.followed_conversation.is_none() || known.mention_only;
-    if known.is_duplicate || (addressed == Addressing::Unaddressed && unheard) {
-        return Ok(known.is_duplicate);
-    }
-    let mut tx = store::begin_on(conn).await?;
+    let (mut tx, known) = if addressed == Addressing::Unaddressed {
+        // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
+        // the same message may be addressed.
+        let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place).await?;
+        let unheard = known.followed_conversation.is_none() || known.mention_only;
+        if known.is_duplicate || unheard {
+            return Ok(known.is_duplicate);
+        }
+        (store::begin_on(conn).await?, known)
+    } else {
+        let mut tx = store::begin_on(conn).await?;
+        let known = sql::find_known(&mut tx, arrival.tenant, arrival.inbound, place).await?;
+        if known.is_duplicate {
+            return Ok(true);
+        }
+        (tx, known)
+    };
     if arrival.record_once(&mut tx, "message").await? {
         let person = match known.person {
             Some(person) => person,
@@ -240,6 +250,7 @@ pub(super) async fn start_run_with(
     };
     let message = NewMessage {
         id: core.id(),
+        turn_number: 0,
         person: Some(said.person),
         message_ref: said.message,
         turn: &Turn::Human { text: said.text.to_owned() },

@@ -23,7 +23,7 @@ use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::people::{self, names};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::steps::{self, StepRecord};
+use nod_store::steps::{self, StepRecord, StoredTurns};
 
 /// After this many attempts it is left until the next reply.
 const MAX_ATTEMPTS: i32 = 3;
@@ -85,7 +85,7 @@ fn record_completion(
     answered: &Result<Completion, ModelError>,
     usable: bool,
 ) {
-    record.set_prompt(ask);
+    record.set_prompt(ask, &StoredTurns::default());
     match answered {
         Ok(answer) => {
             record.prompt_tokens = answer.usage.map(|usage| usage.prompt);

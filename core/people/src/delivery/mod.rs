@@ -12,7 +12,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 pub use pages::{split_into_messages, truncate_as_message};
-pub use post::{deliver, dm_target};
+pub use post::{deliver, dm_target, load_for_post};
 pub use sql::{ConversationLocation, NewDelivery};
 
 use crate::work::PeopleJob;

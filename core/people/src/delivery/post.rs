@@ -9,21 +9,59 @@ use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
-use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, Loaded, WorkError, sql as jobs};
+use sqlx::PgConnection;
 
 /// After this many attempts without an answer from the platform, a message is given up; its row says so.
 const MAX_ATTEMPTS: i32 = 20;
 /// The action of the button that shows a message whose reader's DM channel is closed.
 pub(super) const SHOW_PRIVATELY: &str = "show_privately";
 
+/// A message with where it goes, and its place under the rate limit.
+struct LoadedDelivery {
+    delivery: Delivery,
+    venue: ConversationLocation,
+    slot: PostSlot,
+    /// Where it goes, if there is anybody to write to.
+    target: Option<DeliveryTarget>,
+}
+
+async fn load(
+    core: &Chat,
+    conn: &mut PgConnection,
+    claim: &Claim,
+    id: DeliveryId,
+) -> sqlx::Result<Option<LoadedDelivery>> {
+    let intervals = core.adapters.post_intervals();
+    let Some((delivery, venue, slot)) = sql::acquire_for_post(conn, claim, id, intervals, core.now()).await?
+    else {
+        return Ok(None);
+    };
+    let target = target(conn, claim.tenant, &delivery, &venue).await?;
+    Ok(Some(LoadedDelivery { delivery, venue, slot, target }))
+}
+
+/// Loads a message when the job that posts it is claimed.
+pub async fn load_for_post(
+    core: &Chat,
+    conn: &mut PgConnection,
+    claim: &Claim,
+    id: DeliveryId,
+) -> sqlx::Result<Option<Loaded>> {
+    Ok(load(core, conn, claim, id).await?.map(|loaded| -> Loaded { Box::new(loaded) }))
+}
+
 /// Posts or replaces a message.
 pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
-    let mut conn = core.pool.acquire().await?;
-    let intervals = core.adapters.post_intervals();
-    let loaded = sql::acquire_for_post(&mut conn, claim, id, intervals, core.now()).await?;
-    let (delivery, venue, slot) = loaded.ok_or("no such delivery")?;
-    let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
-    drop(conn);
+    let loaded = match claim.take_loaded::<LoadedDelivery>() {
+        Some(loaded) => loaded,
+        None => {
+            let mut conn = core.pool.acquire().await?;
+            load(core, &mut conn, claim, id).await?.ok_or("no such delivery")?
+        }
+    };
+    let LoadedDelivery { delivery, venue, slot, target } = loaded;
+    let target = target.ok_or("nobody to write to")?;
     if delivery.posted_version == Some(delivery.version) {
         return complete_job(core, claim).await;
     }
@@ -120,15 +158,16 @@ async fn post(
     }
 }
 
-/// Returns where it goes: to its own target, else to its conversation's channel, or to the person if it is private.
+/// Returns where it goes: to its own target, else to its conversation's channel, or to the person if it is private; `None`
+/// if there is nobody to write to.
 async fn target(
-    conn: &mut sqlx::PgConnection,
+    conn: &mut PgConnection,
     tenant: TenantId,
     delivery: &Delivery,
     venue: &ConversationLocation,
-) -> Result<DeliveryTarget, WorkError> {
+) -> sqlx::Result<Option<DeliveryTarget>> {
     match (&delivery.target, venue.private_with) {
-        (Some(target), _) => Ok(target.clone()),
+        (Some(target), _) => Ok(Some(target.clone())),
         (None, Some(with)) => {
             // The person who asked, because the conversation might have gone on with another person since.
             let asker = match delivery.run {
@@ -136,18 +175,18 @@ async fn target(
                 None => None,
             };
             let person = asker.unwrap_or(with);
-            Ok(dm_target(conn, tenant, venue, person).await?.ok_or("nobody to write to")?)
+            dm_target(conn, tenant, venue, person).await
         }
-        (None, None) => Ok(DeliveryTarget::Channel {
+        (None, None) => Ok(Some(DeliveryTarget::Channel {
             workspace: venue.workspace.clone(),
             place: venue.channel_ref.clone(),
-        }),
+        })),
     }
 }
 
 /// Returns the DM target of a person on the location's platform.
 pub async fn dm_target(
-    conn: &mut sqlx::PgConnection,
+    conn: &mut PgConnection,
     tenant: TenantId,
     venue: &ConversationLocation,
     person: PersonId,
@@ -260,7 +299,7 @@ fn undeliverable_card() -> Card {
 /// Posts a card in the thread for a message that its reader's DM channel does not accept; it replaces the run's line,
 /// if there is one. If no thread is open, nothing is posted in the channel.
 async fn post_fallback(
-    conn: &mut sqlx::PgConnection,
+    conn: &mut PgConnection,
     tenant: TenantId,
     venue: &ConversationLocation,
     delivery: &Delivery,

@@ -3,11 +3,15 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 use sqlx::PgConnection;
+use sqlx::types::Json;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::provider::Provider;
 use nod_contract::tool::ToolResult;
+use nod_people::people::Person;
+use nod_people::people::sql::PersonRow;
+use nod_store::jobs::Claim;
 use nod_store::jobs::sql::to_json;
 
 pub struct NewEffect<'a> {
@@ -54,6 +58,8 @@ pub struct Effect {
     pub updated_at: Timestamp,
     /// The card or progress line shows that the provider asked to wait.
     pub is_rate_limited: bool,
+    /// The person on whose behalf it is done.
+    pub(crate) owner: Person,
 }
 
 pub async fn insert(
@@ -92,8 +98,11 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
     let row = sqlx::query!(
         r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.draft,
              coalesce(a.digest, e.digest) as "digest!", e.status, e.attempt, e.handle, e.lookup_count, e.starts_at,
-             e.released, e.updated_at, e.retry_at is not null as "waits!"
+             e.released, e.updated_at, e.retry_at is not null as "waits!",
+             to_jsonb(p) || jsonb_build_object('zone', coalesce(h.zone, p.zone)) as "owner!: Json<PersonRow>"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
+             join people p on p.tenant_id = e.tenant_id and p.id = e.person_id
+             left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
              left join approvals a on a.tenant_id = e.tenant_id and a.id = e.approval_id
          where e.tenant_id = $1 and e.id = $2"#,
         tenant.0,
@@ -120,6 +129,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         released: row.released,
         updated_at: row.updated_at,
         is_rate_limited: row.waits,
+        owner: row.owner.0.into(),
     }))
 }
 
@@ -161,21 +171,27 @@ pub async fn cancel(
     Ok(done.rows_affected() == 1)
 }
 
-/// planned or started → started, with the handle; returns false if it has ended meanwhile.
-pub async fn mark_started(
+/// planned or started → started, with one more attempt. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the lease, so it is the whole
+/// commit; returns false, and has written nothing, if the lease was lost or the effect cannot start.
+pub async fn start(
     conn: &mut PgConnection,
-    tenant: TenantId,
+    claim: &Claim,
     id: EffectId,
     handle: &Value,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "update effects set status = 'started', attempt = attempt + 1, handle = $3, updated_at = $4
-         where tenant_id = $1 and id = $2 and status in ('planned', 'started') and released",
-        tenant.0,
+        "with held as (
+             select tenant_id from lanes where tenant_id = $1 and id = $5 and lease_id = $6 for update)
+         update effects e set status = 'started', attempt = attempt + 1, handle = $3, updated_at = $4
+         from held
+         where e.tenant_id = held.tenant_id and e.id = $2 and e.status in ('planned', 'started') and e.released",
+        claim.tenant.0,
         id.0,
         handle,
-        now
+        now,
+        claim.lane,
+        claim.lease
     )
     .execute(conn)
     .await?;

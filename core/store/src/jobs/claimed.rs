@@ -1,11 +1,13 @@
 //! How jobs reach the dispatcher: the transaction that ends a job also claims what is due then, and the dispatcher begins
 //! it once the job's handler has returned.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use sqlx::PgConnection;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::Claim;
+use super::handlers::WeakHandlers;
+use super::{Claim, Handlers};
 use nod_contract::clock::{Clock, Timestamp};
 
 /// How many jobs are claimed at most with the end of one, so that its transaction stays short.
@@ -21,6 +23,7 @@ struct Shared {
     room: Arc<Semaphore>,
     notify: Notify,
     signals: Mutex<Signals>,
+    handlers: OnceLock<WeakHandlers>,
 }
 
 /// What the dispatcher was told since it last looked.
@@ -66,7 +69,24 @@ impl JobNotifier {
             room: Arc::new(Semaphore::new(0)),
             notify: Notify::new(),
             signals: Mutex::default(),
+            handlers: OnceLock::new(),
         }))
+    }
+
+    /// Sets the handlers of its dispatcher, which load what a job begins with when it is claimed.
+    pub(super) fn set_handlers(&self, handlers: &Handlers) {
+        // A second dispatcher would have the same ones.
+        let _ = self.0.handlers.set(handlers.downgrade());
+    }
+
+    /// Loads what these jobs begin with.
+    pub(super) async fn load(&self, conn: &mut PgConnection, claims: &[Claim]) -> sqlx::Result<()> {
+        if let Some(handlers) = self.0.handlers.get().and_then(WeakHandlers::upgrade) {
+            for claim in claims {
+                handlers.load(conn, claim).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Signals that there might be work. Call it after the commit that enqueued the job, unless it also ended one.

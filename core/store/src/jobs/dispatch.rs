@@ -35,6 +35,7 @@ pub struct Dispatcher {
 impl Dispatcher {
     /// Creates a dispatcher of the jobs that `jobs` hands over.
     pub fn new(pool: PgPool, jobs: JobNotifier, handlers: Handlers) -> Self {
+        jobs.set_handlers(&handlers);
         Self { pool, jobs, handlers }
     }
 

@@ -1,11 +1,13 @@
 //! Maps each kind of job to its handler.
 
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sqlx::PgConnection;
 
 use super::Claim;
 
@@ -27,7 +29,19 @@ pub trait JobHandler: Send + Sync {
     /// # Errors
     /// If the job was neither completed nor rescheduled, for a reason that a retry might fix.
     async fn work(&self, claim: &Claim) -> Result<(), WorkError>;
+
+    /// Loads what a first attempt begins with, in the transaction that claimed the job: most often the one that enqueued
+    /// it, so that nothing can have changed. [`Claim::take_loaded`] returns it.
+    ///
+    /// # Errors
+    /// If the database failed, which ends the transaction.
+    async fn load(&self, _conn: &mut PgConnection, _claim: &Claim) -> sqlx::Result<Option<Loaded>> {
+        Ok(None)
+    }
 }
+
+/// What a handler has loaded for a job.
+pub type Loaded = Box<dyn Any + Send>;
 
 /// Why a job failed; the job is retried.
 pub type WorkError = Box<dyn std::error::Error + Send + Sync>;
@@ -64,10 +78,42 @@ impl Handlers {
     }
 
     pub(super) async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
-        let kind = claim.payload["work"].as_str().unwrap_or_default();
-        match self.0.get(kind) {
+        match self.find(claim) {
             Some(handler) => handler.work(claim).await,
-            None => Err(format!("no handler for jobs of the kind {kind:?}").into()),
+            None => Err(format!("no handler for jobs of the kind {:?}", claim.kind()).into()),
         }
+    }
+
+    pub(super) async fn load(&self, conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+        let loaded = match self.find(claim) {
+            Some(handler) if claim.attempt == 1 => handler.load(conn, claim).await,
+            _ => Ok(None),
+        };
+        match loaded {
+            Ok(loaded) => claim.set_loaded(loaded),
+            // The job itself says what is wrong with its rows; the one that ends here has nothing to do with them.
+            Err(error @ (sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. })) => {
+                tracing::debug!(job = claim.job, %error, "could not load what a job begins with");
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn find(&self, claim: &Claim) -> Option<&Arc<dyn JobHandler>> {
+        self.0.get(claim.kind())
+    }
+
+    pub(super) fn downgrade(&self) -> WeakHandlers {
+        WeakHandlers(Arc::downgrade(&self.0))
+    }
+}
+
+/// The job handlers, as long as their dispatcher has them: they know the way to it, and would keep each other alive.
+pub(super) struct WeakHandlers(Weak<BTreeMap<&'static str, Arc<dyn JobHandler>>>);
+
+impl WeakHandlers {
+    pub(super) fn upgrade(&self) -> Option<Handlers> {
+        self.0.upgrade().map(Handlers)
     }
 }

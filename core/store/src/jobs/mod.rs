@@ -4,23 +4,26 @@
 //! holder dies, the lease expires by the database's clock and another replica acquires it.
 //!
 //! The row makes a job durable, but a job need not wait for a poll. The commit that ends a job also claims what is due
-//! then, such as what it has just enqueued (`complete_job` in the migrations); after any other commit the caller calls
-//! [`JobNotifier::wake`], and the dispatcher claims. Polling finds only jobs that another replica left behind.
+//! then, such as what it has just enqueued (`complete_job` in the migrations), and loads what that job begins with
+//! ([`JobHandler::load`]); after any other commit the caller calls [`JobNotifier::wake`], and the dispatcher claims.
+//! Polling finds only jobs that another replica left behind.
 
 mod claimed;
 mod dispatch;
 mod handlers;
 pub mod sql;
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use claimed::Claimed;
 pub use claimed::JobNotifier;
 pub use dispatch::Dispatcher;
-pub use handlers::{Handlers, Job, JobHandler, Twice, WorkError};
+pub use handlers::{Handlers, Job, JobHandler, Loaded, Twice, WorkError};
 
 use nod_contract::ids::TenantId;
 
@@ -48,6 +51,8 @@ pub struct Claim {
     jobs: JobNotifier,
     /// What was claimed by the commit that ended it.
     then: Arc<Mutex<Option<Claimed>>>,
+    /// What its handler loaded when it was claimed.
+    loaded: Arc<Mutex<Option<Loaded>>>,
 }
 
 impl Claim {
@@ -59,10 +64,34 @@ impl Claim {
         J::deserialize(&self.payload)
     }
 
+    /// Returns what its handler loaded when it was claimed, once.
+    #[must_use]
+    pub fn take_loaded<T: Any>(&self) -> Option<T> {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).take();
+        loaded.and_then(|loaded| loaded.downcast().ok()).map(|loaded| *loaded)
+    }
+
+    fn set_loaded(&self, loaded: Option<Loaded>) {
+        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = loaded;
+    }
+
+    fn kind(&self) -> &str {
+        self.payload["work"].as_str().unwrap_or_default()
+    }
+
     /// Keeps what was claimed with its end until its handler has returned. A commit that failed and was repeated counts
     /// once.
     fn set_then(&self, claimed: Claimed) {
         *self.then.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
+    }
+
+    /// Lets the handlers of what was claimed with its end load what they begin with.
+    async fn load_claimed(&self, conn: &mut PgConnection) -> sqlx::Result<()> {
+        let claims: Vec<Self> = {
+            let then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
+            then.iter().flat_map(|claimed| &claimed.claims).cloned().collect()
+        };
+        self.jobs.load(conn, &claims).await
     }
 
     fn take_then(&self) -> Option<Claimed> {

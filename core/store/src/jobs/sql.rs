@@ -135,7 +135,7 @@ fn claimed(rows: Vec<ClaimRow>, jobs: &JobNotifier, max_jobs: usize) -> Claimed 
         else {
             continue;
         };
-        let (jobs, then) = (jobs.clone(), Arc::default());
+        let (jobs, then, loaded) = (jobs.clone(), Arc::default(), Arc::default());
         claimed.claims.push(Claim {
             tenant: TenantId(tenant),
             job,
@@ -145,6 +145,7 @@ fn claimed(rows: Vec<ClaimRow>, jobs: &JobNotifier, max_jobs: usize) -> Claimed 
             payload,
             jobs,
             then,
+            loaded,
         });
     }
     claimed.may_have_more = max_jobs > 0 && claimed.claims.len() == max_jobs;
@@ -235,8 +236,8 @@ pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
 }
 
 /// Ends a job and frees its lane, and claims what is due then; the dispatcher begins it once the job's handler has
-/// returned. It asserts the lease itself, so it can be the only statement of a commit. It is the last one of a commit that
-/// enqueues jobs, so that it claims them.
+/// returned, with what their handlers load here. It asserts the lease itself, so it can be the only statement of a commit.
+/// It is the last one of a commit that enqueues jobs, so that it claims them.
 pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let completion = Completion::new(claim);
     let rows = sqlx::query_as!(
@@ -251,9 +252,10 @@ pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()
         completion.seconds,
         completion.max_jobs
     )
-    .fetch_all(conn)
+    .fetch_all(&mut *conn)
     .await?;
-    completion.finish(rows)
+    completion.finish(rows)?;
+    claim.load_claimed(conn).await
 }
 
 /// Reschedules the job to `until` and frees the lane; the job stays the lane's first. If `count` is false, this
@@ -329,24 +331,6 @@ pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl 
     .execute(conn)
     .await?;
     Ok(())
-}
-
-/// Returns whether a later job in this lane says that the run's message was edited or deleted.
-pub async fn has_pending_message_change(
-    conn: &mut PgConnection,
-    claim: &Claim,
-    run: nod_contract::ids::RunId,
-) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(
-        r#"select exists (
-             select 1 from queued_jobs where tenant_id = $1 and lane_id = $2 and payload->>'run' = $3
-               and payload->'event'->>'event' in ('message_edited', 'message_deleted')) as "changed!""#,
-        claim.tenant.0,
-        claim.lane,
-        run.to_string()
-    )
-    .fetch_one(conn)
-    .await
 }
 
 /// Finds the first job with an event behind this one, moves it before this one and keeps the order of the others;

@@ -1,4 +1,5 @@
-//! A prompt in the record of a model call: whole, except that what prompts have in common stands in it by digest.
+//! A prompt in the record of a model call: whole, except that what prompts have in common stands in it by digest, and what
+//! is a row of the run by its number. So a record is as long in a run's hundredth step as in its tenth.
 
 use std::sync::Arc;
 
@@ -9,13 +10,38 @@ use uuid::Uuid;
 use nod_contract::model::{CompletionRequest, Tier, Turn};
 use nod_contract::prompt::PromptText;
 
+/// The turns of a run that are rows, or will be with the record.
+#[derive(Debug, Default)]
+pub struct StoredTurns<'a> {
+    /// The number of the first of its own turns. What it recalled is under the same number.
+    pub first_turn: i32,
+    /// What it recalled.
+    pub recalled: &'a [Turn],
+    /// What it recalled, as a part of the system text.
+    pub remembered: &'a str,
+    /// Its own turns.
+    pub own: &'a [Turn],
+}
+
+/// Turns of a recorded prompt.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum RecordedTurns<'a> {
+    /// A turn that is no row.
+    Whole(&'a Turn),
+    /// From the first to the last of those that the run recalled, as numbers of its list.
+    Recalled { recalled: (i32, usize, usize) },
+    /// From the first to the last of the run's own, as numbers of their rows.
+    Own { own: (i32, i32) },
+}
+
 /// A prompt as it is recorded. The function `whole_prompt` of the database puts it together again.
 #[derive(Serialize)]
 pub(super) struct RecordedPrompt<'a> {
     tier: Tier,
-    /// The digest of the fixed part, and the own part.
-    system: (Uuid, &'a str),
-    turns: &'a [Turn],
+    /// The digest of the fixed part, and the own part; then the number under which the rest of it was recalled.
+    system: RecordedSystem<'a>,
+    turns: Vec<RecordedTurns<'a>>,
     /// The digest of the list of the definitions' digests.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Uuid>,
@@ -24,9 +50,47 @@ pub(super) struct RecordedPrompt<'a> {
     response_schema: Option<(&'a str, Uuid)>,
 }
 
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RecordedSystem<'a> {
+    Whole(Uuid, &'a str),
+    Recalled(Uuid, &'a str, i32),
+}
+
+impl<'a> StoredTurns<'a> {
+    /// Names the turns of a prompt that are rows.
+    fn record(&self, mut turns: &'a [Turn]) -> Vec<RecordedTurns<'a>> {
+        let mut recorded = Vec::new();
+        while let Some(first) = turns.first() {
+            let found = [self.recalled, self.own].map(|rows| find_rows(rows, turns));
+            let (named, count) = match found {
+                [Some((at, count)), _] => {
+                    (RecordedTurns::Recalled { recalled: (self.first_turn, at, at + count - 1) }, count)
+                }
+                [_, Some((at, count))] => {
+                    let number =
+                        |at: usize| self.first_turn.saturating_add(i32::try_from(at).unwrap_or(i32::MAX));
+                    (RecordedTurns::Own { own: (number(at), number(at + count - 1)) }, count)
+                }
+                _ => (RecordedTurns::Whole(first), 1),
+            };
+            recorded.push(named);
+            turns = &turns[count..];
+        }
+        recorded
+    }
+}
+
+/// Returns where these turns begin among the rows, and how many of them follow each other there as they do here.
+fn find_rows(rows: &[Turn], turns: &[Turn]) -> Option<(usize, usize)> {
+    let at = rows.iter().position(|row| Some(row) == turns.first())?;
+    Some((at, rows[at..].iter().zip(turns).take_while(|(row, turn)| row == turn).count()))
+}
+
 impl<'a> RecordedPrompt<'a> {
     /// Returns a prompt as it is recorded, and the texts that it names.
-    pub(super) fn new(ask: &'a CompletionRequest) -> (Self, Vec<Arc<PromptText>>) {
+    pub(super) fn new(ask: &'a CompletionRequest, stored: &StoredTurns<'a>) -> (Self, Vec<Arc<PromptText>>) {
+        let fixed = ask.system.fixed_part().digest();
         let mut texts = vec![Arc::clone(ask.system.fixed_part())];
         let mut name = |text: Arc<PromptText>| {
             let digest = text.digest();
@@ -36,8 +100,13 @@ impl<'a> RecordedPrompt<'a> {
         let definitions: Vec<Uuid> = ask.tools.iter().map(|tool| name(Arc::clone(tool.text()))).collect();
         let recorded = Self {
             tier: ask.tier,
-            system: (ask.system.fixed_part().digest(), ask.system.own_part()),
-            turns: &ask.turns,
+            system: match ask.system.own_part().strip_suffix(stored.remembered) {
+                Some(own) if !stored.remembered.is_empty() => {
+                    RecordedSystem::Recalled(fixed, own, stored.first_turn)
+                }
+                _ => RecordedSystem::Whole(fixed, ask.system.own_part()),
+            },
+            turns: stored.record(&ask.turns),
             // The same tools in another order are another list, which is short.
             tools: (!definitions.is_empty()).then(|| name(PromptText::from_json(&json!(definitions)))),
             response_schema: ask
@@ -46,5 +115,30 @@ impl<'a> RecordedPrompt<'a> {
                 .map(|(answer, schema)| (answer.as_str(), name(PromptText::from_json(schema)))),
         };
         (recorded, texts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn human(text: &str) -> Turn {
+        Turn::Human { text: text.to_owned() }
+    }
+
+    #[test]
+    fn turns_that_are_rows_are_named() {
+        let (recalled, own) = (["a", "b", "c"].map(human), ["d", "e", "f"].map(human));
+        let stored = StoredTurns { first_turn: 4, recalled: &recalled, own: &own, ..StoredTurns::default() };
+        let record = |turns: &[&str]| {
+            let turns: Vec<Turn> = turns.iter().map(|text| human(text)).collect();
+            serde_json::to_string(&stored.record(&turns)).unwrap()
+        };
+        assert_eq!(record(&["a", "b", "c", "d", "e", "f"]), r#"[{"recalled":[4,0,2]},{"own":[4,6]}]"#);
+        assert_eq!(
+            record(&["b", "c", "d, with a hint", "e"]),
+            r#"[{"recalled":[4,1,2]},{"role":"human","text":"d, with a hint"},{"own":[5,5]}]"#
+        );
+        assert_eq!(record(&[]), "[]");
     }
 }
