@@ -63,6 +63,7 @@ mod knowledge_menu;
 mod knowledge_qdrant;
 mod knowledge_search;
 mod knowledge_web;
+mod leases;
 mod listed_mail;
 mod lists;
 mod long_answers;

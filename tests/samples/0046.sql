@@ -1,0 +1,2 @@
+-- Indexes and functions change, and no row does.
+select 1;

@@ -1,0 +1,95 @@
+//! Leases of lanes: who gets one, and who does not look at lanes that others hold.
+
+use nod_tests::TestDatabase;
+use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use uuid::Uuid;
+
+/// The jobs that a claim gets, each with its attempt.
+const CLAIM: &str = "select id, attempts from claim_jobs(now(), 10, 16) where id is not null order by id";
+
+/// Inserts lanes of one job, which somebody leased an hour after it was due. The lease ends in this time, or has ended.
+async fn insert_leased(pool: &PgPool, jobs: std::ops::RangeInclusive<i64>, ends_in: &str) {
+    let insert = format!(
+        "insert into lanes (tenant_id, id, due_at, job, payload, created_at, attempts, lease_id, leased_until)
+         select gen_random_uuid(), gen_random_uuid(), now() - interval '1 hour', n, '{{}}', now(), 1, gen_random_uuid(),
+             clock_timestamp() + interval '{ends_in}'
+         from generate_series($1, $2) n"
+    );
+    sqlx::query(AssertSqlSafe(insert)).bind(jobs.start()).bind(jobs.end()).execute(pool).await.unwrap();
+}
+
+async fn claim(pool: &PgPool) -> Vec<(i64, i32)> {
+    let mut conn = pool.acquire().await.unwrap();
+    sqlx::query("set lock_timeout = '5s'").execute(&mut *conn).await.unwrap();
+    sqlx::query_as(CLAIM).fetch_all(&mut *conn).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_expired_lease_is_taken_over_and_a_living_one_is_not() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(2).await;
+    insert_leased(&pool, 1..=1, "-1 second").await;
+    insert_leased(&pool, 2..=2, "1 hour").await;
+    assert_eq!(claim(&pool).await, [(1, 2)]);
+    assert_eq!(claim(&pool).await, []);
+    pool.close().await;
+    database.drop_database().await;
+}
+
+#[tokio::test]
+async fn a_lane_that_its_late_holder_has_locked_is_left_alone() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(2).await;
+    insert_leased(&pool, 1..=1, "-1 second").await;
+    let mut late = nod_store::store::begin(&pool).await.unwrap();
+    sqlx::query("select from lanes for update").execute(&mut *late).await.unwrap();
+    assert_eq!(claim(&pool).await, []);
+    late.rollback().await.unwrap();
+    assert_eq!(claim(&pool).await, [(1, 2)]);
+    pool.close().await;
+    database.drop_database().await;
+}
+
+#[tokio::test]
+async fn a_holder_that_lost_its_lease_ends_nothing() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(2).await;
+    insert_leased(&pool, 1..=1, "-1 second").await;
+    let (tenant, lane, lost): (Uuid, Uuid, Uuid) =
+        sqlx::query_as("select tenant_id, id, lease_id from lanes").fetch_one(&pool).await.unwrap();
+    claim(&pool).await;
+    let ended = "select count(*) from complete_job($1, $2, $3, 1, now(), 10, 4)";
+    let ended = sqlx::query_scalar(ended).bind(tenant).bind(lane).bind(lost);
+    let ended: i64 = ended.fetch_one(&pool).await.unwrap();
+    let lanes: i64 = sqlx::query_scalar("select count(*) from lanes").fetch_one(&pool).await.unwrap();
+    assert_eq!((ended, lanes), (0, 1));
+    pool.close().await;
+    database.drop_database().await;
+}
+
+/// Returns how many lanes this transaction has visited.
+async fn count_visited(conn: &mut PgConnection) -> i64 {
+    let visited = "select seq_tup_read + coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables where relname = 'lanes'";
+    sqlx::query_scalar(visited).fetch_one(conn).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_claim_does_not_visit_leased_lanes() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(1).await;
+    insert_leased(&pool, 1..=2_000, "1 hour").await;
+    sqlx::query("select enqueue(gen_random_uuid(), gen_random_uuid(), '{}', now(), now())")
+        .execute(&pool)
+        .await
+        .unwrap();
+    sqlx::query("analyze lanes").execute(&pool).await.unwrap();
+    let mut tx = nod_store::store::begin(&pool).await.unwrap();
+    let before = count_visited(&mut tx).await;
+    let claimed: Vec<(i64, i32)> = sqlx::query_as(CLAIM).fetch_all(&mut *tx).await.unwrap();
+    let visited = count_visited(&mut tx).await - before;
+    tx.rollback().await.unwrap();
+    assert_eq!(claimed.len(), 1);
+    assert!(visited < 10, "{visited} lanes visited");
+    pool.close().await;
+    database.drop_database().await;
+}
