@@ -4,8 +4,8 @@ create index lanes_due on lanes (due_at) where lease_id is null;
 -- Those whose holder died are found by the time of their lease.
 create index lanes_leased on lanes (leased_until) where lease_id is not null;
 
--- Keeps: one holder a lane, each with a lease of its own. Attempts rise here and nowhere else, so a job that was begun and
--- never ended shows it. If less than `max_jobs` was due, a last row says when to look again.
+-- Keeps: one holder a lane, each with a lease of its own. Attempts rise here and where a lane is born leased, so a job that
+-- was begun and never ended shows it. If less than `max_jobs` was due, a last row says when to look again.
 create function claim_due_jobs(now timestamptz, seconds double precision, max_jobs bigint)
 returns table (tenant_id uuid, lane_id uuid, lease_id uuid, id bigint, payload jsonb, attempts integer, next_due_at timestamptz)
 language plpgsql volatile
@@ -69,5 +69,30 @@ begin
         perform hand_over_lane(tenant, lane);
     end if;
     return query select * from claim_due_jobs(now, seconds, max_jobs);
+end
+$$;
+
+-- Keeps: the first job of a lane that it inserts begins without a claim, in the process that got its lease. `seconds` is null
+-- if there is no room for it. A lane that has jobs keeps them and its lease, and no lease is returned.
+create function enqueue_leased(tenant uuid, lane uuid, payload jsonb, now timestamptz, seconds double precision,
+    out job bigint, out lease_id uuid)
+language plpgsql volatile
+as $$
+declare
+    place integer;
+begin
+    job := nextval('job_ids');
+    insert into lanes as l (tenant_id, id, due_at, job, payload, created_at, attempts, lease_id, leased_until)
+        values (tenant, lane, now, job, payload, now, (seconds is not null)::integer,
+            case when seconds is not null then gen_random_uuid() end,
+            clock_timestamp() + make_interval(secs => seconds))
+        on conflict (tenant_id, id) do update set queued = l.queued + 1
+        returning l.queued, l.lease_id into place, lease_id;
+    if place > 0 then
+        lease_id := null;
+        job := nextval('job_ids');
+        insert into queued_jobs (tenant_id, lane_id, id, payload, run_at, created_at)
+            values (tenant, lane, job, payload, now, now);
+    end if;
 end
 $$;

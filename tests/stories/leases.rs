@@ -1,8 +1,18 @@
 //! Leases of lanes: who gets one, and who does not look at lanes that others hold.
 
-use nod_tests::TestDatabase;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nod_contract::clock::SystemClock;
+use nod_sandbox::model::Answer;
+use nod_store::jobs::{Dispatcher, Handlers, JobNotifier};
+use nod_tests::chat::Platform;
+use nod_tests::{TestDatabase, World};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
+
+on_each_platform!(a_message_is_begun_without_a_claim);
 
 /// The jobs that a claim gets, each with its attempt.
 const CLAIM: &str = "select id, attempts from claim_jobs(now(), 10, 16) where id is not null order by id";
@@ -92,4 +102,103 @@ async fn a_claim_does_not_visit_leased_lanes() {
     assert!(visited < 10, "{visited} lanes visited");
     pool.close().await;
     database.drop_database().await;
+}
+
+#[tokio::test]
+async fn a_lane_is_inserted_leased_if_it_is_free_and_there_is_room() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(2).await;
+    let (tenant, busy, waiting) = (Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4());
+    let enqueue = |lane: Uuid, seconds: Option<f64>| {
+        let enqueued = "select job, lease_id is not null from enqueue_leased($1, $2, '{}', now(), $3)";
+        sqlx::query_as::<_, (i64, bool)>(enqueued).bind(tenant).bind(lane).bind(seconds).fetch_one(&pool)
+    };
+    let (first, is_leased) = enqueue(busy, Some(10.0)).await.unwrap();
+    assert!(is_leased);
+    let (second, is_leased) = enqueue(busy, Some(10.0)).await.unwrap();
+    assert!(!is_leased && second > first);
+    let (third, is_leased) = enqueue(waiting, None).await.unwrap();
+    assert!(!is_leased);
+    // Nobody else gets what was inserted leased, and that counts as its first attempt.
+    assert_eq!(claim(&pool).await, [(third, 1)]);
+    let jobs: Vec<(i64, i32)> =
+        sqlx::query_as("select id, attempts from jobs order by id").fetch_all(&pool).await.unwrap();
+    assert_eq!(jobs, [(first, 1), (second, 0), (third, 1)]);
+    pool.close().await;
+    database.drop_database().await;
+}
+
+#[tokio::test]
+async fn nothing_is_leased_unless_a_dispatcher_runs() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(2).await;
+    let (jobs, stop) = (JobNotifier::new(Arc::new(SystemClock)), CancellationToken::new());
+    assert!(jobs.reserve_one().is_none());
+    let running =
+        tokio::spawn(Dispatcher::new(pool.clone(), jobs.clone(), Handlers::default()).run(stop.clone()));
+    let reserved = loop {
+        match jobs.reserve_one() {
+            Some(reserved) => break reserved,
+            None => tokio::time::sleep(Duration::from_millis(1)).await,
+        }
+    };
+    stop.cancel();
+    while jobs.reserve_one().is_some() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // A commit may be under way whose job has to begin.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!running.is_finished());
+    drop(reserved);
+    running.await.unwrap();
+    assert!(jobs.reserve_one().is_none());
+    pool.close().await;
+    database.drop_database().await;
+}
+
+/// The run begins with its message's commit, and its answer is claimed with the run's end.
+async fn a_message_is_begun_without_a_claim(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.wait_until_idle().await;
+    sqlx::query("alter function claim_jobs rename to nobody_claims").execute(&world.pool).await.unwrap();
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "general", "@nod hello").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("general"), @r"
+            ana: @nod hello
+                nod: Hello.
+        ");
+    }
+    world.finish().await;
+}
+
+/// Slack delivers again what was not acknowledged.
+#[tokio::test]
+async fn a_message_whose_commit_fails_begins_nothing() {
+    let mut world = World::new().await;
+    let fail_once = "create sequence tries;
+        create function fail_once() returns trigger language plpgsql as
+            $$ begin
+                if nextval('tries') = 1 then
+                    raise exception 'the commit fails';
+                end if;
+                return null;
+            end $$;
+        create constraint trigger fail_once after insert on inbound
+            deferrable initially deferred for each row execute function fail_once()";
+    sqlx::raw_sql(fail_once).execute(&world.pool).await.unwrap();
+    // A second run would ask for a second answer.
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.say("ana", "general", "@nod hello").await;
+    insta::assert_snapshot!(world.read_new("general"), @r"
+        ana: @nod hello
+            nod: Hello.
+    ");
+    let tries: i64 = sqlx::query_scalar("select last_value from tries").fetch_one(&world.pool).await.unwrap();
+    assert!(tries > 1);
+    sqlx::raw_sql("drop trigger fail_once on inbound; drop function fail_once; drop sequence tries")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    world.finish().await;
 }

@@ -20,8 +20,8 @@ use nod_memory::memory::{MAX_FACTS, MemoryRows};
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::StreamingMessage;
 use nod_people::people::{Person, sql::PersonRow};
-use nod_store::jobs::Claim;
 use nod_store::jobs::sql::{from_json, to_json};
+use nod_store::jobs::{Claim, JobNotifier, LeasedJob, Reservation};
 use nod_store::runs::RunJob;
 use nod_store::steps::{StepRecord, audience_person_id};
 
@@ -61,27 +61,33 @@ pub struct NewRun<'a> {
     pub state: &'a AgentState,
 }
 
-/// Inserts a run: the job that advances it, its row, and the message that it answers, which is its first turn. The conversation's lane is locked
-/// first, as everywhere, because its holder is writing to this conversation. `said` is the platform's time.
+/// Inserts a run: the job that advances it, its row, and the message that it answers, which is its first turn. The
+/// conversation's lane is locked first, as everywhere, because its holder is writing to this conversation. `said` is the
+/// platform's time. If the lane was free and there is room, it is leased, and the caller begins the job after the commit.
 pub async fn begin(
     conn: &mut PgConnection,
+    jobs: &JobNotifier,
     tenant: TenantId,
     run: &NewRun<'_>,
     message: &NewMessage<'_>,
     said: Timestamp,
     now: Timestamp,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<Option<LeasedJob>> {
     let message = message.row();
-    sqlx::query!(
-        "with run as (
+    let work = RunJob::AdvanceRun { run: run.id, event: None };
+    let reservation = jobs.reserve_one();
+    let enqueued = sqlx::query!(
+        r#"with enqueued as (select job, lease_id from enqueue_leased($1, $3, $9, $8, $18)),
+         run as (
              insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
                  intent, routed_via, version, first_turn, created_at, updated_at)
-             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, $18, $19, 0, 0, $8, $8
-             from enqueue($1, $3, $9, $8, $8)
+             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, $19, $20, 0, 0, $8, $8
+             from enqueued
              returning tenant_id, conversation_id, id)
          insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, person_id, message_ref, turn, only_for,
              untrusted_sources, at, said_at)
-         select run.tenant_id, $10, run.conversation_id, run.id, 0, $11, $12, $13, $14, $15, $16, $8, $17 from run",
+         select run.tenant_id, $10, run.conversation_id, run.id, 0, $11, $12, $13, $14, $15, $16, $8, $17 from run
+         returning (select job from enqueued) as "job!", (select lease_id from enqueued) as lease_id"#,
         tenant.0,
         run.id.0,
         run.conversation.0,
@@ -90,7 +96,7 @@ pub async fn begin(
         Node::Recall.as_str(),
         to_json(&StoredState { state: run.state, unsaved_turns: &run.state.turns[1..] })? as _,
         now,
-        to_json(&RunJob::AdvanceRun { run: run.id, event: None })? as _,
+        to_json(&work)? as _,
         message.id,
         message.role,
         message.person_id,
@@ -99,12 +105,16 @@ pub async fn begin(
         message.only_for,
         &message.untrusted_sources,
         said,
+        reservation.as_ref().map(Reservation::seconds),
         run.state.intent.map(Intent::as_str),
         run.state.routed_via
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(())
+    let leased = reservation
+        .zip(enqueued.lease_id)
+        .map(|(reservation, lease)| reservation.fill(tenant, run.conversation.0, lease, enqueued.job, &work));
+    leased.transpose()
 }
 
 /// A run with its location and its person.

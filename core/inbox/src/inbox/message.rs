@@ -127,8 +127,12 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         approval::refresh_approved_card(&mut tx, tenant, &yes, now).await?;
         attachment::insert_all(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now)
             .await?;
-        if place.is_dm && place.thread.is_some() && !text.trim().is_empty() {
+        let sets_title = place.is_dm && place.thread.is_some() && !text.trim().is_empty();
+        if sets_title {
             set_thread_title(arrival, &mut tx, conversation, text).await?;
+        }
+        if yes.reply.is_none() && !sets_title {
+            arrival.mark_only_run();
         }
     }
     tx.commit().await?;
@@ -257,6 +261,7 @@ pub(super) async fn start_run_with(
         audience: Audience::Channel,
         provenance: &Provenance::Trusted,
     };
-    rows::begin(conn, tenant, &new, &message, arrival.inbound.at, now).await?;
+    let leased = rows::begin(conn, &core.jobs, tenant, &new, &message, arrival.inbound.at, now).await?;
+    arrival.set_leased(leased);
     Ok(run)
 }

@@ -18,8 +18,7 @@ mod settings;
 mod sql;
 mod working_hours;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::PgTransaction;
@@ -38,6 +37,7 @@ use nod_contract::ids::{PersonId, TenantId};
 use nod_people::open_pages::{self, Home};
 use nod_people::people;
 use nod_store::ability::Asker;
+use nod_store::jobs::LeasedJob;
 use nod_store::store::{self, is_deadlock};
 
 /// Limit for fetching a profile here. The shortest time that a platform gives for an answer is Discord's, three
@@ -80,10 +80,18 @@ struct InboundContext<'a> {
     inbound: &'a Inbound,
     reached: Reached,
     now: Timestamp,
-    /// It stopped a run: the worker is notified after the commit.
-    run_stopped: AtomicBool,
-    /// Nothing was stored, so no job is due.
-    ignored: AtomicBool,
+    after_commit: Mutex<AfterCommit>,
+}
+
+/// What an inbound's transaction leaves to do after its commit.
+#[derive(Debug, Default)]
+struct AfterCommit {
+    /// It stopped a run: the worker is notified.
+    run_stopped: bool,
+    /// No job is due, apart from the leased one.
+    nothing_due: bool,
+    /// A job whose lane it leased.
+    leased: Option<LeasedJob>,
 }
 
 impl Inbox {
@@ -187,21 +195,27 @@ pub(crate) async fn ingest(
         inbound,
         reached,
         now: core.now(),
-        run_stopped: AtomicBool::new(false),
-        ignored: AtomicBool::new(false),
+        after_commit: Mutex::default(),
     };
     if is_by_hand(&inbound.event) {
         arrival.ask_who().await?;
     }
     let immediate = match dispatch(&arrival).await {
         // The other transaction has continued, and platforms do not repeat a click, so this one is retried.
-        Err(error) if is_deadlock(&error) => dispatch(&arrival).await?,
+        Err(error) if is_deadlock(&error) => {
+            arrival.take_after_commit();
+            dispatch(&arrival).await?
+        }
         taken => taken?,
     };
-    if !arrival.ignored.load(Ordering::Relaxed) {
+    let AfterCommit { run_stopped, nothing_due, leased } = arrival.take_after_commit();
+    if let Some(leased) = leased {
+        core.jobs.begin(leased);
+    }
+    if !nothing_due {
         core.jobs.wake();
     }
-    if arrival.run_stopped.load(Ordering::Relaxed) {
+    if run_stopped {
         core.stops.notify_waiters();
     }
     Ok(immediate)
@@ -328,13 +342,32 @@ impl InboundContext<'_> {
 
     /// Acknowledges what is stored already, or not to be stored.
     fn ignore(&self) -> InteractionResponse {
-        self.ignored.store(true, Ordering::Relaxed);
+        self.after_commit().nothing_due = true;
         InteractionResponse::Ack
     }
 
     /// Records that this stops a run.
     fn mark_run_stopped(&self) {
-        self.run_stopped.store(true, Ordering::Relaxed);
+        self.after_commit().run_stopped = true;
+    }
+
+    /// Keeps a job that was leased, until the commit.
+    fn set_leased(&self, leased: Option<LeasedJob>) {
+        self.after_commit().leased = leased;
+    }
+
+    /// Records that this enqueues nothing besides its run: if that one's lane was leased, nothing has to be claimed.
+    fn mark_only_run(&self) {
+        let mut after = self.after_commit();
+        after.nothing_due = after.leased.is_some();
+    }
+
+    fn take_after_commit(&self) -> AfterCommit {
+        std::mem::take(&mut self.after_commit())
+    }
+
+    fn after_commit(&self) -> MutexGuard<'_, AfterCommit> {
+        self.after_commit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the author's person, created if new.

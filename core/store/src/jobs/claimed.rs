@@ -1,17 +1,23 @@
 //! How jobs reach the dispatcher: the transaction that ends a job also claims what is due then, and the dispatcher begins
-//! it once the job's handler has returned.
+//! it once the job's handler has returned. The transaction that stores an arrival inserts the lane of its job leased, and
+//! the dispatcher begins that job after the commit.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sqlx::PgConnection;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
 
 use super::handlers::WeakHandlers;
-use super::{Claim, Handlers};
+use super::sql::encode_error;
+use super::{Claim, Handlers, Job, LEASE};
 use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::TenantId;
 
 /// How many jobs are claimed at most with the end of one, so that its transaction stays short.
 const MAX_CLAIMED_IN_COMMIT: usize = 4;
+/// How many places arrivals leave free, so that a claim finds room for jobs that have waited longer.
+const KEPT_FOR_CLAIMS: usize = 16;
 
 /// The way to the dispatcher of this replica. Without a dispatcher nothing is claimed, and jobs wait in their rows.
 #[derive(Clone)]
@@ -53,6 +59,58 @@ pub(super) struct Claimed {
     pub(super) permits: Vec<OwnedSemaphorePermit>,
 }
 
+/// A place for the first job of a lane that is inserted leased.
+#[derive(Debug)]
+pub struct Reservation {
+    jobs: JobNotifier,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Reservation {
+    /// How long the lease lasts.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        LEASE.as_secs_f64()
+    }
+
+    /// Pairs the place with the job that was inserted for it.
+    ///
+    /// # Errors
+    /// If the job cannot be serialised.
+    pub fn fill(
+        self,
+        tenant: TenantId,
+        lane: Uuid,
+        lease: Uuid,
+        job: i64,
+        work: &impl Job,
+    ) -> sqlx::Result<LeasedJob> {
+        let payload = serde_json::to_value(work).map_err(encode_error)?;
+        let (jobs, then, loaded) = (self.jobs, Arc::default(), Arc::default());
+        let claim = Claim { tenant, job, lane, lease, attempt: 1, payload, jobs, then, loaded };
+        Ok(LeasedJob { claim, permit: self.permit })
+    }
+}
+
+/// A job whose lane was inserted leased. It begins after the commit, by [`JobNotifier::begin`]. If the commit failed, it is
+/// dropped: either there is no such lane, or its lease expires.
+#[must_use]
+#[derive(Debug)]
+pub struct LeasedJob {
+    claim: Claim,
+    permit: OwnedSemaphorePermit,
+}
+
+impl LeasedJob {
+    /// Loads what the job begins with, as the last of the transaction.
+    ///
+    /// # Errors
+    /// If the database failed, which ends the transaction.
+    pub async fn load(&self, conn: &mut PgConnection) -> sqlx::Result<()> {
+        self.claim.jobs.load(conn, std::slice::from_ref(&self.claim)).await
+    }
+}
+
 impl Claimed {
     /// Pairs each claim with its place.
     pub(super) fn into_begun(self) -> Vec<(Claim, OwnedSemaphorePermit)> {
@@ -89,9 +147,25 @@ impl JobNotifier {
         Ok(())
     }
 
-    /// Signals that there might be work. Call it after the commit that enqueued the job, unless it also ended one.
+    /// Signals that there might be work. Call it after the commit that enqueued the job, unless it also ended one or
+    /// leased the job's lane.
     pub fn wake(&self) {
         self.signal(|signals| signals.claim = true);
+    }
+
+    /// Reserves a place for a job that is enqueued now. `None` if no dispatcher runs or few places are left: then the job
+    /// waits for a claim.
+    #[must_use]
+    pub fn reserve_one(&self) -> Option<Reservation> {
+        if self.0.room.available_permits() <= KEPT_FOR_CLAIMS {
+            return None;
+        }
+        self.reserve(1).pop().map(|permit| Reservation { jobs: self.clone(), permit })
+    }
+
+    /// Begins a job whose lane was inserted leased. Call it after the commit.
+    pub fn begin(&self, job: LeasedJob) {
+        self.signal(|signals| signals.begun.push((job.claim, job.permit)));
     }
 
     /// Begins what was claimed by the commit that ended a job, in that job's place and those that were reserved.

@@ -34,7 +34,7 @@ pub fn to_json(value: &impl serde::Serialize) -> sqlx::Result<Json<Box<RawValue>
     Ok(Json(to_raw_value(&value).map_err(encode_error)?))
 }
 
-fn encode_error(error: serde_json::Error) -> sqlx::Error {
+pub(super) fn encode_error(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Encode(Box::new(error))
 }
 
