@@ -51,6 +51,8 @@ pub enum ChatOperation {
     DownloadFile,
     /// Looks up whether a user is in a channel.
     FindMember,
+    /// Reads the messages of a channel.
+    ReadHistory,
 }
 
 /// Evaluates the expression on the fake of either platform.
@@ -395,6 +397,8 @@ impl FakeChat {
             (Self::Slack(_), ChatOperation::UpdateMessage) => "chat.update",
             (Self::Slack(_), ChatOperation::FetchProfile) => "users.info",
             (Self::Slack(_), ChatOperation::FindMember) => "conversations.members",
+            (Self::Slack(_), ChatOperation::ReadHistory) => "conversations.history",
+            (Self::Discord(_), ChatOperation::ReadHistory) => "list_messages",
             (Self::Slack(_), ChatOperation::StartStream) => "chat.startStream",
             (Self::Slack(_), ChatOperation::AppendStream) => "chat.appendStream",
             (Self::Slack(_), ChatOperation::StopStream) => "chat.stopStream",

@@ -184,6 +184,45 @@ async fn catching_up_keeps_to_the_pace_that_slack_asks_for() {
     world.finish().await;
 }
 
+/// Returns how many bytes of rows are written while the messages of so many channels are looked up, and how many calls read
+/// messages.
+async fn count_work_of_catching_up(channels: usize) -> (i64, usize) {
+    const COUNT_BYTES: &str = "
+        create table written (bytes bigint not null);
+        create function add_bytes() returns trigger language plpgsql as $$ begin
+            insert into written values (octet_length(coalesce(new, old)::text));
+            return null;
+        end $$;
+        create trigger add_bytes after insert or update or delete on catch_up_channels
+            for each row execute function add_bytes();
+        create trigger add_bytes after update on lanes
+            for each row when (old.payload <> new.payload) execute function add_bytes()";
+    let mut world = World::new().await;
+    for number in 0..channels {
+        world.chat.add_channel(&format!("team-{number:02}"), &["ana"]);
+    }
+    stop_for(&mut world, 10).await;
+    sqlx::raw_sql(COUNT_BYTES).execute(&world.pool).await.unwrap();
+    let calls = world.chat.history_call_count();
+    world.start().await;
+    world.wait_until_idle().await;
+    let bytes: i64 =
+        sqlx::query_scalar("select sum(bytes)::bigint from written").fetch_one(&world.pool).await.unwrap();
+    let calls = world.chat.history_call_count() - calls;
+    world.finish().await;
+    (bytes, calls)
+}
+
+#[tokio::test]
+async fn a_channel_costs_the_same_however_many_there_are() {
+    let (few_bytes, few_calls) = count_work_of_catching_up(10).await;
+    let (many_bytes, many_calls) = count_work_of_catching_up(40).await;
+    assert_eq!(many_calls, few_calls + 30);
+    // Their places have one digit or two, in a row that is written and deleted.
+    let (few, many) = (few_bytes / 10, many_bytes / 40);
+    assert!(many <= few + 2, "{few} bytes a channel of 10, {many} a channel of 40");
+}
+
 async fn what_was_said_before_nod_came_is_none_of_its_business(platform: Platform) {
     let mut world = World::without_nod().await;
     world.use_platform(platform).await;

@@ -84,7 +84,12 @@ async fn every_migration_keeps_the_rows_that_are_there() {
     });
     assert_eq!(
         steps,
-        [json!(["model", "router", {}]), json!(["model", "router", prompt]), json!(["node", "route", null])]
+        [
+            json!(["model", "router", {}]),
+            json!(["node", "think", null]),
+            json!(["model", "router", prompt]),
+            json!(["node", "route", null]),
+        ]
     );
     // A run goes on with its turns in order and what it had in view; of one that is done, little is left.
     let kept = "select right(r.id::text, 4) || ' ' || r.first_turn || ' ' || r.state::text || coalesce(E'\\nrecalled ' || c.body::text, '')

@@ -17,12 +17,13 @@ const RUNS: u32 = 6_000;
 /// A table with fewer rows has not been filled.
 const FILLED: i64 = 500;
 /// Tables that have rows, were not filled and may be scanned, each with the reason.
-const MAY_BE_SCANNED: [(&str, &str); 7] = [
+const MAY_BE_SCANNED: [(&str, &str); 8] = [
     ("_sqlx_migrations", "one row for each migration, read at the start"),
     ("tenants", "there is one"),
     ("prompt_texts", "one row for each text of the program, not for each prompt"),
     ("directories", "one row for each workspace"),
     ("ingest_watermarks", "one row for each workspace"),
+    ("catch_up_channels", "one row for each channel that is still to be read, by one job"),
     (
         "lanes",
         "one row for each piece of work that is left; the harness scans them too, to see whether any is",

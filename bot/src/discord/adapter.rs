@@ -11,7 +11,8 @@ use chrono::TimeDelta;
 use nod_contract::card::Card;
 use nod_contract::chat::{
     AssistantThreadUpdate, ChannelMembers, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError,
-    HistoryMessage, HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
+    HistoryMessage, HistoryRange, ListedChannel, MessageLookup, MissedMessages, OutgoingFile, PostedMessage,
+    Profile, Shown,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
@@ -402,6 +403,14 @@ impl ChatAdapter for DiscordAdapter {
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
         self.list_own_channels().await
+    }
+
+    async fn list_channels_since(
+        &self,
+        _workspace: &str,
+        since: Timestamp,
+    ) -> Result<Vec<ListedChannel>, ChatError> {
+        self.list_channels_with_posts(since).await
     }
 
     async fn list_missed_messages(

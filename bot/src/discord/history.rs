@@ -1,9 +1,10 @@
 //! The past, as Discord stores it: the messages of a place, who can read it, and which messages were missed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use nod_contract::chat::{
-    ChannelMembers, ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound, MissedMessages,
+    ChannelMembers, ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound, ListedChannel,
+    MissedMessages,
 };
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
@@ -160,6 +161,39 @@ impl DiscordAdapter {
 
     /// Returns the channels that Nod can see, by id and name.
     pub(super) async fn list_own_channels(&self) -> Result<Vec<(String, String)>, ChatError> {
+        let name = |channel: &Value| channel["name"].as_str().unwrap_or_default().to_owned();
+        let guilds = self.fetch_own_channels().await?;
+        let channels = guilds.iter().flat_map(|(_, channels)| channels);
+        Ok(channels.filter_map(|c| Some((c["id"].as_str()?.to_owned(), name(c)))).collect())
+    }
+
+    /// Returns the same with the threads in which somebody has posted since then. Two lists of a guild show it for all of
+    /// its channels.
+    pub(super) async fn list_channels_with_posts(
+        &self,
+        since: Timestamp,
+    ) -> Result<Vec<ListedChannel>, ChatError> {
+        let since = earliest(since);
+        let mut all = Vec::new();
+        for (guild, channels) in self.fetch_own_channels().await? {
+            let mut threads = match self.list_active_threads(&guild, &since).await {
+                Ok(threads) => threads,
+                // Nod was removed from it a moment ago.
+                Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            all.extend(channels.iter().filter_map(|channel| {
+                let id = channel["id"].as_str()?;
+                let threads = threads.remove(id).unwrap_or_default();
+                let may_have_posts = !threads.is_empty() || may_have_posts(channel, &since);
+                Some(ListedChannel { channel: id.to_owned(), is_dm: false, may_have_posts, threads })
+            }));
+        }
+        Ok(all)
+    }
+
+    /// Returns the channels that Nod can see, by guild.
+    async fn fetch_own_channels(&self) -> Result<Vec<(String, Vec<Value>)>, ChatError> {
         let mut all = Vec::new();
         for id in self.guilds.list_guilds().await? {
             let guild = match self.web.get(&format!("guilds/{id}"), &[]).await {
@@ -177,16 +211,14 @@ impl DiscordAdapter {
                 Ok((None, _)) | Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            for channel in channels.as_array().ok_or_else(strange)? {
+            let mut own = channels.as_array().ok_or_else(strange)?.clone();
+            own.retain(|channel| {
                 self.channel_index.note(channel, Some(&id));
-                let Some(channel_id) = channel["id"].as_str() else { continue };
-                let spoken =
-                    self.channel_index.find(channel_id).is_some_and(|known| known.is_text || known.posts);
-                if spoken && permissions::may_read(&guild, channel, &member) {
-                    let name = channel["name"].as_str().unwrap_or_default();
-                    all.push((channel_id.to_owned(), name.to_owned()));
-                }
-            }
+                let known = channel["id"].as_str().and_then(|channel| self.channel_index.find(channel));
+                known.is_some_and(|known| known.is_text || known.posts)
+                    && permissions::may_read(&guild, channel, &member)
+            });
+            all.push((id, own));
         }
         Ok(all)
     }
@@ -203,7 +235,7 @@ impl DiscordAdapter {
         let begins = from.and_then(|from| from.split_once(':'));
         let first = begins.map_or(0, |(place, _)| number(place));
         let (mut found, mut turns) = (Vec::new(), PAGES);
-        for place in self.list_threads_since(channel, threads, since).await? {
+        for place in self.list_places(channel, threads).await? {
             let mut after = match begins {
                 _ if number(&place) < first => continue,
                 Some((begun, after)) if begun == place => after.to_owned(),
@@ -229,19 +261,9 @@ impl DiscordAdapter {
 
     /// Returns where people could have written: the channel, unless it has only threads, and its threads. Their ids are
     /// greater than the channel's, so the order stays stable when more are opened.
-    async fn list_threads_since(
-        &self,
-        channel: &str,
-        threads: &[String],
-        since: Timestamp,
-    ) -> Result<Vec<String>, ChatError> {
-        let known = self.channel_index.load(&self.web, channel).await?;
+    async fn list_places(&self, channel: &str, threads: &[String]) -> Result<Vec<String>, ChatError> {
         let mut all: BTreeMap<u64, String> = threads.iter().map(|id| (number(id), id.clone())).collect();
-        if let Some(guild) = known.guild {
-            let active = self.list_active_threads(&guild, channel, since).await?;
-            all.extend(active.into_iter().map(|id| (number(&id), id)));
-        }
-        if !known.posts {
+        if !self.channel_index.load(&self.web, channel).await?.posts {
             all.insert(number(channel), channel.to_owned());
         }
         Ok(all.into_values().collect())
@@ -290,23 +312,34 @@ impl DiscordAdapter {
         Ok(changed.filter_map(|m| into_inbound(parse_edit(m, place.clone(), &self.identity))).collect())
     }
 
+    /// Returns the open threads of a guild in which somebody has posted since then, by channel.
     async fn list_active_threads(
         &self,
         guild: &str,
-        channel: &str,
-        since: Timestamp,
-    ) -> Result<Vec<String>, ChatError> {
+        since: &str,
+    ) -> Result<HashMap<String, Vec<String>>, ChatError> {
         let active = self.web.get(&format!("guilds/{guild}/threads/active"), &[]).await?;
-        let since = first_id(since);
-        let mut open = Vec::new();
+        let mut open = HashMap::<String, Vec<String>>::new();
         for thread in active["threads"].as_array().into_iter().flatten() {
             self.channel_index.note(thread, Some(guild));
-            let spoken = thread["last_message_id"].as_str().is_some_and(|last| newer(last, &since));
-            if thread["parent_id"] == *channel && spoken {
-                open.extend(thread["id"].as_str().map(str::to_owned));
+            let (Some(id), Some(parent)) = (thread["id"].as_str(), thread["parent_id"].as_str()) else {
+                continue;
+            };
+            if may_have_posts(thread, since) {
+                open.entry(parent.to_owned()).or_default().push(id.to_owned());
             }
         }
         Ok(open)
+    }
+}
+
+/// Returns whether a listed channel or thread can have a message from `since` on. The id of its last message stays where
+/// that was deleted, and is null where there never was one.
+fn may_have_posts(channel: &Value, since: &str) -> bool {
+    match &channel["last_message_id"] {
+        Value::String(last) => newer(last, since),
+        Value::Null => channel.get("last_message_id").is_none(),
+        _ => true,
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use nod_contract::chat::{ChannelMembers, ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound};
+use nod_contract::chat::{
+    ChannelMembers, ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound, ListedChannel,
+};
 use nod_contract::clock::Timestamp;
 use serde_json::{Value, json};
 
@@ -121,6 +123,25 @@ impl SlackAdapter {
 
     /// Returns the channels and DMs of which Nod is a member, by id and name.
     pub(super) async fn list_own_channels(&self) -> Result<Vec<(String, String)>, ChatError> {
+        let name = |channel: &Value| channel["name"].as_str().unwrap_or_default().to_owned();
+        let channels = self.fetch_own_channels().await?;
+        Ok(channels.iter().filter_map(|c| Some((c["id"].as_str()?.to_owned(), name(c)))).collect())
+    }
+
+    /// Returns the same as they are looked up. Slack's list does not show when somebody wrote last.
+    pub(super) async fn list_channels_to_read(&self) -> Result<Vec<ListedChannel>, ChatError> {
+        let listed = |channel: &Value| {
+            Some(ListedChannel {
+                channel: channel["id"].as_str()?.to_owned(),
+                is_dm: channel["is_im"] == true,
+                may_have_posts: true,
+                threads: Vec::new(),
+            })
+        };
+        Ok(self.fetch_own_channels().await?.iter().filter_map(listed).collect())
+    }
+
+    async fn fetch_own_channels(&self) -> Result<Vec<Value>, ChatError> {
         let mut all = Vec::new();
         let mut cursor = String::new();
         for _ in 0..PAGES {
@@ -130,9 +151,7 @@ impl SlackAdapter {
                 query.push(("cursor", &cursor));
             }
             let page = self.web().read(&USER_CONVERSATIONS, &query).await?;
-            let channels = page["channels"].as_array().ok_or_else(strange)?;
-            let name = |channel: &Value| channel["name"].as_str().unwrap_or_default().to_owned();
-            all.extend(channels.iter().filter_map(|c| Some((c["id"].as_str()?.to_owned(), name(c)))));
+            all.extend(page["channels"].as_array().ok_or_else(strange)?.iter().cloned());
             cursor = next(&page);
             if cursor.is_empty() {
                 break;

@@ -9,8 +9,8 @@ use chrono::TimeDelta;
 use nod_contract::card::Card;
 use nod_contract::chat::{
     AssistantThreadUpdate, ChannelMembers, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError,
-    HistoryMessage, HistoryRange, Membership, MessageLookup, MissedMessages, OutgoingFile, PostedMessage,
-    Profile, Shown,
+    HistoryMessage, HistoryRange, ListedChannel, Membership, MessageLookup, MissedMessages, OutgoingFile,
+    PostedMessage, Profile, Shown,
 };
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::DeliveryId;
@@ -231,6 +231,14 @@ impl ChatAdapter for TerminalAdapter {
     }
 
     async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+        Ok(Vec::new())
+    }
+
+    async fn list_channels_since(
+        &self,
+        _workspace: &str,
+        _since: Timestamp,
+    ) -> Result<Vec<ListedChannel>, ChatError> {
         Ok(Vec::new())
     }
 

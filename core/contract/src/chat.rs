@@ -554,8 +554,15 @@ pub trait ChatAdapter: Send + Sync {
     -> Result<ChannelMembers, ChatError>;
     /// Lists the channels and DM channels whose messages Nod receives, each with its id and name.
     async fn list_channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
-    /// Returns the messages since then in a channel and its threads (`threads` among them), as they would have
-    /// arrived, oldest first. Returns all of them or one batch; `from` is the cursor of the previous batch.
+    /// Lists the same channels, with what the list shows of the messages since then.
+    async fn list_channels_since(
+        &self,
+        workspace: &str,
+        since: Timestamp,
+    ) -> Result<Vec<ListedChannel>, ChatError>;
+    /// Returns the messages since then in a channel and its threads (`threads` among them, with those that
+    /// `list_channels_since` returned), as they would have arrived, oldest first. Returns all of them or one batch;
+    /// `from` is the cursor of the previous batch.
     async fn list_missed_messages(
         &self,
         workspace: &str,
@@ -564,6 +571,19 @@ pub trait ChatAdapter: Send + Sync {
         since: Timestamp,
         from: Option<&str>,
     ) -> Result<MissedMessages, ChatError>;
+}
+
+/// A channel or DM channel in the list of those whose messages Nod receives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedChannel {
+    /// The platform's id.
+    pub channel: String,
+    /// It is a DM channel.
+    pub is_dm: bool,
+    /// False if the list shows that nobody has posted in it or in its threads.
+    pub may_have_posts: bool,
+    /// Its threads that have posts, if the platform lists threads by themselves.
+    pub threads: Vec<String>,
 }
 
 /// The messages that Nod missed in a channel, or one batch of them.

@@ -9,16 +9,15 @@ use nod_store::jobs::Job;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum CatchUpJob {
-    /// Looks up the messages of a workspace that were missed from `since` on. `left` are the channels still to be read,
-    /// once they are known; the last of them is read on from the cursor `from`.
+    /// Looks up the messages of a workspace that were missed from `since` on. The channels that are still to be read are
+    /// rows, once they are listed.
     CatchUp {
         platform: String,
         workspace: String,
         since: Timestamp,
-        #[serde(alias = "left")]
-        channels_left: Option<Vec<String>>,
-        #[serde(alias = "from")]
-        cursor: Option<String>,
+        /// Jobs of before list their channels again.
+        #[serde(default)]
+        listed: bool,
     },
 }
 

@@ -53,9 +53,8 @@ impl JobHandler for CatchingUp {
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
-            CatchUpJob::CatchUp { platform, workspace, since, channels_left: left, cursor: from } => {
-                let left = left.as_deref();
-                catch_up::catch_up(&self.0, claim, &platform, &workspace, since, left, from).await
+            CatchUpJob::CatchUp { platform, workspace, since, listed } => {
+                catch_up::catch_up(&self.0, claim, &platform, &workspace, since, listed).await
             }
         }
     }

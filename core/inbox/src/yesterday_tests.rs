@@ -61,12 +61,17 @@ const RENAMED: &[(&str, &str)] = &[
 
 /// Fields that nothing reads any more: what a recipient gets ("mail") was only in a warning that is gone.
 const RETIRED: [&str; 1] = ["brings"];
+/// The same in the payload of a catch-up, which lists its channels again: nothing that was said is lost.
+const RETIRED_OF_CATCH_UP: [&str; 2] = ["left", "from"];
 
 /// Returns every string, number and boolean of a value, in order, but for 0 and `false`: what is not written is read so.
 fn leaves(value: &Value) -> Vec<String> {
     let mut leaves = match value {
         Value::Object(fields) => {
-            let kept = fields.iter().filter(|(name, _)| !RETIRED.contains(&name.as_str()));
+            let is_catch_up = fields.get("work").is_some_and(|work| work == "catch_up");
+            let is_retired =
+                |name: &str| RETIRED.contains(&name) || is_catch_up && RETIRED_OF_CATCH_UP.contains(&name);
+            let kept = fields.iter().filter(|(name, _)| !is_retired(name));
             kept.flat_map(|(_, value)| leaves(value)).collect()
         }
         Value::Array(list) => list.iter().flat_map(leaves).collect(),

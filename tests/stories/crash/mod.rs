@@ -1,6 +1,7 @@
 //! Nod is killed (SIGKILL) anywhere on the path of a mail, and is started again: one mail, and a true receipt.
 
 mod attachments;
+mod catch_up;
 mod co_approval;
 mod drafts;
 mod edits;

@@ -65,6 +65,41 @@ async fn a_post_in_a_forum_is_answered_and_also_what_was_posted_while_nod_was_aw
     world.finish().await;
 }
 
+/// Discord lists the last message of each channel and each open thread.
+#[tokio::test]
+async fn a_channel_in_which_nobody_has_addressed_nod_or_posted_is_not_read() {
+    let (mut world, discord) = world().await;
+    for channel in ["quiet", "busy", "in-a-thread"] {
+        world.chat.add_channel(channel, &[]);
+        discord.post_message("bo", channel, None, "welcome");
+    }
+    let thread = discord.post_message("bo", "in-a-thread", None, "an old thread");
+    discord.post_message("cho", "in-a-thread", Some(&thread), "hm");
+    let quiet = discord.read(|w| w.channel_id("quiet")).unwrap();
+    let count_calls = || {
+        let calls = discord.list_calls_of("list_messages").into_iter();
+        calls.filter(|call| call.path.contains(&quiet)).count()
+    };
+    stop_nod(&mut world).await;
+    world.comes_back().await;
+    let read = count_calls();
+    assert!(read > 0);
+    stop_nod(&mut world).await;
+    script_answer(&world, "with us", "Here.");
+    script_answer(&world, "and here", "Here too.");
+    discord.post_message("ana", "busy", None, "@nod are you with us?");
+    discord.post_message("ana", "in-a-thread", Some(&thread), "@nod and here?");
+    world.start().await;
+    world.wait_for_nod_message("busy", "Here.").await;
+    world.wait_for_nod_message("in-a-thread", "Here too.").await;
+    world.wait_until_idle().await;
+    assert_eq!(count_calls(), read);
+    for channel in ["quiet", "busy", "in-a-thread"] {
+        world.read_new(channel);
+    }
+    world.finish().await;
+}
+
 #[tokio::test]
 async fn an_intent_that_was_switched_off_meanwhile_is_asked_for_no_more() {
     let (mut world, discord) = world().await;
