@@ -99,6 +99,7 @@ mod talk;
 mod tenants;
 mod terminal;
 mod thread_context;
+mod tidy;
 mod typed_yes;
 mod undo;
 mod unknown_outcome;

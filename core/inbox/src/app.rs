@@ -15,7 +15,7 @@ use crate::context::App;
 use crate::inbox::{self, Inbox};
 use crate::recent_keys::RecentKeys;
 use crate::transcript::{EntryBody, Transcript};
-use crate::{catch_up, transcript, worker};
+use crate::{catch_up, tidy, transcript, worker};
 use nod_accounts::connection;
 use nod_accounts::connection::{Accounts, ConnectRequests, Connections, DelegatedAccess, Grantor};
 use nod_agent::context::Agent;
@@ -322,7 +322,7 @@ impl Nod {
         Ok(read)
     }
 
-    /// Runs jobs until `stop`. Meanwhile the abilities warm up.
+    /// Runs jobs until `stop`. Meanwhile the abilities warm up, and the tidying is scheduled.
     pub async fn run_jobs(&self, stop: CancellationToken) {
         let core = &self.core;
         let warming_up = async {
@@ -331,8 +331,13 @@ impl Nod {
             }
         };
         let warming_up = stop.run_until_cancelled(warming_up);
+        let scheduling = async {
+            if let Err(error) = tidy::schedule(core).await {
+                tracing::warn!(%error, "could not schedule the tidying; the next start does");
+            }
+        };
         let dispatcher = Dispatcher::new(core.pool.clone(), core.jobs.clone(), self.handlers.clone());
-        tokio::join!(dispatcher.run(stop.clone()), warming_up);
+        tokio::join!(dispatcher.run(stop.clone()), warming_up, scheduling);
     }
 
     /// Wakes the dispatcher because there may be work: the clock was moved, or another replica died.

@@ -21,6 +21,9 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 const MARGIN: TimeDelta = TimeDelta::minutes(2);
 /// Older messages are not looked up.
 const MAX_LOOKBACK: TimeDelta = TimeDelta::days(3);
+/// Nor are messages that a job which was held up this long finds: their keys are deleted after twice that time (`tidy`),
+/// so they could pass for new ones.
+const MAX_DELAY: TimeDelta = TimeDelta::days(7);
 /// Followed threads in which no user addressed Nod for this long are not read.
 const FOLLOWED: TimeDelta = TimeDelta::days(30);
 /// Limit of followed threads that are read, in each channel.
@@ -212,9 +215,10 @@ impl Reader<'_> {
         drop(conn);
         threads.extend(channel.threads.iter().cloned());
         let cursor = channel.cursor.as_deref();
+        let since = channel.since.max(core.now() - MAX_DELAY);
         let missed = self
             .adapter
-            .list_missed_messages(workspace, &channel.channel_ref, &threads, channel.since, cursor)
+            .list_missed_messages(workspace, &channel.channel_ref, &threads, since, cursor)
             .await?;
         let acted_on = core.now() - core.answers_within;
         for inbound in missed.messages {

@@ -13,6 +13,7 @@ mod home;
 pub(crate) mod identity_link;
 pub mod inbox;
 mod recent_keys;
+mod tidy;
 pub mod transcript;
 mod work;
 mod worker;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::context::App;
-use crate::work::CatchUpJob;
-use crate::{catch_up, home};
+use crate::work::{CatchUpJob, TidyJob};
+use crate::{catch_up, home, tidy};
 use nod_agent::worker;
 use nod_people::open_pages::PageJob;
 use nod_store::jobs::{Claim, Handlers, Job, JobHandler, Twice, WorkError};
@@ -14,12 +14,13 @@ use nod_store::jobs::{Claim, Handlers, Job, JobHandler, Twice, WorkError};
 /// Returns the handlers by job kind: those of the core, then those of the abilities.
 pub(crate) fn handlers(app: &Arc<App>) -> Result<Handlers, Twice> {
     let agent = &app.agent;
-    let house: [Arc<dyn JobHandler>; 5] = [
+    let house: [Arc<dyn JobHandler>; 6] = [
         Arc::new(agent.requests.chat.clone()),
         Arc::new(agent.requests.clone()),
         Arc::new(agent.accounts.clone()),
         Arc::new(Pages(app.clone())),
         Arc::new(CatchingUp(app.clone())),
+        Arc::new(TidyingUp(app.clone())),
     ];
     Handlers::new(house.into_iter().chain(worker::handlers(agent)).chain(app.abilities.jobs()))
 }
@@ -56,6 +57,22 @@ impl JobHandler for CatchingUp {
             CatchUpJob::CatchUp { platform, workspace, since, listed } => {
                 catch_up::catch_up(&self.0, claim, &platform, &workspace, since, listed).await
             }
+        }
+    }
+}
+
+/// Deletes rows that are older than they are kept.
+struct TidyingUp(Arc<App>);
+
+#[async_trait]
+impl JobHandler for TidyingUp {
+    fn kinds(&self) -> &'static [&'static str] {
+        TidyJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            TidyJob::Tidy { position } => tidy::tidy(&self.0, claim, position).await,
         }
     }
 }
@@ -144,11 +161,12 @@ mod tests {
             serialized_kinds::<MemoryJob>(),
             serialized_kinds::<RecordJob>(),
             serialized_kinds::<CatchUpJob>(),
+            serialized_kinds::<TidyJob>(),
         ]
         .concat();
         all.sort();
         assert_eq!(handlers(&app).unwrap().kinds().collect::<Vec<_>>(), all);
-        assert_eq!(all.len(), 17);
+        assert_eq!(all.len(), 18);
     }
 
     #[tokio::test]

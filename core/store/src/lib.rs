@@ -12,4 +12,5 @@ pub mod runs;
 pub mod steps;
 pub mod store;
 pub mod tenant;
+pub mod tidy;
 pub mod vault;

@@ -465,6 +465,28 @@ pub async fn acquire_post_slot(
     .await
 }
 
+/// Deletes rate limits that ended before then: 500 by key. Returns where the next batch begins, if there is one.
+pub async fn delete_ended_rate_limits(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    before: Timestamp,
+    from: Uuid,
+) -> sqlx::Result<Option<Uuid>> {
+    let next = sqlx::query_scalar!(
+        r#"with keys as materialized (
+             select k.lane_id, row_number() over (order by k.lane_id) as place from (
+                 select lane_id from rate_limits where tenant_id = $1 and lane_id >= $3 order by lane_id limit 501) k),
+         gone as (
+             delete from rate_limits l using keys
+             where l.tenant_id = $1 and l.lane_id = keys.lane_id and keys.place <= 500 and l.next_post_at < $2)
+         select lane_id from keys where place = 501"#,
+        tenant.0,
+        before,
+        from
+    );
+    next.fetch_optional(conn).await
+}
+
 /// Returns the current card, to be shown to one person on demand.
 pub async fn load_card_for_reader(
     conn: &mut PgConnection,
