@@ -134,6 +134,7 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         if yes.reply.is_none() && !sets_title {
             arrival.mark_only_run();
         }
+        arrival.load_leased(&mut tx).await?;
     }
     tx.commit().await?;
     Ok(true)

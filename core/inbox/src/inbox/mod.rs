@@ -356,6 +356,16 @@ impl InboundContext<'_> {
         self.after_commit().leased = leased;
     }
 
+    /// Loads what the leased job begins with, as the last of the transaction.
+    async fn load_leased(&self, conn: &mut sqlx::PgConnection) -> sqlx::Result<()> {
+        let leased = self.after_commit().leased.take();
+        if let Some(leased) = leased {
+            leased.load(conn).await?;
+            self.after_commit().leased = Some(leased);
+        }
+        Ok(())
+    }
+
     /// Records that this enqueues nothing besides its run: if that one's lane was leased, nothing has to be claimed.
     fn mark_only_run(&self) {
         let mut after = self.after_commit();
