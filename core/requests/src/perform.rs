@@ -21,7 +21,7 @@ use nod_contract::tool::effect::{EffectKey, Permit};
 use nod_contract::tool::{ActTool, EffectLookup, Tool, ToolContext, ToolError, ToolResult};
 use nod_people::progress;
 use nod_store::audit;
-use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::runs::{RunEvent, RunJob};
 use nod_store::steps::{self, StepRecord};
 
@@ -108,8 +108,7 @@ impl EffectExecution<'_> {
         if let Some(approval) = self.effect.approval.filter(|_| released) {
             approval::refresh(&mut tx, tenant, approval, now).await?;
         }
-        tx.commit().await?;
-        self.core.jobs.wake();
+        commit_and_begin(tx, &self.core.jobs).await?;
         if released { self.prepare_and_start(tool).await } else { self.complete_job().await }
     }
 

@@ -10,7 +10,7 @@ use crate::state::{AgentState, Node, PendingCall, WaitReason};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{
-    ASSUMPTIONS_FIELD, ActTool, MAX_BODY_CHARS, Preview, Reach, Tool, ToolError, ToolSpec,
+    ASSUMPTIONS_FIELD, ActTool, MAX_BODY_CHARS, Preview, Reach, Tool, ToolError, ToolSpec, Tools,
 };
 use nod_requests::approval::{TooLong, check_displayable};
 use nod_requests::policy::{self, Ruling, Terms};
@@ -39,6 +39,15 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     emits.extend(drafts::take_outputs(&mut state));
     let next = if reads { Next::Go(Node::Act) } else { act::next_node(&state) };
     Ok(Step { state, outputs: emits, next })
+}
+
+/// Whether it asks anybody outside: for a preview, or for a name in the person's own mail.
+pub(crate) fn asks_outside(state: &AgentState, tools: &Tools) -> bool {
+    let mut open = state.pending_calls.iter().filter(|pending| pending.waiting_for.is_none());
+    open.any(|pending| {
+        let tool = tools.get(&pending.call.name);
+        tool.is_some_and(|tool| matches!(tool, Tool::Act(_)) || recipients::has_recipients(tool.spec()))
+    })
 }
 
 enum GateResult {

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use act::content;
+pub(crate) use gate::asks_outside;
 pub use recall::RecalledContext;
 pub use record::Records;
 pub use reply::{streamable_text, text_before_tool_calls};

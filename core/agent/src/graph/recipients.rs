@@ -17,6 +17,15 @@ const LOOKUP_TIMEOUT: TimeDelta = TimeDelta::seconds(8);
 /// The source of an address that was picked from contacts in the person's own mail.
 const FROM_OWN_MAIL: &str = "an address from your email";
 
+/// Whether a call of this tool can name recipients.
+pub(super) fn has_recipients(spec: &ToolSpec) -> bool {
+    spec.parameters["properties"].as_object().is_some_and(|fields| fields.values().any(is_recipient))
+}
+
+fn is_recipient(schema: &Value) -> bool {
+    schema["format"] == "recipient" || schema["items"]["format"] == "recipient"
+}
+
 /// Resolves the names in every field of format `recipient` to addresses.
 pub(super) async fn resolve_all(
     spec: &ToolSpec,
@@ -27,8 +36,7 @@ pub(super) async fn resolve_all(
 ) -> Result<Result<Value, ToolError>, NodeError> {
     let Some(properties) = spec.parameters["properties"].as_object() else { return Ok(Ok(args)) };
     for (field, schema) in properties {
-        let takes = |schema: &Value| schema["format"] == "recipient";
-        if !takes(schema) && !takes(&schema["items"]) {
+        if !is_recipient(schema) {
             continue;
         }
         let Some(value) = args.get_mut(field) else { continue };

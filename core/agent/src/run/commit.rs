@@ -25,7 +25,7 @@ use nod_people::{open_pages, people};
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
 use nod_store::ability::AnsweredRun;
-use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
 
@@ -120,9 +120,10 @@ impl<'a> Commit<'a> {
             let work = RunJob::AdvanceRun { run: self.run.id, event: None };
             jobs::update_payload(&mut tx, self.claim, &work).await?;
         }
-        tx.commit().await?;
-        if !self.outputs.is_empty() {
-            self.core.jobs.wake();
+        if self.outputs.is_empty() {
+            tx.commit().await?;
+        } else {
+            commit_and_begin(tx, &self.core.jobs).await?;
         }
         self.reset_after_commit();
         Ok(())

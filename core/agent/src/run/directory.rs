@@ -82,9 +82,10 @@ impl Directory for Rows<'_> {
         written: &str,
         me: &Principal,
     ) -> Result<Result<String, ToolError>, NodeError> {
+        let is_up_to_date = !names::is_name(written) || self.lists.are_fresh().await?;
         let found = self.look_up_recipient(written, me).await?;
         // If there are several, the person picks one.
-        if !names::is_name(written) || matches!(found, Err(ToolError::Ambiguous { .. })) {
+        if is_up_to_date || matches!(found, Err(ToolError::Ambiguous { .. })) {
             return Ok(found);
         }
         let fresh = self.lists.refresh().await?;

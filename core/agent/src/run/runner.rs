@@ -13,7 +13,7 @@ use crate::graph::{
     self, Directory, LoadedCheck, Next, NodeContext, NodeError, NodeOutput, RecalledContext, Step,
 };
 use crate::rows::{self as sql, LoadedRun, RecalledRows, Run};
-use crate::state::Node;
+use crate::state::{AgentState, Node};
 use crate::streaming;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{DeliveryTarget, Membership};
@@ -145,6 +145,7 @@ async fn run_nodes(
         else {
             return later(core, claim).await;
         };
+        let is_external = is_external_call(core, node, &work.run.state);
         let started = core.now();
         status.set(core, venue, &work.run);
         let mut open = work.run.streaming_message.take();
@@ -186,10 +187,10 @@ async fn run_nodes(
                     return Err(format!("{node:?} does not lead to {next:?}").into());
                 }
                 work.run.node = next;
-                asked |= is_external_call(node);
+                asked |= is_external;
                 // External results and pending outputs are committed before the next external call. A pure node needs
                 // no commit of its own.
-                if is_external_call(next) && (asked || !work.outputs.is_empty()) {
+                if is_external_call(core, next, &work.run.state) && (asked || !work.outputs.is_empty()) {
                     work.transition("running").await?;
                     asked = false;
                 }
@@ -227,9 +228,10 @@ async fn step_streaming(
 }
 
 /// Whether a node makes external calls.
-fn is_external_call(node: Node) -> bool {
+fn is_external_call(core: &Agent, node: Node, state: &AgentState) -> bool {
     match node {
-        Node::Route | Node::Converse | Node::Think | Node::Gate | Node::Act => true,
+        Node::Route | Node::Converse | Node::Think | Node::Act => true,
+        Node::Gate => graph::asks_outside(state, &core.tools),
         Node::Recall | Node::Check | Node::Reply | Node::Remember => false,
     }
 }

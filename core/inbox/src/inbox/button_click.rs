@@ -121,7 +121,7 @@ pub(super) async fn accept(
         }
         None => unknown_button(),
     };
-    tx.commit().await?;
+    arrival.commit_and_begin(tx).await?;
     Ok(immediate)
 }
 

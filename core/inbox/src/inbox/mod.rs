@@ -37,7 +37,7 @@ use nod_contract::ids::{PersonId, TenantId};
 use nod_people::open_pages::{self, Home};
 use nod_people::people;
 use nod_store::ability::Asker;
-use nod_store::jobs::LeasedJob;
+use nod_store::jobs::{LeasedJob, commit_and_begin};
 use nod_store::store::{self, is_deadlock};
 
 /// Limit for fetching a profile here. The shortest time that a platform gives for an answer is Discord's, three
@@ -370,6 +370,13 @@ impl InboundContext<'_> {
     fn mark_only_run(&self) {
         let mut after = self.after_commit();
         after.nothing_due = after.leased.is_some();
+    }
+
+    /// Commits, and begins what is due now.
+    async fn commit_and_begin(&self, tx: PgTransaction<'static>) -> sqlx::Result<()> {
+        commit_and_begin(tx, &self.core.jobs).await?;
+        self.after_commit().nothing_due = true;
+        Ok(())
     }
 
     fn take_after_commit(&self) -> AfterCommit {

@@ -44,6 +44,12 @@ impl<'a> Lists<'a> {
         Self { pool: &core.door, ..Self::new(core, core.tenant) }
     }
 
+    /// Whether all of them were read lately, so that there is nothing to wait for.
+    pub async fn are_fresh(&self) -> sqlx::Result<bool> {
+        let now = self.clock.now();
+        Ok(!self.load().await?.iter().any(|list| list.is_stale(now) || list.is_being_read(now)))
+    }
+
     /// Requests those that are old, and waits a moment for them; returns false if one is still being read. No
     /// connection is held meanwhile.
     pub async fn refresh(&self) -> sqlx::Result<bool> {
@@ -67,10 +73,11 @@ impl<'a> Lists<'a> {
     pub async fn enqueue_stale_refreshes(&self) -> sqlx::Result<()> {
         let now = self.clock.now();
         let stale = now - FRESH;
-        for Reading { platform, workspace, asked_at, synced_at } in self.load().await? {
-            if asked_at.max(synced_at).is_some_and(|at| at >= stale) {
+        for list in self.load().await? {
+            if !list.is_stale(now) {
                 continue;
             }
+            let Reading { platform, workspace, .. } = list;
             let work = PeopleJob::SyncDirectory { platform: platform.clone(), workspace: workspace.clone() };
             let lane = directory::lane(&platform, &workspace);
             let mut tx = store::begin(self.pool).await?;
@@ -96,6 +103,11 @@ impl<'a> Lists<'a> {
 }
 
 impl Reading {
+    /// Returns whether it was neither read nor requested lately.
+    fn is_stale(&self, now: Timestamp) -> bool {
+        self.asked_at.max(self.synced_at).is_none_or(|at| at < now - FRESH)
+    }
+
     /// Returns whether it was requested and is not read yet. A request older than `FRESH` no longer counts.
     fn is_being_read(&self, now: Timestamp) -> bool {
         self.asked_at

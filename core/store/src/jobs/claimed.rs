@@ -4,12 +4,12 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgTransaction};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use super::handlers::WeakHandlers;
-use super::sql::encode_error;
+use super::sql::{claim_due, encode_error};
 use super::{Claim, Handlers, Job, LEASE};
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::TenantId;
@@ -101,6 +101,25 @@ pub struct LeasedJob {
     permit: OwnedSemaphorePermit,
 }
 
+/// Commits a transaction that has enqueued jobs and ends none. It also claims what is due, with what their handlers load, and
+/// the dispatcher begins that at once. If it has no room, or none runs, it is woken.
+///
+/// # Errors
+/// If the transaction was not committed.
+pub async fn commit_and_begin(mut tx: PgTransaction<'_>, jobs: &JobNotifier) -> sqlx::Result<()> {
+    let permits = jobs.reserve_in_commit();
+    if permits.is_empty() {
+        tx.commit().await?;
+        jobs.wake();
+        return Ok(());
+    }
+    let claimed = claim_due(&mut tx, jobs, permits.len()).await?;
+    jobs.load(&mut tx, &claimed.claims).await?;
+    tx.commit().await?;
+    jobs.begin_claimed(Claimed { permits, ..claimed });
+    Ok(())
+}
+
 impl LeasedJob {
     /// Loads what the job begins with, as the last of the transaction.
     ///
@@ -161,6 +180,22 @@ impl JobNotifier {
             return None;
         }
         self.reserve(1).pop().map(|permit| Reservation { jobs: self.clone(), permit })
+    }
+
+    /// Reserves places for what a transaction claims that ends no job.
+    fn reserve_in_commit(&self) -> Vec<OwnedSemaphorePermit> {
+        self.reserve(
+            MAX_CLAIMED_IN_COMMIT.min(self.0.room.available_permits().saturating_sub(KEPT_FOR_CLAIMS)),
+        )
+    }
+
+    /// Begins what a transaction has claimed that ended no job. Call it after the commit.
+    fn begin_claimed(&self, claimed: Claimed) {
+        self.signal(|signals| {
+            signals.claim |= claimed.may_have_more;
+            signals.next_due = [signals.next_due, claimed.next_due].into_iter().flatten().min();
+            signals.begun.extend(claimed.into_begun());
+        });
     }
 
     /// Begins a job whose lane was inserted leased. Call it after the commit.

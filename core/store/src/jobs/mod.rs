@@ -6,7 +6,8 @@
 //! The row makes a job durable, but a job need not wait for a poll. The commit that ends a job also claims what is due
 //! then, such as what it has just enqueued (`complete_job` in the migrations). The commit that stores a message inserts the
 //! lane of its run leased (`enqueue_leased`), and the dispatcher begins it at once. Both load what such a job begins with
-//! ([`JobHandler::load`]). After any other commit the caller calls [`JobNotifier::wake`], and the dispatcher claims.
+//! ([`JobHandler::load`]), as does [`commit_and_begin`] for others from which somebody waits for the next job. After any other
+//! commit the caller calls [`JobNotifier::wake`], and the dispatcher claims.
 //! Polling finds only jobs that another replica left behind.
 
 mod claimed;
@@ -22,7 +23,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use claimed::Claimed;
-pub use claimed::{JobNotifier, LeasedJob, Reservation};
+pub use claimed::{JobNotifier, LeasedJob, Reservation, commit_and_begin};
 pub use dispatch::Dispatcher;
 pub use handlers::{Handlers, Job, JobHandler, Loaded, Twice, WorkError};
 

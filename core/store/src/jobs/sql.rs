@@ -171,6 +171,24 @@ pub(super) async fn claim(
     Ok(claimed(rows, jobs, max_jobs))
 }
 
+/// The same without a look at leases that have expired (`claim_due_jobs` in the migrations).
+pub(super) async fn claim_due(
+    conn: &mut PgConnection,
+    jobs: &JobNotifier,
+    max_jobs: usize,
+) -> sqlx::Result<Claimed> {
+    let rows = sqlx::query_as!(
+        ClaimRow,
+        "select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from claim_due_jobs($1, $2, $3)",
+        jobs.now(),
+        seconds(LEASE),
+        i64::try_from(max_jobs).unwrap_or(i64::MAX)
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(claimed(rows, jobs, max_jobs))
+}
+
 /// The end of a job, for a statement that calls `complete_job` with these values, perhaps beside other writes.
 pub struct Completion<'a> {
     claim: &'a Claim,
