@@ -1,11 +1,14 @@
 //! Leases of lanes: who gets one, and who does not look at lanes that others hold.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use nod_contract::clock::SystemClock;
 use nod_sandbox::model::Answer;
-use nod_store::jobs::{Dispatcher, Handlers, JobNotifier};
+use nod_store::jobs::sql::complete;
+use nod_store::jobs::{Claim, Dispatcher, Handlers, JobHandler, JobNotifier, Loaded, WorkError};
 use nod_tests::chat::Platform;
 use nod_tests::{TestDatabase, World};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
@@ -152,6 +155,57 @@ async fn nothing_is_leased_unless_a_dispatcher_runs() {
     drop(reserved);
     running.await.unwrap();
     assert!(jobs.reserve_one().is_none());
+    pool.close().await;
+    database.drop_database().await;
+}
+
+/// Handles jobs of one kind, of which every second cannot be loaded, and tells which it has done.
+struct Loads(tokio::sync::mpsc::UnboundedSender<(i64, bool)>, PgPool);
+
+#[async_trait]
+impl JobHandler for Loads {
+    fn kinds(&self) -> &'static [&'static str] {
+        &["look"]
+    }
+
+    async fn load(&self, conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<Option<Loaded>> {
+        let loaded: i64 = sqlx::query_scalar("select 1 / ($1 % 2)").bind(claim.job).fetch_one(conn).await?;
+        Ok(Some(Box::new(loaded)))
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        self.0.send((claim.job, claim.take_loaded::<i64>().is_some()))?;
+        Ok(complete(&mut *self.1.acquire().await?, claim).await?)
+    }
+}
+
+/// Whoever claims a job whose rows cannot be read is not held up by it twice, and the job itself runs.
+#[tokio::test]
+async fn a_job_that_cannot_be_loaded_holds_up_no_other() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(4).await;
+    let (jobs, stop) = (JobNotifier::new(Arc::new(SystemClock)), CancellationToken::new());
+    let (done, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let handlers = Handlers::new([Arc::new(Loads(done, pool.clone())) as Arc<dyn JobHandler>]).unwrap();
+    for _ in 0..6 {
+        sqlx::query(
+            "select enqueue(gen_random_uuid(), gen_random_uuid(), '{\"work\": \"look\"}', now(), now())",
+        )
+        .execute(&pool)
+        .await
+        .unwrap();
+    }
+    let running = tokio::spawn(Dispatcher::new(pool.clone(), jobs.clone(), handlers).run(stop.clone()));
+    let mut all = BTreeSet::new();
+    while all.len() < 6 {
+        let one = tokio::time::timeout(Duration::from_secs(60), told.recv());
+        let (job, is_loaded) = one.await.expect("a job that never ran").unwrap();
+        assert_eq!(is_loaded, job % 2 == 1, "job {job}");
+        assert!(all.insert(job), "job {job} ran twice");
+        jobs.wake();
+    }
+    stop.cancel();
+    running.await.unwrap();
     pool.close().await;
     database.drop_database().await;
 }

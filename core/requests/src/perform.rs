@@ -59,8 +59,13 @@ async fn load_execution<'a>(
     claim: &'a Claim,
     id: EffectId,
 ) -> Result<EffectExecution<'a>, WorkError> {
-    let mut conn = core.pool.acquire().await?;
-    let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
+    let effect = match claim.take_loaded() {
+        Some(effect) => effect,
+        None => {
+            let mut conn = core.pool.acquire().await?;
+            sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?
+        }
+    };
     let principal = effect.owner.principal();
     Ok(EffectExecution { core, claim, effect, principal, started_at: core.now() })
 }

@@ -4,13 +4,19 @@ use async_trait::async_trait;
 
 use crate::context::Requests;
 use crate::work::RequestJob;
-use crate::{approval, perform, question};
-use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+use crate::{approval, effect, perform, question};
+use nod_store::jobs::{Claim, Job, JobHandler, Loaded, WorkError};
+use sqlx::PgConnection;
 
 #[async_trait]
 impl JobHandler for Requests {
     fn kinds(&self) -> &'static [&'static str] {
         RequestJob::KINDS
+    }
+
+    async fn load(&self, conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<Option<Loaded>> {
+        let Ok(RequestJob::PerformEffect { effect }) = claim.job() else { return Ok(None) };
+        Ok(effect::sql::load(conn, claim.tenant, effect).await?.map(|effect| -> Loaded { Box::new(effect) }))
     }
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {

@@ -2,7 +2,8 @@
 //! it once the job's handler has returned. The transaction that stores an arrival inserts the lane of its job leased, and
 //! the dispatcher begins that job after the commit.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sqlx::{PgConnection, PgTransaction};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -30,6 +31,8 @@ struct Shared {
     notify: Notify,
     signals: Mutex<Signals>,
     handlers: OnceLock<WeakHandlers>,
+    /// Jobs of which a load failed.
+    unloadable: Mutex<HashSet<i64>>,
 }
 
 /// What the dispatcher was told since it last looked.
@@ -147,6 +150,7 @@ impl JobNotifier {
             notify: Notify::new(),
             signals: Mutex::default(),
             handlers: OnceLock::new(),
+            unloadable: Mutex::default(),
         }))
     }
 
@@ -156,14 +160,25 @@ impl JobNotifier {
         let _ = self.0.handlers.set(handlers.downgrade());
     }
 
-    /// Loads what these jobs begin with.
+    /// Loads what these jobs begin with. If the database fails, so does the transaction; a job on whose account that happened
+    /// loads for itself from then on, so that it does not hold up the others.
     pub(super) async fn load(&self, conn: &mut PgConnection, claims: &[Claim]) -> sqlx::Result<()> {
-        if let Some(handlers) = self.0.handlers.get().and_then(WeakHandlers::upgrade) {
-            for claim in claims {
-                handlers.load(conn, claim).await?;
+        let Some(handlers) = self.0.handlers.get().and_then(WeakHandlers::upgrade) else { return Ok(()) };
+        for claim in claims {
+            if self.unloadable().contains(&claim.job) {
+                continue;
+            }
+            if let Err(error) = handlers.load(conn, claim).await {
+                tracing::warn!(job = claim.job, %error, "could not load what a job begins with");
+                self.unloadable().insert(claim.job);
+                return Err(error);
             }
         }
         Ok(())
+    }
+
+    fn unloadable(&self) -> MutexGuard<'_, HashSet<i64>> {
+        self.0.unloadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Signals that there might be work. Call it after the commit that enqueued the job, unless it also ended one or

@@ -44,7 +44,7 @@ impl Dispatcher {
         let this = Arc::new(self);
         let (mut running, mut claiming) = (JoinSet::new(), JoinSet::new());
         this.jobs.open(MAX_CONCURRENT_JOBS);
-        let (mut claim, mut look_at) = (true, Instant::now());
+        let (mut claim, mut expects_due, mut look_at) = (true, false, Instant::now());
         // The earliest time that was signalled since the last claim began.
         let mut signalled = None;
         while !stop.is_cancelled() {
@@ -55,12 +55,15 @@ impl Dispatcher {
                 let at = Instant::now() + this.until(due);
                 signalled = Some(signalled.map_or(at, |earlier: Instant| earlier.min(at)));
                 look_at = look_at.min(at);
+                expects_due = true;
             }
             // In a task of its own: what was claimed by a commit begins meanwhile.
             if claiming.is_empty() && (claim || look_at <= Instant::now()) {
-                (claim, signalled) = (false, None);
+                // A poll most often finds nothing, so it loads nothing.
+                let finds_some = claim || expects_due;
+                (claim, expects_due, signalled) = (false, false, None);
                 let this = this.clone();
-                claiming.spawn(async move { this.claim().await });
+                claiming.spawn(async move { this.claim(finds_some).await });
             }
             tokio::select! {
                 () = stop.cancelled() => {}
@@ -69,6 +72,7 @@ impl Dispatcher {
                 Some(Ok(claimed)) = claiming.join_next() => {
                     claim |= claimed.may_have_more;
                     look_at = Instant::now() + claimed.next_due.map_or(POLL, |due| this.until(due));
+                    expects_due |= claimed.next_due.is_some();
                     look_at = signalled.map_or(look_at, |at| look_at.min(at));
                     this.start(&mut running, claimed.into_begun());
                 }
@@ -108,14 +112,24 @@ impl Dispatcher {
         }
     }
 
-    /// Claims what is due and nobody has claimed, as far as there is room.
-    async fn claim(&self) -> Claimed {
+    /// Claims what is due and nobody has claimed, as far as there is room. If it expects to find some, their handlers load in
+    /// the same transaction what they begin with.
+    async fn claim(&self, finds_some: bool) -> Claimed {
         let permits = self.jobs.reserve(CLAIM_BATCH_SIZE);
         if permits.is_empty() {
             // The next job that ends claims others.
             return Claimed::default();
         }
-        let claimed = async { sql::claim(&mut *self.pool.acquire().await?, &self.jobs, permits.len()).await };
+        let claimed = async {
+            if !finds_some {
+                return sql::claim(&mut *self.pool.acquire().await?, &self.jobs, permits.len()).await;
+            }
+            let mut tx = store::begin(&self.pool).await?;
+            let claimed = sql::claim(&mut tx, &self.jobs, permits.len()).await?;
+            self.jobs.load(&mut tx, &claimed.claims).await?;
+            tx.commit().await?;
+            Ok(claimed)
+        };
         match claimed.await {
             Ok(claimed) => Claimed { permits, ..claimed },
             Err(error) => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
-use sqlx::PgConnection;
 use sqlx::types::Json;
+use sqlx::{Connection, PgConnection};
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
@@ -273,7 +273,8 @@ pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()
     .fetch_all(&mut *conn)
     .await?;
     completion.finish(rows)?;
-    claim.load_claimed(conn).await
+    // Outside a transaction this statement is committed, and what is loaded could not be a part of it.
+    if conn.is_in_transaction() { claim.load_claimed(conn).await } else { Ok(()) }
 }
 
 /// Reschedules the job to `until` and frees the lane; the job stays the lane's first. If `count` is false, this
