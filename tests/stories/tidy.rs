@@ -52,6 +52,8 @@ async fn what_is_older_than_it_is_kept_is_deleted_and_what_somebody_needs_stays(
         update runs set updated_at = updated_at - interval '31 days', finished_at = finished_at - interval '31 days';
         update inbound set received_at = received_at - interval '15 days';
         update rate_limits set next_post_at = next_post_at - interval '2 hours';
+        insert into recalled_contexts (tenant_id, run_id, first_turn, only_for, body)
+            select tenant_id, id, 0, person_id, '{}' from runs on conflict do nothing;
         insert into old_run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us)
             select tenant_id, id, gen_random_uuid(), 'node', 'route', created_at, 1 from runs;
         insert into dead_jobs (tenant_id, id, lane_id, payload, attempts, error, dead_lettered_at)
@@ -76,6 +78,7 @@ async fn what_is_older_than_it_is_kept_is_deleted_and_what_somebody_needs_stays(
     let kept = "runs r where exists (select from step_records s where s.run_id = r.id)";
     assert_eq!(count(&world, kept).await, 2);
     assert_eq!(count(&world, "old_run_steps").await, 1);
+    assert_eq!(count(&world, "recalled_contexts").await, 2);
     assert_eq!(count(&world, "dead_jobs").await, 2);
     let ended = world.clock.now() - TimeDelta::hours(1);
     let limits: i64 = sqlx::query_scalar("select count(*) from rate_limits where next_post_at < $1")

@@ -2,6 +2,8 @@
 
 mod sql;
 
+pub use sql::delete_recalled_contexts;
+
 use chrono::TimeDelta;
 use sqlx::PgConnection;
 

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::context::App;
 use crate::work::{Position, Table, TidyJob};
+use nod_agent::forget::delete_recalled_contexts;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_people::delivery::sql as delivery;
@@ -20,12 +21,14 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::tidy;
 
 /// How long the rows of each table are kept, in the order in which they are tidied.
-const PERIODS: [(Table, TimeDelta); 5] = [
+const PERIODS: [(Table, TimeDelta); 6] = [
     // A platform delivers again within a day, and a catch-up reads a week back at most.
     (Table::Inbound, TimeDelta::days(14)),
     // From the end of the run.
     (Table::StepRecords, TimeDelta::days(30)),
     (Table::OldRunSteps, TimeDelta::days(30)),
+    // Recorded prompts name what was recalled.
+    (Table::RecalledContexts, TimeDelta::days(30)),
     (Table::DeadJobs, TimeDelta::days(90)),
     // From the time at which the next message may be posted.
     (Table::RateLimits, TimeDelta::hours(1)),
@@ -94,6 +97,9 @@ async fn delete_batch(
         Table::StepRecords => to_value(tidy::delete_steps(conn, tenant, before, key::<Uuid>(from)).await?),
         Table::OldRunSteps => {
             to_value(tidy::delete_old_steps(conn, tenant, before, key::<Uuid>(from)).await?)
+        }
+        Table::RecalledContexts => {
+            to_value(delete_recalled_contexts(conn, tenant, before, key::<Uuid>(from)).await?)
         }
         Table::DeadJobs => to_value(tidy::delete_dead_jobs(conn, tenant, before, key::<i64>(from)).await?),
         Table::RateLimits => {

@@ -33,6 +33,7 @@ pub(crate) enum Table {
     Inbound,
     StepRecords,
     OldRunSteps,
+    RecalledContexts,
     DeadJobs,
     RateLimits,
 }

@@ -45,7 +45,7 @@ pub async fn delete_steps(
          gone as (
              delete from step_records s using keys, runs r
              where s.tenant_id = $1 and s.run_id = keys.run_id and keys.place <= 500
-               and r.tenant_id = $1 and r.id = keys.run_id and r.status in ('done', 'failed') and r.updated_at < $2
+               and r.tenant_id = $1 and r.id = keys.run_id and r.status in ('done', 'failed', 'stopped') and r.updated_at < $2
                and not exists (
                  select 1 from approvals a where a.tenant_id = $1 and a.run_id = r.id and a.status = 'pending')
                and not exists (
@@ -74,7 +74,7 @@ pub async fn delete_old_steps(
          gone as (
              delete from old_run_steps s using keys, runs r
              where s.tenant_id = $1 and s.run_id = keys.run_id and keys.place <= 500
-               and r.tenant_id = $1 and r.id = keys.run_id and r.status in ('done', 'failed') and r.updated_at < $2
+               and r.tenant_id = $1 and r.id = keys.run_id and r.status in ('done', 'failed', 'stopped') and r.updated_at < $2
                and not exists (
                  select 1 from approvals a where a.tenant_id = $1 and a.run_id = r.id and a.status = 'pending')
                and not exists (

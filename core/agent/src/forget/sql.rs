@@ -1,7 +1,9 @@
 //! Statements that delete what a run read of other people's messages.
 
 use sqlx::PgConnection;
+use uuid::Uuid;
 
+use nod_contract::clock::Timestamp;
 use nod_contract::ids::{RunId, TenantId};
 use nod_store::steps;
 
@@ -38,4 +40,30 @@ pub async fn purge_run(conn: &mut PgConnection, tenant: TenantId, run: RunId) ->
     .execute(conn)
     .await?;
     Ok(true)
+}
+
+/// Deletes what was recalled by runs that ended before then and cannot be tried again: 500 by key. Returns where the next batch
+/// begins, if there is one.
+pub async fn delete_recalled_contexts(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    before: Timestamp,
+    from: Uuid,
+) -> sqlx::Result<Option<Uuid>> {
+    let next = sqlx::query_scalar!(
+        r#"with keys as materialized (
+             select k.run_id, row_number() over (order by k.run_id) as place from (
+                 select distinct run_id from recalled_contexts where tenant_id = $1 and run_id >= $3
+                 order by run_id limit 501) k),
+         gone as (
+             delete from recalled_contexts c using keys, runs r
+             where c.tenant_id = $1 and c.run_id = keys.run_id and keys.place <= 500
+               and r.tenant_id = $1 and r.id = keys.run_id and r.status in ('done', 'stopped') and r.updated_at < $2
+               and not exists (select 1 from step_records s where s.tenant_id = $1 and s.run_id = r.id))
+         select run_id from keys where place = 501"#,
+        tenant.0,
+        before,
+        from
+    );
+    next.fetch_optional(conn).await
 }
