@@ -52,10 +52,11 @@ impl Dispatcher {
             this.start(&mut running, signals.begun);
             claim |= signals.claim;
             if let Some(due) = signals.next_due {
-                let at = Instant::now() + this.until(due);
+                let wait = this.until(due);
+                let at = Instant::now() + wait;
                 signalled = Some(signalled.map_or(at, |earlier: Instant| earlier.min(at)));
                 look_at = look_at.min(at);
-                expects_due = true;
+                expects_due |= wait < POLL;
             }
             // In a task of its own: what was claimed by a commit begins meanwhile.
             if claiming.is_empty() && (claim || look_at <= Instant::now()) {
@@ -71,8 +72,9 @@ impl Dispatcher {
                 () = tokio::time::sleep_until(look_at), if claiming.is_empty() => {}
                 Some(Ok(claimed)) = claiming.join_next() => {
                     claim |= claimed.may_have_more;
-                    look_at = Instant::now() + claimed.next_due.map_or(POLL, |due| this.until(due));
-                    expects_due |= claimed.next_due.is_some();
+                    let wait = claimed.next_due.map_or(POLL, |due| this.until(due));
+                    look_at = Instant::now() + wait;
+                    expects_due |= wait < POLL;
                     look_at = signalled.map_or(look_at, |at| look_at.min(at));
                     this.start(&mut running, claimed.into_begun());
                 }
