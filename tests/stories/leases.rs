@@ -200,7 +200,7 @@ async fn a_job_that_cannot_be_loaded_holds_up_no_other() {
     while all.len() < 6 {
         let one = tokio::time::timeout(Duration::from_secs(60), told.recv());
         let (job, is_loaded) = one.await.expect("a job that never ran").unwrap();
-        assert_eq!(is_loaded, job % 2 == 1, "job {job}");
+        assert!(!is_loaded || job % 2 == 1, "job {job} was loaded");
         assert!(all.insert(job), "job {job} ran twice");
         jobs.wake();
     }

@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Column, Connection, Executor, PgConnection, Row, Value
 /// The exceptions, as in the sibling of [`crate::tenants`] in `core/inbox/tests`: the dispatcher works for every
 /// organisation. All organisations share the sequence of job numbers, so the result of `enqueue` is never the same, and
 /// the texts that prompts have in common, which are the program's.
-const FOR_ALL: [&str; 3] = ["claim_jobs(", "select enqueue(", "insert into prompt_texts"];
+const FOR_ALL: [&str; 4] = ["claim_jobs(", "claim_due_jobs(", "select enqueue(", "insert into prompt_texts"];
 /// Each timestamp that a statement gets: the row's own, or one long before or long after it.
 const TIMES: [Option<&str>; 3] = [None, Some("2020-03-06 09:30Z"), Some("2036-03-06 09:30Z")];
 const OWN: &str = "00000000-0000-0000-0000-000000000001";

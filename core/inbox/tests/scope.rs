@@ -14,8 +14,10 @@ const OF_NOBODY: [&str; 2] = ["tenants", "prompt_texts"];
 
 /// The dispatcher works for every tenant of the database: it claims any lane that is due, and each claim carries its
 /// tenant.
-const FOR_ALL: [&str; 1] =
-    ["select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from claim_jobs("];
+const FOR_ALL: [&str; 2] = [
+    "select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from claim_jobs(",
+    "select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from claim_due_jobs(",
+];
 
 fn statements() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");

@@ -128,9 +128,12 @@ impl Dispatcher {
             }
             let mut tx = store::begin(&self.pool).await?;
             let claimed = sql::claim(&mut tx, &self.jobs, permits.len()).await?;
-            self.jobs.load(&mut tx, &claimed.claims).await?;
-            tx.commit().await?;
-            Ok(claimed)
+            if self.jobs.load(&mut tx, &claimed.claims).await.is_ok() {
+                tx.commit().await?;
+                return Ok(claimed);
+            }
+            tx.rollback().await?;
+            sql::claim(&mut *self.pool.acquire().await?, &self.jobs, permits.len()).await
         };
         match claimed.await {
             Ok(claimed) => Claimed { permits, ..claimed },
