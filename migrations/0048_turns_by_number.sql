@@ -61,13 +61,16 @@ cross join lateral (
             from jsonb_each_text(coalesce(s.memory->'facts', '{}')) as fact)), '') as known) o
 where r.status in ('queued', 'running', 'waiting', 'failed') and r.node <> 'recall';
 
-update runs r set state = case
+update runs r set intent = coalesce(r.intent, r.state->>'intent'),
+    routed_via = coalesce(r.routed_via, r.state->>'routed_via'), state = case
         when r.status in ('done', 'stopped') then jsonb_strip_nulls(jsonb_build_object(
             'provenance', r.state->'provenance', 'thread', r.state->'thread',
             'has_channel_history', coalesce(r.state->'has_channel_history', r.state->'overheard')))
         else r.state - array['principal', 'history', 'earlier_summary', 'earlier', 'unsummarised', 'unfolded', 'turns',
-                'working_memory', 'working', 'pending_approvals', 'waiting', 'intent', 'routed_via', 'receipts', 'context']
-            || jsonb_build_object('changes_made', jsonb_array_length(coalesce(r.state->'receipts', '[]')))
+                'working_memory', 'working', 'pending_approvals', 'waiting', 'intent', 'routed_via', 'receipts', 'context',
+                'overheard']
+            || jsonb_build_object('changes_made', jsonb_array_length(coalesce(r.state->'receipts', '[]')),
+                'has_channel_history', coalesce(r.state->'has_channel_history', r.state->'overheard', 'false'))
             || coalesce((
                 select jsonb_build_object('unsaved_turns', jsonb_agg(t.turn order by t.place))
                 from jsonb_array_elements(r.state->'turns') with ordinality as t (turn, place)

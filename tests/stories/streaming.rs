@@ -17,6 +17,7 @@ on_each_platform!(
     where_no_answer_comes_the_same_message_says_so,
     what_is_said_before_a_tool_gives_way_to_the_answer,
     what_is_said_before_an_approval_stays_above_it,
+    what_is_said_before_a_question_stays_above_it,
     what_is_for_one_person_is_not_streamed_to_the_others,
     a_claim_without_a_receipt_is_not_shown_before_it_is_checked,
     a_short_answer_comes_whole,
@@ -326,6 +327,25 @@ async fn what_is_said_before_an_approval_stays_above_it(platform: Platform) {
                   · To be clear, nothing was sent or changed just now.
         ");
     }
+    world.finish().await;
+}
+
+async fn what_is_said_before_a_question_stays_above_it(platform: Platform) {
+    let mut world = streaming_world(platform).await;
+    world.connect_google("ana").await;
+    let look = json!({ "when": "6/3" });
+    let first =
+        Answer::text("I'll look into your calendar right away.").with_tool_call("calendar_get_agenda", &look);
+    world.script_model("tool", [first.with_pause_after(5)]);
+    world.chat.say("ana", "general", None, "@nod what have I got on 6/3?");
+    world.wait_for_text("general", "look into").await;
+    world.model.release();
+    world.wait_until_idle().await;
+    let shown = world.read_new("general");
+    assert!(
+        shown.contains("nod: I'll look into your calendar right away.\n") && shown.contains("When is “6/3”?"),
+        "{shown}"
+    );
     world.finish().await;
 }
 

@@ -10,24 +10,26 @@ use nod_store::steps;
 /// Deletes what a run read of other people's messages: prompts, results, and what it recalled. If a failed run is tried
 /// again, it begins anew with its message. Returns false if the run has not ended.
 pub async fn purge_run(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
-    let over = sqlx::query!(
-        "with over as (
+    let over = sqlx::query_scalar!(
+        r#"with over as (
              update runs r set version = version + 1, node = 'recall',
-                 state = state - 'unsaved_turns' || '{\"pending\": []}', first_turn = coalesce((
+                 state = state - 'unsaved_turns' || '{"pending": []}', first_turn = coalesce((
                      select max(m.turn_number) + 1 from messages m where m.tenant_id = r.tenant_id and m.run_id = r.id), 0)
              where tenant_id = $1 and id = $2 and status in ('done', 'failed', 'stopped')
              returning r.tenant_id, r.id, r.first_turn),
          unread as (
-             delete from recalled_contexts c using over where c.tenant_id = over.tenant_id and c.run_id = over.id)
-         update messages m set turn_number = over.first_turn
-         from over join runs before on before.tenant_id = over.tenant_id and before.id = over.id
-         where m.tenant_id = over.tenant_id and m.run_id = over.id and m.turn_number = before.first_turn",
+             delete from recalled_contexts c using over where c.tenant_id = over.tenant_id and c.run_id = over.id),
+         renumbered as (
+             update messages m set turn_number = over.first_turn
+             from over join runs before on before.tenant_id = over.tenant_id and before.id = over.id
+             where m.tenant_id = over.tenant_id and m.run_id = over.id and m.turn_number = before.first_turn)
+         select count(*) as "over!" from over"#,
         tenant.0,
         run.0
     )
-    .execute(&mut *conn)
+    .fetch_one(&mut *conn)
     .await?;
-    if over.rows_affected() == 0 {
+    if over == 0 {
         return Ok(false);
     }
     steps::forget(conn, tenant, run).await?;

@@ -190,7 +190,10 @@ async fn run_nodes(
                 asked |= is_external;
                 // External results and pending outputs are committed before the next external call. A pure node needs
                 // no commit of its own.
-                if is_external_call(core, next, &work.run.state) && (asked || !work.outputs.is_empty()) {
+                // What was streamed before the tools is stored before the gate can wait for something.
+                let was_streamed = next == Node::Gate && work.run.streaming_message.is_some();
+                let is_external = was_streamed || is_external_call(core, next, &work.run.state);
+                if is_external && (asked || !work.outputs.is_empty()) {
                     work.transition("running").await?;
                     asked = false;
                 }

@@ -465,7 +465,7 @@ pub async fn acquire_post_slot(
     .await
 }
 
-/// Deletes rate limits that ended before then: 500 by key. Returns where the next batch begins, if there is one.
+/// Deletes rate limits that ended before then, unless somebody is about to post there: 500 by key. Returns where the next batch begins, if there is one.
 pub async fn delete_ended_rate_limits(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -476,9 +476,10 @@ pub async fn delete_ended_rate_limits(
         r#"with keys as materialized (
              select k.lane_id, row_number() over (order by k.lane_id) as place from (
                  select lane_id from rate_limits where tenant_id = $1 and lane_id >= $3 order by lane_id limit 501) k),
-         gone as (
-             delete from rate_limits l using keys
-             where l.tenant_id = $1 and l.lane_id = keys.lane_id and keys.place <= 500 and l.next_post_at < $2)
+         old as materialized (
+             select l.lane_id from rate_limits l join keys on keys.lane_id = l.lane_id
+             where l.tenant_id = $1 and keys.place <= 500 and l.next_post_at < $2 for update of l skip locked),
+         gone as (delete from rate_limits l using old where l.tenant_id = $1 and l.lane_id = old.lane_id)
          select lane_id from keys where place = 501"#,
         tenant.0,
         before,
