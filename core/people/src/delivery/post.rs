@@ -21,9 +21,10 @@ pub(super) const SHOW_PRIVATELY: &str = "show_privately";
 struct LoadedDelivery {
     delivery: Delivery,
     venue: ConversationLocation,
-    slot: PostSlot,
     /// Where it goes, if there is anybody to write to.
     target: Option<DeliveryTarget>,
+    /// It has no place yet, and the job that posts it was put off until then.
+    is_put_off: bool,
 }
 
 async fn load(
@@ -38,7 +39,11 @@ async fn load(
         return Ok(None);
     };
     let target = target(conn, claim.tenant, &delivery, &venue).await?;
-    Ok(Some(LoadedDelivery { delivery, venue, slot, target }))
+    let is_put_off = matches!(slot, PostSlot::At(_));
+    if let PostSlot::At(free) = slot {
+        jobs::put_off(conn, claim, free).await?;
+    }
+    Ok(Some(LoadedDelivery { delivery, venue, target, is_put_off }))
 }
 
 /// Loads a message when the job that posts it is claimed.
@@ -60,7 +65,10 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
             load(core, &mut conn, claim, id).await?.ok_or("no such delivery")?
         }
     };
-    let LoadedDelivery { delivery, venue, slot, target } = loaded;
+    let LoadedDelivery { delivery, venue, target, is_put_off } = loaded;
+    if is_put_off {
+        return Ok(());
+    }
     let target = target.ok_or("nobody to write to")?;
     if delivery.posted_version == Some(delivery.version) {
         return complete_job(core, claim).await;
@@ -72,9 +80,6 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     // A message to delete that was never posted needs no call.
     if delivery.posted_message.is_none() && card.is_empty() && claim.attempt == 1 && !delivery.was_streamed {
         return complete_job(core, claim).await;
-    }
-    if let PostSlot::At(free) = slot {
-        return reschedule(core, claim, free).await;
     }
     let outcome = match &delivery.posted_message {
         Some(at) if card.is_empty() => {
@@ -90,7 +95,8 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
         Ok(shown) => record_posted(core, claim, &delivery, &shown).await,
         Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
-            reschedule(core, claim, core.now() + wait).await
+            let mut conn = core.pool.acquire().await?;
+            Ok(jobs::put_off(&mut conn, claim, core.now() + wait).await?)
         }
         Err(ChatError::Gone) => handle_deleted_message(core, claim, delivery.id).await,
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
@@ -114,12 +120,6 @@ async fn handle_deleted_message(core: &Chat, claim: &Claim, id: DeliveryId) -> R
     sql::mark_removed(&mut tx, claim.tenant, id, None).await?;
     jobs::reschedule(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
-}
-
-/// Reschedules a job that did nothing. The next attempt looks the message up only if an earlier one might be lost.
-async fn reschedule(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
-    let mut conn = core.pool.acquire().await?;
-    Ok(jobs::reschedule(&mut conn, claim, until, None, claim.attempt > 1).await?)
 }
 
 /// Posts the message. If there was an earlier attempt, looks for its message first.

@@ -255,6 +255,7 @@ pub(super) async fn acquire_for_post(
     let (has_slot, next) = (row.has_post_slot, row.next_post_at.unwrap_or(now));
     let (delivery, venue) = row.into_parts()?;
     let needs_slot = delivery.posted_message.is_none()
+        && delivery.posted_version != Some(delivery.version)
         && !delivery.card.is_empty()
         && !matches!(delivery.target, Some(DeliveryTarget::Ephemeral { .. }));
     let slot = if needs_slot && !has_slot { PostSlot::At(next) } else { PostSlot::Now };

@@ -305,6 +305,15 @@ pub async fn reschedule(
     if done.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
+/// Reschedules a job that has to wait and has tried nothing. What loads a job when it is claimed can put it off too: its
+/// handler is begun all the same, and has nothing to do.
+pub async fn put_off(conn: &mut PgConnection, claim: &Claim, until: Timestamp) -> sqlx::Result<()> {
+    // Whether an earlier attempt is lost is still to be found out.
+    reschedule(conn, claim, until, None, claim.attempt > 1).await?;
+    claim.set_then(Claimed { next_due: Some(until), ..Claimed::default() });
+    Ok(())
+}
+
 /// Gives a job up: moves it to `dead_jobs` with its error, and its lane goes on.
 pub(super) async fn dead_letter(
     conn: &mut PgConnection,
