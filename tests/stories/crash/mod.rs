@@ -16,6 +16,7 @@ mod refresh_token;
 mod replicas;
 mod sharing;
 mod streams;
+mod upgrade;
 mod votes;
 
 use std::collections::HashMap;

@@ -1,0 +1,73 @@
+//! A database of an earlier build is carried over, also by a build that is killed again and again while it migrates.
+//! `NOD_TEST_EARLIER_BUILD` names the program of the earlier one:
+//! `NOD_TEST_EARLIER_BUILD=PATH scripts/test --test stories -- --ignored crash::upgrade`
+
+use std::time::Duration;
+
+use nod_tests::{Program, World};
+use tokio::time::sleep;
+
+use super::invariants::{ExpectedReceipt, assert_invariants, wait_for_text};
+use super::{NOD, click_approve};
+
+fn earlier_build() -> String {
+    std::env::var("NOD_TEST_EARLIER_BUILD").expect("NOD_TEST_EARLIER_BUILD is not set")
+}
+
+/// Starts this build several times, and kills it sooner or later while it migrates or has just begun.
+async fn kill_while_it_migrates(world: &World) {
+    let env: Vec<(String, String)> = world.env.clone().into_iter().collect();
+    for millis in [20, 40, 60, 80, 100, 130, 160, 200, 250, 300] {
+        let program = Program::start(NOD, &env);
+        sleep(Duration::from_millis(millis)).await;
+        program.kill().await;
+        let applied: i64 = sqlx::query_scalar("select max(version) from _sqlx_migrations where success")
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+        eprintln!("killed after {millis} ms: the database is at {applied}");
+    }
+}
+
+/// Ana has asked an earlier build, which was killed when the card stood.
+async fn with_pending_request() -> World {
+    let mut world = World::with_real_clock().await;
+    let before = world.start_program(&earlier_build()).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
+    wait_for_text(&world, "[Approve & send]").await;
+    world.kill_program(before).await;
+    world
+}
+
+#[tokio::test]
+#[ignore = "needs an earlier build"]
+async fn a_waiting_card_of_an_earlier_build_is_still_approved() {
+    let mut world = with_pending_request().await;
+    kill_while_it_migrates(&world).await;
+    let program = world.start_program(NOD).await;
+    click_approve(&world);
+    wait_for_text(&world, "Sent to bo@acme.test").await;
+    assert_invariants(&mut world, ExpectedReceipt::Sent).await;
+    world.kill_program(program).await;
+    world.finish().await;
+}
+
+#[tokio::test]
+#[ignore = "needs an earlier build"]
+async fn a_mail_that_an_earlier_build_was_about_to_send_goes_out_once() {
+    let mut world = with_pending_request().await;
+    world.env.remove("NOD_APPROVALS__UNDO");
+    let before = world.start_program(&earlier_build()).await;
+    click_approve(&world);
+    wait_for_text(&world, "[Undo]").await;
+    world.kill_program(before).await;
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
+    kill_while_it_migrates(&world).await;
+    let program = world.start_program(NOD).await;
+    wait_for_text(&world, "Sent to bo@acme.test").await;
+    assert_invariants(&mut world, ExpectedReceipt::Sent).await;
+    world.kill_program(program).await;
+    world.finish().await;
+}
