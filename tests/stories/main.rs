@@ -87,6 +87,7 @@ mod privacy_by_tool;
 mod prompt_injection;
 mod rate_limits;
 mod reading;
+mod receipts;
 mod recipient_names;
 mod regressions;
 mod request_summaries;

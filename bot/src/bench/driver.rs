@@ -127,7 +127,9 @@ impl<'s> Driver<'s> {
             let pressed = self.subject.slack.click(&company::handle(person), &channel, &card, APPROVE);
             pressed.map_err(anyhow::Error::msg)?;
         }
-        let answered = |world: &World| kind.is_answered(&world.thread(&channel, &thread)).then_some(());
+        let messages = kind.messages(self.subject.model_usage().is_receipt_answer);
+        let answered =
+            |world: &World| kind.is_answered(&world.thread(&channel, &thread), messages).then_some(());
         self.wait("an answer", answered).await.with_context(lost)?;
         let took = begun.elapsed();
         let turn = Turn { kind, channel, thread, person };
@@ -165,7 +167,8 @@ impl<'s> Driver<'s> {
         }
         for (person, channel, thread) in asked {
             let kind = Kind::Conversation;
-            let answered = |world: &World| kind.is_answered(&world.thread(&channel, &thread)).then_some(());
+            let answered =
+                |world: &World| kind.is_answered(&world.thread(&channel, &thread), 1).then_some(());
             self.wait("an answer", answered).await.with_context(|| format!("a mention in {channel}"))?;
             let turn = Turn { kind, channel, thread, person };
             self.done.lock().unwrap_or_else(PoisonError::into_inner).push(turn);
@@ -196,12 +199,13 @@ impl<'s> Driver<'s> {
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let mut told = BTreeMap::<usize, usize>::new();
         let mut sent = 0;
+        let is_receipt_answer = self.subject.model_usage().is_receipt_answer;
         for Turn { kind, channel, thread, person } in done.iter() {
             let answers = self.subject.slack.read(|world| turns::answers(&world.thread(channel, thread)));
+            let expected = kind.messages(is_receipt_answer);
             anyhow::ensure!(
-                answers == kind.messages(),
-                "{answers} messages instead of {} in {channel}, {thread} ({})",
-                kind.messages(),
+                answers == expected,
+                "{answers} messages instead of {expected} in {channel}, {thread} ({})",
                 kind.name()
             );
             *told.entry(*person).or_default() += usize::from(*kind == Kind::Tool);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use nod_contract::tool::MORE_ARGUMENT;
 use nod_sandbox::google::{Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};
 use nod_sandbox::slack::Slack;
@@ -44,6 +45,8 @@ pub(super) struct Subject {
 pub(super) struct Asked {
     pub requests: usize,
     pub bytes: usize,
+    /// Whether a call can say that its receipt is answer enough.
+    pub is_receipt_answer: bool,
 }
 
 /// A running build.
@@ -113,6 +116,9 @@ impl Subject {
         for request in self.model.take_requests() {
             asked.requests += 1;
             asked.bytes += request["messages"].to_string().len() + request["tools"].to_string().len();
+            let tools = request["tools"].as_array().into_iter().flatten();
+            let mut parameters = tools.map(|tool| &tool["function"]["parameters"]["properties"]);
+            asked.is_receipt_answer |= parameters.any(|parameters| !parameters[MORE_ARGUMENT].is_null());
         }
         *asked
     }

@@ -32,25 +32,25 @@ impl Kind {
         match self {
             Self::Conversation => "@nod thanks!".to_owned(),
             Self::Tool => "@nod what's new in my mail?".to_owned(),
-            Self::Approval => format!("@nod tell {colleague} I'm late"),
+            Self::Approval => format!("@nod tell {colleague} I'm late, that's all"),
         }
     }
 
-    /// Returns whether Nod has said in the thread all that it has to say there.
-    pub(super) fn is_answered(self, thread: &[&Message]) -> bool {
+    /// Returns whether Nod has said in the thread all that it has to say there, in so many messages.
+    pub(super) fn is_answered(self, thread: &[&Message], messages: usize) -> bool {
         let said = |words: &str| thread.iter().any(|one| one.is_from_bot && text(one).contains(words));
         match self {
             Self::Conversation => said("You're welcome"),
             Self::Tool => said("Answered "),
-            Self::Approval => said("→ Sent") && answers(thread) > 1,
+            Self::Approval => said("→ Sent") && answers(thread) >= messages,
         }
     }
 
-    /// Returns how many messages of Nod the thread has in the end.
-    pub(super) fn messages(self) -> usize {
+    /// Returns how many messages of Nod the thread has in the end. An earlier build says something after a receipt too.
+    pub(super) fn messages(self, is_receipt_answer: bool) -> usize {
         match self {
-            Self::Conversation | Self::Tool => 1,
-            Self::Approval => 2,
+            Self::Approval if !is_receipt_answer => 2,
+            Self::Conversation | Self::Tool | Self::Approval => 1,
         }
     }
 }

@@ -456,11 +456,30 @@ impl AgentState {
             return false;
         };
         taken.is_done = true;
+        self.show_on_card(call_id, output, content);
+        true
+    }
+
+    /// Ends an approved call after which the model has nothing left to do or say: its card shows the receipt. `false` if
+    /// the model reads the result.
+    pub(crate) fn leave_to_receipt(&mut self, call_id: &str, output: &ToolOutput, content: &str) -> bool {
+        let is_last = self.pending_calls.iter().any(|pending| {
+            pending.call.id == call_id
+                && matches!(pending.waiting_for, Some(WaitReason::Approval(_)))
+                && pending.call.is_last()
+        });
+        if is_last && output.verbatim.is_none() {
+            self.show_on_card(call_id, output, content);
+            return true;
+        }
+        false
+    }
+
+    fn show_on_card(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
         self.take_in(output);
         if self.close(call_id, content) {
             self.results.verbatim.push(Verbatim { words: "Done.".to_owned(), is_on_card: true });
         }
-        true
     }
 
     /// Answers a pending call about whose end nobody has to hear; a model reads it only if it is called anyway.

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::prompt::{PromptText, SystemPrompt};
 use crate::scope::Scope;
+use crate::tool::MORE_ARGUMENT;
 
 /// Which model answers. Each tier has its own endpoint, key, temperature, timeout and token limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +60,15 @@ pub struct ToolCall {
     pub name: String,
     /// Raw JSON text; may be malformed.
     pub arguments: String,
+}
+
+impl ToolCall {
+    /// Whether the model wrote that nothing is left to do or say once the call has succeeded.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        let arguments = serde_json::from_str::<Value>(&self.arguments);
+        arguments.is_ok_and(|arguments| arguments[MORE_ARGUMENT] == Value::Bool(false))
+    }
 }
 
 /// A tool as it is offered to the model.

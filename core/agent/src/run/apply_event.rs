@@ -182,7 +182,9 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             let mut output = output.clone();
             output.content = with_user_edits(state, call, output.content);
             let content = graph::content(&output, &marker);
-            if !state.settle_action(call, &output, &content) {
+            if !state.settle_action(call, &output, &content)
+                && !state.leave_to_receipt(call, &output, &content)
+            {
                 state.apply_tool_output(call, &output, &content);
             }
         }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Tool, ToolError};
+use super::{MORE_ARGUMENT, Reach, Tool, ToolError};
 use crate::model::ToolDefinition;
 
 /// The longest reason why an argument is invalid, in bytes.
@@ -71,9 +71,16 @@ impl Tools {
 impl RegisteredTool {
     fn new(tool: Tool) -> Result<Self, InvalidSchema> {
         let spec = tool.spec();
-        let parameters = jsonschema::validator_for(&spec.parameters)
+        let mut schema = spec.parameters.clone();
+        if spec.reach == Reach::Others {
+            schema["properties"][MORE_ARGUMENT] = json!({
+                "type": "boolean",
+                "description": "false if the request is done with this, and its receipt is answer enough",
+            });
+        }
+        let parameters = jsonschema::validator_for(&schema)
             .map_err(|error| InvalidSchema { tool: spec.name, reason: error.to_string() })?;
-        let definition = ToolDefinition::new(spec.name, spec.description.trim(), &spec.parameters);
+        let definition = ToolDefinition::new(spec.name, spec.description.trim(), &schema);
         Ok(Self { tool, definition: Arc::new(definition), parameters: Arc::new(parameters) })
     }
 
@@ -83,13 +90,14 @@ impl RegisteredTool {
         &self.tool
     }
 
-    /// Parses a model's raw text into arguments that satisfy the tool's schema.
+    /// Parses a model's raw text into arguments that satisfy the tool's schema. What is said about the turn is not for
+    /// the tool (see [`crate::model::ToolCall::is_last`]).
     ///
     /// # Errors
     /// If the text is no JSON or does not satisfy the schema; the model reads why.
     pub fn parse_arguments(&self, raw: &str) -> Result<Value, ToolError> {
         let raw = if raw.trim().is_empty() { "{}" } else { raw };
-        let args: Value = serde_json::from_str(raw)
+        let mut args: Value = serde_json::from_str(raw)
             .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;
         let wrong: Vec<String> = self
             .parameters
@@ -103,7 +111,15 @@ impl RegisteredTool {
                 if at.is_empty() { why } else { format!("{at}: {why}") }
             })
             .collect();
-        if wrong.is_empty() { Ok(args) } else { Err(ToolError::invalid(wrong.join("; "))) }
+        if !wrong.is_empty() {
+            return Err(ToolError::invalid(wrong.join("; ")));
+        }
+        if self.tool.spec().reach == Reach::Others
+            && let Some(args) = args.as_object_mut()
+        {
+            args.remove(MORE_ARGUMENT);
+        }
+        Ok(args)
     }
 }
 

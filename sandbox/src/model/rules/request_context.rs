@@ -15,6 +15,8 @@ pub(super) struct RequestContext<'a> {
     pub text: String,
     /// What the person wants.
     pub intent: Intent,
+    /// The person wants nothing else: the message ends with "that's all".
+    is_all: bool,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
     /// Facts from the system prompt that people stated before: name and value.
@@ -54,7 +56,12 @@ impl<'a> RequestContext<'a> {
         let name = line("- Name:").unwrap_or_default();
         let before = prior_turns(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
         let text = without_mention(without_hints(said.as_deref().unwrap_or_default()));
+        let (text, is_all) = match text.strip_suffix(", that's all") {
+            Some(before) => (before.to_owned(), true),
+            None => (text, false),
+        };
         Self {
+            is_all,
             intent: parse_selection(&text, &before).unwrap_or_else(|| Intent::read(&text)),
             text,
             things: [last_referents(&before), last_listed(&before)],
@@ -82,7 +89,14 @@ impl<'a> RequestContext<'a> {
     pub fn calls(&self, name: &str, all: &[Value]) -> Option<Answer> {
         let tool = self.tools.iter().find(|tool| tool["function"]["name"] == name)?;
         let parameters = &tool["function"]["parameters"];
-        Some(Answer::tools(all.iter().map(|arguments| (name, fitted(parameters, arguments))).collect()))
+        let whole = |arguments: &Value| {
+            let mut arguments = arguments.clone();
+            if self.is_all {
+                arguments["more"] = json!(false);
+            }
+            fitted(parameters, &arguments)
+        };
+        Some(Answer::tools(all.iter().map(|arguments| (name, whole(arguments))).collect()))
     }
 
     /// Returns the draft, if reading it was the last call of this turn.

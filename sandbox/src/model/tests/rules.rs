@@ -9,7 +9,9 @@ const PROMPT: &str =
 
 pub(super) fn request(messages: Vec<Value>) -> Value {
     let list = json!({"type": "array", "items": {"type": "string"}});
-    let letter = json!({"to": list, "cc": list, "subject": {"type": "string"}, "body": {"type": "string"}});
+    let mut letter =
+        json!({"to": list, "cc": list, "subject": {"type": "string"}, "body": {"type": "string"}});
+    letter["more"] = json!({"type": "boolean"});
     let text = json!({"type": "string", "minLength": 1});
     let organise = json!({"search": text, "thread_ids": list, "actions": list, "add_labels": list});
     let tools = json!([
@@ -444,4 +446,12 @@ async fn what_is_not_understood_is_said_and_never_a_mail() {
     for text in ["thanks", "ok, thank you!"] {
         assert_eq!(call(&world, text).await.1, "You're welcome.", "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_request_that_is_all_says_so() {
+    let world = fixture(true).await;
+    let (_, letter) = call(&world, "@nod tell Bo I'm late, that's all").await;
+    assert_eq!(letter["body"], "Hi Bo,\n\nI'm running late.\n\nAna");
+    assert_eq!(letter["more"], false);
 }
