@@ -30,6 +30,14 @@ pub enum Fault {
     HangAfter,
     /// The operation is done and answered after this delay.
     DelayResponse(Duration),
+    /// The operation is done, and answered once its [`HeldResponse`] is dropped.
+    HoldResponse(watch::Receiver<()>),
+}
+
+/// A response that a story holds back, so that something else can happen first. Dropping it lets the response go.
+#[derive(Debug)]
+pub struct HeldResponse {
+    _held: watch::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -57,7 +65,15 @@ impl Faults {
         self.planned().push_back(PlannedFault { operation: operation.to_owned(), fault });
     }
 
-    /// Same, for the next `times` calls.
+    /// Holds back the response to the next call of `operation`.
+    #[must_use]
+    pub fn hold_next(&self, operation: &str) -> HeldResponse {
+        let (held, released) = watch::channel(());
+        self.next(operation, Fault::HoldResponse(released));
+        HeldResponse { _held: held }
+    }
+
+    /// Plans the fault for the next `times` calls.
     pub fn next_times(&self, operation: &str, times: usize, fault: &Fault) {
         for _ in 0..times {
             self.next(operation, fault.clone());

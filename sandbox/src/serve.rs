@@ -56,6 +56,12 @@ where
             work.await;
             std::future::pending().await
         }
+        Some(Fault::HoldResponse(mut released)) => {
+            let response = work.await;
+            // Nothing is ever sent on it: it ends when the story lets go.
+            while released.changed().await.is_ok() {}
+            response
+        }
         Some(Fault::DelayResponse(long)) => {
             tokio::time::sleep(long.min(Duration::from_secs(120))).await;
             work.await

@@ -12,6 +12,7 @@ use crate::mail::late_mail_call;
 on_each_platform!(
     disconnecting_erases_the_keys_and_gives_them_back,
     what_waits_on_an_account_that_is_disconnected_is_called_off,
+    a_mail_is_not_sent_if_its_account_is_disconnected_while_its_draft_is_made,
     a_google_that_does_not_answer_is_asked_again,
     who_connects_again_before_google_heard_keeps_the_new_keys,
     an_account_whose_place_another_takes_is_given_back,
@@ -108,6 +109,52 @@ async fn what_waits_on_an_account_that_is_disconnected_is_called_off(platform: P
         ");
     }
     assert!(world.google.list_sent("ana@acme.test").is_empty());
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// Google has not heard of the end yet and would still send it.
+async fn a_mail_is_not_sent_if_its_account_is_disconnected_while_its_draft_is_made(platform: Platform) {
+    const CREATE: &str = "gmail.users.drafts.create";
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.script_model("tool", [late_mail_call()]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.read_new("general");
+    world.run_command("ana", "general", "connect").await;
+    world.click_ephemeral("ana", "Disconnect Google").await;
+    world.google.faults.next("oauth.revoke", Fault::Status { code: 503, retry_after: None });
+    let draft = world.google.faults.hold_next(CREATE);
+    let card = world.find_message_with_button("general", "Approve & send");
+    world.chat.click("ana", "general", &card, "Approve & send").await;
+    world.google.faults.wait_until_triggered(CREATE, 1).await;
+    world.chat.click_ephemeral("ana", "Disconnect Google").await;
+    assert!(world.wait_for_ephemeral("ana").await.contains("Google is disconnected."));
+    assert_eq!(count_rows(&world, "connections where account = 'ana@acme.test'").await, 0);
+    drop(draft);
+    world.wait_until_idle().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Email not sent
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Subject  Running late
+                  Hi Bo,
+
+                  I'm running late.
+
+                  Ana
+                  Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
+                  · Your Google account isn't connected, or doesn't allow that: please connect it again. Nothing was sent: I'll ask you again once it's connected.
+                  [Reconnect Google]
+                nod: · Ana Silva, I need access to your account first. Check our direct messages.
+        ");
+    }
+    assert_eq!((request_count(&world, CREATE), request_count(&world, "gmail.users.drafts.send")), (1, 0));
+    world.advance(TimeDelta::seconds(31)).await;
+    assert_eq!(request_count(&world, "oauth.revoke"), 2);
     world.read_new("dm:ana");
     world.finish().await;
 }

@@ -143,8 +143,7 @@ impl Accounts {
                     (TokenSource::Delegated(loan, scopes), borrowed)
                 }
                 None => {
-                    let Grant { account, access, .. } =
-                        self.load_fresh_grant(whose, needs, cx.now, None).await?;
+                    let Grant { account, access, .. } = self.obtain_grant(cx, whose, needs).await?;
                     (TokenSource::Connected(whose, scopes), DelegatedToken { account, access })
                 }
             };
@@ -157,6 +156,21 @@ impl Accounts {
             token_rejected: refused.clone(),
         };
         Ok(AccountAccess { account, token, token_rejected: refused, until: Instant::now() + cx.time_left() })
+    }
+
+    /// Returns a grant with these scopes: the one that the call's job has just read, if it will do, so that nothing is read
+    /// here. What would be an error or a refresh is decided by the row as it is now.
+    async fn obtain_grant(&self, cx: &ToolContext, whose: Owner, needs: &[&str]) -> Result<Grant, ToolError> {
+        if let Some(read) = &cx.accounts {
+            let ((tenant, person), sealed) = (whose, read.get(Provider::Google));
+            let status = self.connections.open(tenant, person, Provider::Google, sealed);
+            if let Ok(grant) = check_grant(status, needs)
+                && !grant.needs_refresh(cx.now)
+            {
+                return Ok(grant);
+            }
+        }
+        self.load_fresh_grant(whose, needs, cx.now, None).await
     }
 
     /// Returns a grant with these scopes whose access token is not about to expire and is not `refused`, which Google
@@ -202,21 +216,7 @@ impl Accounts {
 
     async fn load_stored_grant(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, ToolError> {
         match self.connections.load(tenant, person, Provider::Google).await {
-            Ok(ConnectionStatus::Active(grant)) => {
-                match scopes::GOOGLE.missing_scopes(&grant.scopes, needs) {
-                    missing if missing.is_empty() => Ok(*grant),
-                    missing => {
-                        Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
-                    }
-                }
-            }
-            Ok(ConnectionStatus::Revoked) => {
-                Err(with_needed_scopes(ToolError::reconnect(Provider::Google), needs))
-            }
-            Ok(ConnectionStatus::NotConnected) => {
-                let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
-                Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
-            }
+            Ok(status) => check_grant(status, needs),
             Err(error) => Err(ToolError::internal(format!(
                 "I can't read or save connected accounts right now: {error}"
             ))),
@@ -273,6 +273,21 @@ impl Accounts {
         let mut renewing = self.refresh_locks.lock().unwrap_or_else(PoisonError::into_inner);
         renewing.retain(|_, lock| Arc::strong_count(lock) > 1);
         renewing.entry(whose).or_default().clone()
+    }
+}
+
+/// Returns the grant if it has these scopes, and otherwise what the person has to do.
+fn check_grant(status: ConnectionStatus, needs: &[&str]) -> Result<Grant, ToolError> {
+    match status {
+        ConnectionStatus::Active(grant) => match scopes::GOOGLE.missing_scopes(&grant.scopes, needs) {
+            missing if missing.is_empty() => Ok(*grant),
+            missing => Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing }),
+        },
+        ConnectionStatus::Revoked => Err(with_needed_scopes(ToolError::reconnect(Provider::Google), needs)),
+        ConnectionStatus::NotConnected => {
+            let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
+            Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
+        }
     }
 }
 

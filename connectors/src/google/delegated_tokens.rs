@@ -141,6 +141,10 @@ impl DelegatedTokenProvider {
         &self,
         cx: &ToolContext,
     ) -> Result<Option<DelegatedAccount>, ToolError> {
+        // Their own account comes first, also if it no longer works.
+        if cx.accounts.as_ref().is_some_and(|read| read.get(Provider::Google).is_some()) {
+            return Ok(None);
+        }
         let loan =
             self.loans.find_delegated_account(cx.scope.tenant, cx.principal.person, Provider::Google).await;
         loan.map_err(|error| ToolError::internal(format!("I can't tell whose account to use: {error}")))

@@ -4,6 +4,7 @@
 //! happen, `prepare` sets up what is needed under the effect's key and can be repeated, `perform` happens once and
 //! requires a [`Permit`], and `find_effect` answers "did it happen?" after a crash.
 
+pub mod account;
 pub mod draft;
 pub mod effect;
 mod registry;
@@ -29,6 +30,7 @@ use crate::outside::AskedBy;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
 use crate::scope::Scope;
+use crate::tool::account::SealedAccounts;
 use crate::tool::draft::{CloseReason, Draft};
 use crate::tool::effect::{EffectKey, Permit};
 
@@ -43,6 +45,9 @@ pub struct ToolContext {
     pub now: Timestamp,
     /// After this, the answer is no longer useful.
     pub deadline: Timestamp,
+    /// The accounts of `principal`, if the job of the call has just read them; otherwise the call reads what it needs.
+    #[serde(skip)]
+    pub accounts: Option<SealedAccounts>,
 }
 
 impl ToolContext {

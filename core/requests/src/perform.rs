@@ -17,6 +17,7 @@ use nod_contract::ids::{EffectId, RunId, TenantId};
 use nod_contract::privacy::Audience;
 use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
+use nod_contract::tool::account::SealedAccounts;
 use nod_contract::tool::effect::{EffectKey, Permit};
 use nod_contract::tool::{ActTool, EffectLookup, Tool, ToolContext, ToolError, ToolResult};
 use nod_people::progress;
@@ -132,7 +133,7 @@ impl EffectExecution<'_> {
         }
         // The claim's attempt counts crashes too, so `prepare` looks for what an earlier attempt left behind.
         let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
-        let cx = self.scope();
+        let cx = self.scope(self.effect.accounts.clone());
         match with_timeout(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
             Ok(handle) => self.start(tool, handle).await,
             Err(ToolError::RateLimited { .. }) if self.is_past_deadline() => {
@@ -171,15 +172,14 @@ impl EffectExecution<'_> {
             return self.record_outcome(Err(fault)).await;
         }
         let mut conn = self.core.pool.acquire().await?;
-        let started = sql::start(&mut conn, self.claim, self.effect.id, &handle, self.core.now()).await?;
+        let (id, person) = (self.effect.id, self.effect.person);
+        let started = sql::start(&mut conn, self.claim, id, person, &handle, self.core.now()).await?;
         drop(conn);
-        if !started {
-            return self.complete_job().await;
-        }
+        let Some(accounts) = started else { return self.complete_job().await };
         let attempt = u32::try_from(self.effect.attempt + 1).unwrap_or(1);
         #[expect(clippy::disallowed_methods, reason = "the row that says so has just been committed")]
         let permit = Permit::mint(EffectKey { id: self.effect.id, attempt });
-        let cx = self.scope();
+        let cx = self.scope(accounts);
         let performed = tool.perform(&cx, &self.effect.payload, &handle, permit);
         match tokio::time::timeout(cx.time_left(), performed).await {
             Ok(Ok(output)) => self.record_outcome(Ok(output)).await,
@@ -198,7 +198,7 @@ impl EffectExecution<'_> {
     async fn look_up(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
-        let cx = self.scope();
+        let cx = self.scope(self.effect.accounts.clone());
         let reason = match with_timeout(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await
         {
             Ok(EffectLookup::Done(output)) => return self.record_outcome(Ok(output)).await,
@@ -242,7 +242,7 @@ impl EffectExecution<'_> {
     async fn look_up_unknown_outcome(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
-        let cx = self.scope();
+        let cx = self.scope(self.effect.accounts.clone());
         let unknown = |reason| Err(ToolError::UnknownOutcome { reason });
         let (status, outcome) =
             match with_timeout(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
@@ -433,7 +433,8 @@ impl EffectExecution<'_> {
         record
     }
 
-    fn scope(&self) -> ToolContext {
+    /// Creates the context of a call with the accounts that the last statement of this job read.
+    fn scope(&self, accounts: SealedAccounts) -> ToolContext {
         let now = self.core.now();
         ToolContext {
             scope: Scope {
@@ -447,6 +448,7 @@ impl EffectExecution<'_> {
             principal: self.principal.clone(),
             now,
             deadline: now + LIMIT,
+            accounts: Some(accounts),
         }
     }
 }

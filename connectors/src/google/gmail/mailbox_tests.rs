@@ -105,6 +105,7 @@ fn cx() -> ToolContext {
         },
         now,
         deadline: now + TimeDelta::seconds(30),
+        accounts: None,
     }
 }
 

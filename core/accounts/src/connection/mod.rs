@@ -12,6 +12,7 @@ pub use accounts::Accounts;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{Ids, PersonId, TenantId};
 use nod_contract::provider::Provider;
+use nod_contract::tool::account::SealedAccount;
 use nod_store::vault::Vault;
 
 pub mod account_review;
@@ -114,26 +115,39 @@ impl Connections {
         provider: Provider,
     ) -> Result<ConnectionStatus, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        let Some(row) = sql::load(&mut conn, tenant, person, provider.as_str()).await? else {
-            return Ok(ConnectionStatus::NotConnected);
-        };
-        if row.status != "active" {
-            return Ok(ConnectionStatus::Revoked);
+        let row = sql::load(&mut conn, tenant, person, provider.as_str()).await?;
+        drop(conn);
+        let sealed = row.map(|row| row.into_sealed(provider));
+        Ok(self.open(tenant, person, provider, sealed.as_ref()))
+    }
+
+    /// Opens the account of `person` with `provider`, as its row was read; `None` if there is no row.
+    #[must_use]
+    pub fn open(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        sealed: Option<&SealedAccount>,
+    ) -> ConnectionStatus {
+        let Some(sealed) = sealed else { return ConnectionStatus::NotConnected };
+        if sealed.status != "active" {
+            return ConnectionStatus::Revoked;
         }
         let context = context(tenant, person, provider);
-        let access = self.vault.unseal(&row.access_sealed, &context);
-        let refresh = row.refresh_sealed.as_deref().map(|r| self.vault.unseal(r, &context)).transpose();
+        let access = self.vault.unseal(&sealed.access_sealed, &context);
+        let refresh = sealed.refresh_sealed.as_deref().map(|r| self.vault.unseal(r, &context)).transpose();
         match (access, refresh) {
-            (Ok(access), Ok(refresh)) => Ok(ConnectionStatus::Active(Box::new(Grant {
-                account: row.account,
-                scopes: row.scopes,
+            (Ok(access), Ok(refresh)) => ConnectionStatus::Active(Box::new(Grant {
+                account: sealed.account.clone(),
+                scopes: sealed.scopes.clone(),
                 access,
                 refresh,
-                expires_at: row.expires_at,
-            }))),
+                expires_at: sealed.expires_at,
+            })),
             (Err(error), _) | (_, Err(error)) => {
                 tracing::error!(%person, %error, "could not decrypt a connected account");
-                Ok(ConnectionStatus::Revoked)
+                ConnectionStatus::Revoked
             }
         }
     }

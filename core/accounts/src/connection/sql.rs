@@ -10,6 +10,7 @@ use super::disconnect::Revocation;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
+use nod_contract::tool::account::SealedAccount;
 
 pub(super) use connect_requests::{
     AccountReview, NewAccountReview, has_other_route, insert_request, insert_review, is_review_allowed,
@@ -26,6 +27,21 @@ pub(super) struct ConnectionRow {
     pub(super) expires_at: Timestamp,
     pub(super) granted_at: Option<Timestamp>,
     pub(super) grant_expires_at: Option<Timestamp>,
+}
+
+impl ConnectionRow {
+    /// Returns what a call needs of it.
+    pub(super) fn into_sealed(self, provider: Provider) -> SealedAccount {
+        SealedAccount {
+            provider: provider.as_str().to_owned(),
+            account: self.account,
+            status: self.status,
+            scopes: self.scopes,
+            access_sealed: self.access_sealed,
+            refresh_sealed: self.refresh_sealed,
+            expires_at: self.expires_at,
+        }
+    }
 }
 
 pub(super) struct SealedTokens {

@@ -209,6 +209,7 @@ impl NodeContext<'_> {
             principal: state.principal.clone(),
             now,
             deadline: now + chrono::TimeDelta::seconds(30),
+            accounts: None,
         }
     }
 }

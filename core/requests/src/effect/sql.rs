@@ -9,6 +9,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::provider::Provider;
 use nod_contract::tool::ToolResult;
+use nod_contract::tool::account::SealedAccounts;
 use nod_people::people::Person;
 use nod_people::people::sql::PersonRow;
 use nod_store::jobs::Claim;
@@ -60,6 +61,8 @@ pub struct Effect {
     pub is_rate_limited: bool,
     /// The person on whose behalf it is done.
     pub(crate) owner: Person,
+    /// Their connected accounts when it was loaded.
+    pub(crate) accounts: SealedAccounts,
 }
 
 pub async fn insert(
@@ -99,7 +102,9 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.draft,
              coalesce(a.digest, e.digest) as "digest!", e.status, e.attempt, e.handle, e.lookup_count, e.starts_at,
              e.released, e.updated_at, e.retry_at is not null as "waits!",
-             to_jsonb(p) || jsonb_build_object('zone', coalesce(h.zone, p.zone)) as "owner!: Json<PersonRow>"
+             to_jsonb(p) || jsonb_build_object('zone', coalesce(h.zone, p.zone)) as "owner!: Json<PersonRow>",
+             (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from connections c
+              where c.tenant_id = e.tenant_id and c.person_id = e.person_id) as "accounts!: Json<SealedAccounts>"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
              join people p on p.tenant_id = e.tenant_id and p.id = e.person_id
              left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
@@ -130,6 +135,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         updated_at: row.updated_at,
         is_rate_limited: row.waits,
         owner: row.owner.0.into(),
+        accounts: row.accounts.0,
     }))
 }
 
@@ -172,30 +178,36 @@ pub async fn cancel(
 }
 
 /// planned or started → started, with one more attempt. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the lease, so it is the whole
-/// commit; returns false, and has written nothing, if the lease was lost or the effect cannot start.
+/// commit; returns `None`, and has written nothing, if the lease was lost or the effect cannot start. Otherwise it
+/// returns the connected accounts of `person` as they are at the start: one that was disconnected while the effect was
+/// prepared is not among them, so nothing is done with it.
 pub async fn start(
     conn: &mut PgConnection,
     claim: &Claim,
     id: EffectId,
+    person: PersonId,
     handle: &Value,
     now: Timestamp,
-) -> sqlx::Result<bool> {
-    let done = sqlx::query!(
-        "with held as (
+) -> sqlx::Result<Option<SealedAccounts>> {
+    let accounts = sqlx::query_scalar!(
+        r#"with held as (
              select tenant_id from lanes where tenant_id = $1 and id = $5 and lease_id = $6 for update)
          update effects e set status = 'started', attempt = attempt + 1, handle = $3, updated_at = $4
          from held
-         where e.tenant_id = held.tenant_id and e.id = $2 and e.status in ('planned', 'started') and e.released",
+         where e.tenant_id = held.tenant_id and e.id = $2 and e.status in ('planned', 'started') and e.released
+         returning (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from connections c
+                    where c.tenant_id = $1 and c.person_id = $7) as "accounts!: Json<SealedAccounts>""#,
         claim.tenant.0,
         id.0,
         handle,
         now,
         claim.lane,
-        claim.lease
+        claim.lease,
+        person.0
     )
-    .execute(conn)
+    .fetch_optional(conn)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(accounts.map(|accounts| accounts.0))
 }
 
 /// Sets or clears the time until which the provider asks to wait.
